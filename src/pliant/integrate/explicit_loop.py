@@ -115,7 +115,7 @@ def run_explicit(address: int, budget: int, watch: bool) -> int:
         for k in range(n):
             method.K[k] = method.K[(method.stages - 1) * n + k]
         normalise_slopes(ode, step.y, method.K)
-        status = finish_step(ode, plan, ticking, record, step, t, t_new, watch)
+        status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, not fixed)
         if status != LoopStatus.RUNNING:
             return status
         if stiff and tally[Tally.STEPS] >= tally[Tally.CHECK_AT]:

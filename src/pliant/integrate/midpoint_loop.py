@@ -112,7 +112,7 @@ def run_midpoint(address: int, budget: int, watch: bool) -> int:
             return LoopStatus.NEWTON
         if wants_dense(ode, record, t_new):
             hermite(ode, step, newton, t, t_new)
-        status = finish_step(ode, plan, ticking, record, step, t, t_new, watch)
+        status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, False)
         if status != LoopStatus.RUNNING:
             return status
     return LoopStatus.RUNNING

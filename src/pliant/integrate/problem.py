@@ -193,8 +193,8 @@ class Events:
     count : int
     direction : sequence of int
         +1 rising, -1 falling, 0 both, for each function (one number serves all).
-    terminal : sequence of bool
-        Whether the run stops there.
+    terminal : sequence of int
+        1 where the run stops there; 2 where a step of an adaptive method ends and the run goes on, which is not logged.
     """
 
     address: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pliant.integrate.dense_output import EVENT_SAMPLES, find_events, interpolate, write_row
+from pliant.integrate.dense_output import EVENT_SAMPLES, find_events, first_cut, interpolate, write_row
 from pliant.integrate.evaluation import evaluate, place, roundings, settle, within
 from pliant.integrate.loop_state import Clock, LoopPlan, LoopStatus, Ode, Record, StepState, Tally, Ticking
 from pliant.kernels.primitives import Doubles, call, shift
@@ -15,12 +15,21 @@ UNEVEN = 8.0  # f changes so much more over one half of a time than over the oth
 
 
 def finish_step(
-    ode: Ode, plan: LoopPlan, ticking: Ticking, record: Record, step: StepState, t: float, t_new: float, watch: bool
-) -> int:
+    ode: Ode, plan: LoopPlan, ticking: Ticking, record: Record, step: StepState, t: float, t_new: float, watch: bool,
+    adaptive: bool,
+) -> int:  # fmt: skip
     """Events, rows, and the move to (t_new, y); at a break new p. Returns the status of the loop."""
     tally = ode.tally
     h = t_new - t
     end = 2.0
+    if watch and adaptive:
+        cut = first_cut(ode, record, step, t, h)
+        if cut <= 1.0:  # the same step again, up to there
+            ode.clock[Clock.JUMP] = t + cut * h
+            ode.clock[Clock.BEFORE] = t + cut * h
+            tally[Tally.REJECTED] += 1
+            tally[Tally.FRESH] = 1
+            return LoopStatus.RUNNING
     if watch:
         end = find_events(ode, record, step, t, h)
     if end <= 1.0:

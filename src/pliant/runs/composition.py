@@ -63,7 +63,7 @@ SAME = 1e-9
 class Event:
     """A condition g(t, q, qd), in CasADi operations, whose zero crossing is found exactly on the dense output.
 
-    `direction` is +1 for rising, -1 for falling, 0 for both; `stop` ends the run there.
+    `direction` is +1 for rising, -1 for falling, 0 for both; `stop` ends the run there, `cut` a step of it.
 
     Parameters
     ----------
@@ -77,6 +77,9 @@ class Event:
         End the run there.
     fatal : bool
         Count that end as a failure of the run.
+    cut : bool
+        End a step there and go on, without a note of it: the equations have a kink there, as where a spring touches.
+        Methods with fixed steps pass over it.
 
     Examples
     --------
@@ -92,6 +95,7 @@ class Event:
     direction: int = 0
     stop: bool = True
     fatal: bool = False
+    cut: bool = False
 
 
 def compose(
