@@ -23,6 +23,11 @@ FINEST = 64
 """Ticks in the sample time of a controller, at most."""
 
 
+def low_pass(a: float) -> tuple[float, float]:
+    """What a low-pass keeps over `a` time constants, and the part of a straight change that it follows."""
+    return (float(np.exp(-a)), float(1 + np.expm1(-a) / a)) if a > 0 else (1.0, 0.0)
+
+
 class Instrument:
     """One sensor at work: what its low-pass and its noise remember."""
 
@@ -48,10 +53,8 @@ class Instrument:
         out, omega = np.empty_like(ideal), 2 * np.pi * float(self.sensor.cutoff or 0.0)
         for k, (t, y) in enumerate(zip(times.tolist(), ideal)):
             before, old, z = self._last or (t, y, y)
-            a = omega * (t - before)
-            if a > 0:
-                part = -np.expm1(-a) / a  # mean of the decay over the sample
-                z = old + (z - old) * np.exp(-a) + (y - old) * (1 - part)
+            kept, followed = low_pass(omega * (t - before))
+            z = old + (z - old) * kept + (y - old) * followed
             self._last = t, y, z
             out[k] = z
         return out
@@ -153,4 +156,13 @@ def _no_tick(period: float, delay: float, sensors: Sequence[Sensor]) -> str:
     )
 
 
-__all__ = ["Instrument", "Readout", "Ticks", "capture_times", "common_ticks", "instruments", "reading_times"]
+__all__ = [
+    "Instrument",
+    "Readout",
+    "Ticks",
+    "capture_times",
+    "common_ticks",
+    "instruments",
+    "low_pass",
+    "reading_times",
+]

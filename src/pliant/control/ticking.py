@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.instruments import SampleClock, Ticks, instruments
+from pliant.control.instruments import SampleClock, Ticks, instruments, low_pass
 from pliant.control.sensors import Measurement, Sensor
 from pliant.model import Model
 
@@ -83,12 +83,14 @@ class TickBuilder:
         if sensor.cutoff is None:
             return ideal
         old, z = (self.entry(np.zeros(ideal.shape[0])) for _ in range(2))
-        keep, part = _decay(sensor.cutoff, clock.every * tick)
+        omega = 2 * np.pi * sensor.cutoff
+        kept, followed = low_pass(omega * clock.every * tick)
         first = clock.every - clock.late % clock.every  # tick of the first capture behind the start
         if first != clock.every:
             sooner = self.count == first
-            keep, part = (ca.if_else(sooner, a, b) for a, b in zip(_decay(sensor.cutoff, first * tick), (keep, part)))
-        smooth = ca.if_else(self.count == 0, ideal, old + (z - old) * keep + (ideal - old) * part)
+            others = low_pass(omega * first * tick)
+            kept, followed = (ca.if_else(sooner, a, b) for a, b in zip(others, (kept, followed)))
+        smooth = ca.if_else(self.count == 0, ideal, old + (z - old) * kept + (ideal - old) * followed)
         captured = None if captured is None else ca.logic_or(captured, self.count == 0)
         self.becomes(old, _chosen(captured, ideal, old))
         self.becomes(z, _chosen(captured, smooth, z))
@@ -149,12 +151,6 @@ def draws(measurement: Measurement, clock: Ticks, ticks: int, seed: int = 0) -> 
 def _chosen(condition: Any, yes: Any, no: Any) -> Any:
     """One of two; None is a condition that always holds."""
     return yes if condition is None else ca.if_else(condition, yes, no)
-
-
-def _decay(cutoff: float, length: float) -> tuple[float, float]:
-    """What a low-pass keeps over a time, and the part of a straight change that it follows."""
-    a = 2 * np.pi * cutoff * length
-    return float(np.exp(-a)), float(1 + np.expm1(-a) / a)
 
 
 __all__ = ["Tick", "TickBuilder", "draws"]

@@ -14,6 +14,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
 from pliant.identification.calibration import (
+    TIMES,
     CalibrationNumber,
     calibration_number,
     concerns,
@@ -81,6 +82,7 @@ def identify(
     parameters : sequence of str
         Paths of numbers: stiffness, damping, payload, friction, stiffness of drives, lengths (`robot.paths()`). And
         what stands between the arm and the recordings: `reading.CHANNEL.gain`, `.offset`, `.delay`,
+        `.lag` (of a low-pass),
         `input.JOINT.gain`, `.offset` and `input.delay` of torques or commands, of all recordings, or of one, as in
         `RUN: reading.CHANNEL.offset`.
     start, bounds, prior : mapping from names, optional
@@ -189,7 +191,7 @@ def _calibration(numbers: Sequence[CalibrationNumber], responses: list[Response]
     for number in numbers:
         own = [r.recording for r in responses if number in r.fitted]
         value = own[0].calibration.get(number.own, number.neutral)
-        least = 0.0 if number.kind == "delay" else -np.inf  # nothing is read before it happens
+        least = 0.0 if number.kind in TIMES else -np.inf  # nothing is read before it happens
         found.append(Other(number.name, value, typical_size(number, own), least))
     return found
 
