@@ -85,7 +85,7 @@ class Ticking(NamedTuple):
     found: Doubles
     noise: Doubles
     log: Doubles
-    count: Integers
+    taken: Integers
 
 
 class Record(NamedTuple):

@@ -95,7 +95,7 @@ def cross_break(ode: Ode, plan: LoopPlan, ticking: Ticking, step: StepState) -> 
 
 def tick(ode: Ode, ticking: Ticking, step: StepState) -> None:
     """Let a sampled controller set p at the present time and state, as `CompiledTicks` does from Python."""
-    at = ticking.count[0]
+    at = ticking.taken[0]
     given = ticking.given
     p = shift(ode.inp, 1 + ode.n)
     noise = 1 + ode.n + ticking.inputs
@@ -112,7 +112,7 @@ def tick(ode: Ode, ticking: Ticking, step: StepState) -> None:
         ticking.log[at * ticking.held + k] = ticking.found[k]
     for k in range(ticking.memory):
         given[noise + ticking.noises + k] = ticking.found[ticking.held + k]
-    ticking.count[0] = at + 1
+    ticking.taken[0] = at + 1
 
 
 def lacks_room(ode: Ode, record: Record) -> bool:
