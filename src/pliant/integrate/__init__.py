@@ -1,17 +1,17 @@
 """Integration of ordinary differential equations by compiled stepping loops. Knows no robot."""
 
-from pliant.integrate.dense_output import CUT
 from pliant.integrate.driver import solve
+from pliant.integrate.loop_state import EventKind
 from pliant.integrate.problem import CompiledTicks, Events, Hold, Jumps, Problem, SampledInput
 from pliant.integrate.settings import METHODS
 from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Stiffness
 from pliant.integrate.sundials import MULTISTEP
 
 __all__ = [
-    "CUT",
     "METHODS",
     "MULTISTEP",
     "CompiledTicks",
+    "EventKind",
     "EventLog",
     "Events",
     "Failure",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pliant.integrate.evaluation import EPS, normalise, place
-from pliant.integrate.loop_state import Ode, Record, StepState, Tally
+from pliant.integrate.loop_state import EventKind, Ode, Record, StepState, Tally
 from pliant.kernels.primitives import Doubles, call, shift
 
 EVENT_SAMPLES = 4  # points per step at which event functions are looked at
-STOP = 1  # of `terminal`: an event at which the run ends
-CUT = 2  # one at which a step ends, and the run goes on
 AT_END = 1e-6  # of a step: so near to its end is at it; what a kink there leaves is of second order
 
 
@@ -78,7 +76,7 @@ def first_cut(ode: Ode, record: Record, step: StepState, t: float, h: float) -> 
         event_values(ode, record, t + right * h, step.z, record.g_new)
         cut = 2.0
         for e in range(record.events):
-            if record.terminal[e] == CUT and crosses(record.g[e], record.g_new[e], record.direction[e]):
+            if record.terminal[e] == EventKind.CUT and crosses(record.g[e], record.g_new[e], record.direction[e]):
                 root = locate(ode, record, step, e, left, right, t, h)
                 if root < AT_END:
                     record.g[e] = record.g_new[e]
@@ -104,10 +102,10 @@ def find_events(ode: Ode, record: Record, step: StepState, t: float, h: float) -
             record.root[e] = 3.0
             if crosses(record.g[e], record.g_new[e], record.direction[e]):
                 record.root[e] = locate(ode, record, step, e, left, right, t, h)
-                if record.terminal[e] == STOP:
+                if record.terminal[e] == EventKind.STOP:
                     end = min(end, record.root[e])
         for e in range(record.events):
-            if record.root[e] <= end and record.terminal[e] != CUT:
+            if record.root[e] <= end and record.terminal[e] != EventKind.CUT:
                 at = ode.tally[Tally.LOGGED]
                 interpolate(ode, step, record.root[e])
                 record.log_t[at] = t + record.root[e] * h

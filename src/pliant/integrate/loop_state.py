@@ -18,6 +18,12 @@ class LoopStatus:
     RUNNING, DONE, HOLD, ROOM, EVENT, NONFINITE, UNDERFLOW, CALLBACK, NEWTON, STIFF, RUNAWAY, SINGULAR = range(12)
 
 
+class EventKind:
+    """What `terminal` says of an event: it is noted; the run ends there; or a step does, and the run goes on."""
+
+    NOTE, STOP, CUT = range(3)
+
+
 class Clock:
     """Entries of `clock`: time, proposed step, last error, start of the segment, smallest and largest step, last step
     tried, a = gamma h of the factors at hand, earliest and latest time of an evaluation, a jump that nobody declared
@@ -97,6 +103,7 @@ class Record(NamedTuple):
     log_capacity: int
     event: int
     events: int
+    cuts: int
     times: Doubles
     t: Doubles
     x: Doubles

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pliant.arrays import Array, Integers
-from pliant.integrate.loop_state import Clock, Tally
+from pliant.integrate.loop_state import Clock, EventKind, Tally
 from pliant.integrate.problem import CompiledTicks, Events, Hold, Jumps, Problem, SampledInput, StageCallback
 from pliant.kernels import sides
 from pliant.kernels.primitives import FLAT
@@ -189,7 +189,8 @@ class Rows:
     def record(self) -> tuple[Any, ...]:
         """Sizes and buffers, as the loops take them."""
         times = self._times
-        events = (self.events.address, self.events.count) if self.events else (0, 0)
+        cuts = int((self.terminal == EventKind.CUT).sum())
+        events = (self.events.address, self.events.count, cuts) if self.events else (0, 0, 0)
         sizes = (self.times is None, len(times), len(self.t), len(self.log_t), *events)
         logs = (self.log_t, self.log_x, self.log_event)
         return (*sizes, times, self.t, self.x, *self.g, self.direction, self.terminal, *logs)

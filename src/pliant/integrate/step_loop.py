@@ -22,7 +22,7 @@ def finish_step(
     tally = ode.tally
     h = t_new - t
     end = 2.0
-    if watch and adaptive:
+    if watch and adaptive and record.cuts > 0:
         cut = first_cut(ode, record, step, t, h)
         if cut <= 1.0:  # the same step again, up to there
             ode.clock[Clock.JUMP] = t + cut * h

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
 from pliant.errors import Interrupted, ModelError, SimulationError
-from pliant.integrate import CUT, MULTISTEP, EventLog, Events, Jumps, Solution, solve
+from pliant.integrate import MULTISTEP, EventKind, EventLog, Events, Jumps, Solution, solve
 from pliant.interrupts import held_back, interruptible
 from pliant.later import LaterModule
 from pliant.model import Model
@@ -234,7 +234,7 @@ def _watched(composed: Composition, chosen: Sequence[Event]) -> _Watch | None:
         return None
     kernel = composed.event_kernel(tuple(chosen))
     direction = [event.direction for event in chosen]
-    terminal = [CUT if event.cut else int(event.stop) for event in chosen]
+    terminal = [EventKind.CUT if event.cut else int(event.stop) for event in chosen]
     found = Events(kernel.address, len(chosen), direction, terminal, owner=kernel)
     return _Watch(found, tuple(event.name for event in chosen), tuple(event.fatal for event in chosen))
 
