@@ -196,7 +196,7 @@ def test_what_a_batch_cannot_compile_is_refused(model) -> None:
         simulate_batch(model, 0.01, np.zeros((2, 4)), torque=lambda t, q, qd: np.zeros(2), step=1e-3)
     law = Sampled(PD(kp=1.0, kd=1.0, reference=[0.0, 0.0], gravity="none"), sample_time=1e-3)
     with pytest.raises(pliant.UnsupportedModel, match="sampled"):
-        simulate_batch(model, 0.01, np.zeros((2, 4)), controller=law, step=1e-3)
+        simulate_batch(model, 0.01, np.zeros((2, 4)), controller=law, step=1e-3, device="cuda")
 
 
 def test_a_result_too_large_for_memory_asks_for_a_path(model, monkeypatch) -> None:

@@ -55,6 +55,14 @@ def perturbed(seed: int) -> np.ndarray:
     return np.array(list(START.values())) * np.random.default_rng(1000 + seed).uniform(0.8, 1.2, 4)
 
 
+def coloured(rng: np.random.Generator, count: int, colour: float) -> np.ndarray:
+    """Noise of unit size whose neighbours correlate by `colour`, of the first order."""
+    e = rng.normal(size=count)
+    for k in range(1, count):
+        e[k] = colour * e[k - 1] + np.sqrt(1 - colour**2) * e[k]
+    return e
+
+
 @pytest.fixture(scope="session")
 def recording() -> Recording:
     return measure(perturbed(0), 0)

@@ -12,8 +12,10 @@ import pytest
 
 import pliant
 from pliant import Recording
+from pliant.control import Encoder, StrainGauge
 from pliant.identification import Strain
 from pliant.identification.calibration import calibration_number
+from pliant.identification.lagging import lagged
 from pliant.identification.residuals import Residuals
 from pliant.identification.response import Response
 from pliant.identification.unknowns import unknowns
@@ -223,3 +225,35 @@ def test_a_damaged_record_is_told(model: pliant.Model, tmp_path: Path) -> None:
     kept.write_text("{}")
     with pytest.raises(pliant.ModelError, match=r"fit\.json: no record of a fit"):
         pliant.identify(model, recorded(calibrated_by_hand(model)), (PATH,), resume=kept)
+
+
+# ------------------------------------------------------------------------------------------------------- low-pass
+
+
+def test_a_lag_is_the_low_pass_of_a_sensor(model: pliant.Model) -> None:
+    """A gauge with a cutoff of 15 Hz, a delay and a clock of its own, beside an encoder with another: known, the replay
+    has its readings; fitted from nothing, it is found to 1 %."""
+    lag, drive = 1 / (2 * np.pi * 15.0), commands()
+    gauge = StrainGauge("upper", 0.05, at=(0.01, 0.0), cutoff=15.0, delay=0.002, sample_time=0.004, name="gauge")
+    sensors = [Encoder("upper", sample_time=0.005), gauge]
+    run = pliant.simulate(model, T_END, torque=drive, sensors=sensors, rtol=1e-9, atol=1e-11, output_step=0.1)
+    known = {"reading.gauge.delay": 0.002, "reading.gauge.lag": lag}
+    read = Recording.of(run, torque=drive, calibration=known)
+    assert validate(model, read, rtol=1e-9, atol=1e-11).channels["gauge"].nrmse < 1e-6
+    assert validate(model, replace(read, calibration={})).channels["gauge"].nrmse > 0.1
+    found = pliant.identify(
+        model, replace(read, calibration={"reading.gauge.delay": 0.002}), ("reading.gauge.lag",), clocks="ignore"
+    )
+    assert found["reading.gauge.lag"] == pytest.approx(lag, rel=0.01)
+
+
+@pytest.mark.parametrize("lag", [0.0, 0.003, 0.05])
+def test_slopes_by_a_lag(lag: float, rng: np.random.Generator) -> None:
+    times = np.cumsum(np.append(0.0, rng.uniform(0.0, 0.01, 60)))
+    values = rng.normal(size=(61, 2))
+    times[3], values[3] = times[2], values[2]  # as of two captures before a delay has passed
+    slope, h = lagged(times, values, lag)[1], 1e-7
+    ahead, behind = (lagged(times, values, at)[0][:, 0] for at in (lag + h, max(lag - h, 0.0)))
+    np.testing.assert_allclose(slope, (ahead - behind) / (h if lag == 0.0 else 2 * h), rtol=1e-3, atol=0.02)
+    np.testing.assert_allclose(lagged(times, values, 1e6)[0], np.tile(values[0], (61, 1)), atol=1e-5)
+    np.testing.assert_allclose(lagged(times, values, 0.0)[0][4:], values[4:])

@@ -13,9 +13,9 @@ import pliant
 from pliant import Recording
 from pliant.identification import fitting
 from pliant.identification.fit_verdict import FITS
-from pliant.identification.lack_of_fit import DOUBT, autoregression, spread_of
+from pliant.identification.lack_of_fit import DOUBT, autoregression, degrees_of_freedom, independent, spread_of
 
-from .conftest import FOUR, GAUGES, Q0, START, arm, measure, model, perturbed
+from .conftest import FOUR, GAUGES, Q0, START, arm, coloured, measure, model, perturbed
 
 THREE = {"links.upper.shapes.bending_y": 3, "links.fore.shapes.bending_y": 3}
 
@@ -41,10 +41,7 @@ def readings(real: pliant.Model, seed: int, known: bool, noise: float = 0.01, co
     sizes = {name: noise * float(np.std(y)) for name, y in clean.items()}
     noisy = {}
     for name, y in clean.items():
-        e = rng.normal(size=len(y))
-        for k in range(1, len(e)):
-            e[k] = colour * e[k - 1] + np.sqrt(1 - colour**2) * e[k]
-        noisy[name] = y + sizes[name] * e
+        noisy[name] = y + sizes[name] * coloured(rng, len(y), colour)
     return Recording(run.t, noisy, sizes if known else None, Q0, torque=torque, sensors=GAUGES, name=f"swing {seed}")
 
 
@@ -114,18 +111,45 @@ def test_the_spread_of_coloured_noise(rng: np.random.Generator) -> None:
     exact = J.T @ (a**lag / (1 - a**2)) @ J
     total = np.zeros((2, 2))
     for _ in range(60):
-        e, r = rng.normal(size=N + 200), np.zeros(N + 200)
-        for k in range(1, len(r)):
-            r[k] = a * r[k - 1] + e[k]
-        total += spread_of(J, r[200:]) / 60
+        total += spread_of(J, coloured(rng, N, a) / np.sqrt(1 - a**2)) / 60
     assert np.diag(total) == pytest.approx(np.diag(exact), rel=0.12)
     assert np.diag(exact)[0] > 5 * np.diag(J.T @ J)[0] / (1 - a**2)  # white noise of that size would say much less
+
+
+def test_readings_that_hang_together_count_for_fewer(rng: np.random.Generator) -> None:
+    """Of noise of first order N (1 - a^2) / (1 + a^2): so sure is its size, as many trials of it show."""
+    N, a = 4000, 0.8
+    worth = N * (1 - a**2) / (1 + a**2)
+    squares = [float(np.mean(coloured(rng, N, a) ** 2)) for _ in range(400)]
+    assert 2 / np.var(squares) == pytest.approx(worth, rel=0.3)  # 2 / n is the variance of a chi-squared over n
+    r = coloured(rng, N, a)
+    assert independent(r) == pytest.approx(worth, rel=0.15)
+    assert independent(rng.normal(size=N)) == pytest.approx(N, rel=0.05)
+    assert degrees_of_freedom([r, r], 6, fits=False) == int(2 * independent(r)) - 6
+    assert degrees_of_freedom([r, r], 6, fits=True) == 2 * N - 6
 
 
 def inside(found: pliant.Identification, seed: int) -> Any:
     low, high = found.intervals().T
     truth = perturbed(seed)
     return (low <= truth) & (truth <= high)
+
+
+@pytest.mark.full
+def test_coloured_noise_widens_the_intervals() -> None:
+    """Ten trials: of 40 intervals at most 6 miss (the chance of more is 1e-3); as if it were white, at least 14 do."""
+    missed, white = 0, 0
+    for seed in range(10):
+        recording = readings(model(), seed, False, colour=0.8)
+        found = fitted(model(), recording)
+        assert not found.verdict.fits
+        assert 4 < found.freedom < 0.4 * sum(len(channel.t) for channel in found.channels)
+        missed += int((~inside(found, seed)).sum())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fitting, "verdict", lambda *given: FITS)
+            white += int((~inside(fitted(model(), recording), seed)).sum())
+    assert missed <= 6
+    assert white >= 14
 
 
 @pytest.mark.long

@@ -60,8 +60,8 @@ def by_python(monkeypatch, f, method, plan, x, w, p, judged=None, ceilings=None,
     x, out, counts, scratch = x.copy(), np.zeros((len(x), 1, n)), np.zeros((len(x), 2)), np.zeros(form.starts[-1] + 1)
     early, late = plan.sides()
     ceilings = np.full(len(x), np.inf) if ceilings is None else ceilings
-    job = table(Job(x, w, 2, p, 1, out, n, plan.t, plan.h, early, late, plan.count, plan.row, plan.piece, 2, SETTINGS,
-                    ceilings, counts))  # fmt: skip
+    job = table(Job(x, w, 2, p, 1, out, n, plan.t, plan.h, early, late, plan.count, plan.row, plan.piece, plan.ticks,
+                    2, SETTINGS, ceilings, counts))  # fmt: skip
     with monkeypatch.context() as patch:
         patch.setattr(pack_loop, "body", body)
         patch.setattr(pack_loop, "closing", closing)
@@ -101,6 +101,29 @@ def test_packs_close_their_states_lane_by_lane(monkeypatch, method, plan) -> Non
     assert 0 < sound.sum() < 11
     assert np.isnan(end[~sound]).all()
     np.testing.assert_allclose(np.linalg.norm(end[sound], axis=1), 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("method", "plan"), [(rk4(), FIXED), (dopri5(), ADAPTIVE)], ids=["rk4", "dopri5"])
+def test_packs_tick_where_a_segment_says_so(method, plan) -> None:
+    """x' = u; a tick sets u = memory + w x + t and counts: of two segments both tick, or the second alone."""
+    t, x, w, p = ca.SX.sym("t"), ca.SX.sym("x", 1), ca.SX.sym("w", 1), ca.SX.sym("p", 3)
+    f = ca.Function("f", [t, x, w, p], [p[0] + 0 * p[1]])
+    tick = ca.Function("tick", [t, x, w, p], [ca.vertcat(p[2] + w * x + t, p[2] + 1)])
+    packs = BatchIntegrator(f, method, 4, tick=tick, ticks=(1, 1))
+    lengths, begun = (0.4, 0.3 if method.name == "rk4" else 0.7), np.linspace(-1.0, 2.0, 6)
+    pieces = np.broadcast_to(np.array([[2.0], [3.0]]), (6, 2, 1))  # the first segment looks up the second piece
+    for ticks in ([1, 1], [0, 1]):
+        own, end = np.tile([0.5, 7.0, 10.0], (6, 1)), begun[:, None].copy()
+        packs(
+            end, np.ascontiguousarray(pieces), own, replace(plan, tick=np.array(ticks)), np.zeros((6, 1, 1)), SETTINGS
+        )
+        u, memory, wanted = 0.5, 10.0, begun.copy()
+        for at, length, piece, does in zip((0.0, 0.4), lengths, (3.0, 2.0), ticks):
+            if does:
+                u, memory = memory + piece * wanted + at, memory + 1
+            wanted = wanted + length * u
+        np.testing.assert_allclose(end[:, 0], wanted, rtol=1e-12)
+        np.testing.assert_array_equal(own[:, 1:], np.tile([7.0, memory], (6, 1)))
 
 
 def test_packs_take_slopes_of_closed_states() -> None:

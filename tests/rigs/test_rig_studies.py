@@ -112,7 +112,41 @@ def test_the_start_of_the_bar() -> None:
 @pytest.mark.full
 def test_the_staircase_gives_the_arm_that_ships() -> None:
     """Stiffness, with the damping that its halves had chosen, fitted anew."""
-    found = fits._fitted("lqg_staircase", load_rig("2dsfl-from-staircase").paths()[fits.DAMPING[0]])
+    found = fits._fitted("lqg_staircase", load_rig("2dsfl-from-staircase").paths()[fits.DAMPING[0]], True)
     shipped = load_rig("2dsfl-from-staircase").paths()
     for path in fits.STIFFNESS:
         assert found[path] == pytest.approx(shipped[path], rel=2e-3)
+
+
+@pytest.mark.full
+def test_the_square_gives_the_arm_that_ships() -> None:
+    """Link 2, with the stiffness of link 1 from the data sheet, which its halves do not tell from a fitted one."""
+    shipped = load_rig("2dsfl-from-square").paths()
+    assert shipped[fits.STIFFNESS[0]] == load_rig("2dsfl-nominal").paths()[fits.STIFFNESS[0]]
+    found = fits._fitted("lqr_square", shipped[fits.DAMPING[0]], False)
+    assert found[fits.STIFFNESS[1]] == pytest.approx(shipped[fits.STIFFNESS[1]], rel=2e-3)
+    assert found.calibration == pytest.approx(CALIBRATIONS["2dsfl-from-square"], rel=0.02)
+
+
+def test_what_is_not_told_apart_is_not_fitted() -> None:
+    """The stiffness of the data sheet within 2 % of the best, then the middle damping; else what predicts better."""
+    assert fits.chosen({(0.02, True): 0.249, (0.02, False): 0.257, (0.03, False): 0.2489, (0.04, False): 0.2486}) == (
+        0.04,
+        False,
+    )
+    assert fits.chosen({(0.01, True): 0.2, (0.02, True): 0.143, (0.03, True): 0.143, (0.03, False): 0.34}) == (
+        0.03,
+        True,
+    )
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("left_out", bar.RUNS)
+def test_two_runs_give_the_bar_that_ships(left_out: str) -> None:
+    """Fitted anew from where it ended, on the two runs that the third is predicted by."""
+    rig = f"ist-bar-without-{left_out[:3]}"
+    robot = load_rig(rig)
+    found = bar.fit([name for name in bar.RUNS if name != left_out], robot)
+    for path in bar.FITTED[:6]:
+        assert found[path] == pytest.approx(robot.paths()[path], rel=0.01), path
+    assert found["input.bar.offset"] == pytest.approx(CALIBRATIONS[rig]["input.bar.offset"], rel=0.02)

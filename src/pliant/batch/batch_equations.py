@@ -48,8 +48,9 @@ def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class BatchEquations:
-    """xdot = f(t, x, w, p): x = [free coordinates, rates, controller states, drive states (, work)], w the samples,
-    p = [held torques, parameters of the model, parameters of the controller].
+    """xdot = f(t, x, w, p): x = [free coordinates, rates, controller states, drive states (, work)], w the samples and
+    the noise of a sampled controller, p = [held torques, parameters of the model, parameters of the controller, what a
+    sampled one remembers].
 
     The work is there where it is asked for, and where it is `watched`: so it is seen whether drives run away.
     """
@@ -59,11 +60,16 @@ class BatchEquations:
     with_work: bool
     gains: Mapping[str, Any] = field(default_factory=dict)
     watched: bool = False
+    sampled: bool = False
+    """Whether whoever steps the equations lets a sampled controller act at its ticks."""
 
     def __post_init__(self) -> None:
         c = self.composition
-        if c.sample_time is not None:
-            raise UnsupportedModel("controller: a sampled controller runs one arm at a time; use pliant.simulate.")
+        if c.sample_time is not None and not (self.sampled and c.ticks):
+            raise UnsupportedModel(
+                "controller: this sampled controller runs one arm at a time, or in simulate_batch on the CPU; use "
+                "pliant.simulate."
+            )
 
     @property
     def n(self) -> int:
@@ -77,18 +83,21 @@ class BatchEquations:
 
     def function_of(self, name: str, outputs: list[Any], more: Sequence[Any] = ()) -> Any:
         """Expressions in the symbols of the composition, and in `more`, as a CasADi function of (t, x, w, p, *more)."""
-        c, m = self.composition, self.composition.m
+        c, m, e = self.composition, self.composition.m, self.composition.equations
         x, w = ca.SX.sym("x", self.n), ca.SX.sym("w", c.n_held)
         own = ca.SX.sym("own", c.model.parameter_symbols.shape[0])
         u = ca.SX.sym("u", m) if self.has_constant else ca.SX.zeros(m)
         p = ca.vertcat(u, own) if self.has_constant else own
         gains = ca.vertcat(*self.gains.values()) if self.gains else ca.SX(0, 1)
         state = x if self.n == c.size else ca.vertcat(x, 0)
-        old, new = ca.vertcat(c.equations.x, c.equations.p), ca.vertcat(state, u, w, own)
+        memory = noise = ca.SX(0, 1)
+        if c.ticks:
+            memory, noise = ca.vertcat(e.tick.others, e.tick.memory), e.tick.noise
+        old, new = ca.vertcat(e.x, e.p), ca.vertcat(state, u, w, own)
         values = ca.substitute([ca.densify(ca.SX(o)) for o in outputs], [old], [new])
         names = ["t", "x", "w", "p", *(f"m{k}" for k in range(len(more)))]
-        return ca.Function(name, [c.equations.t, x, w, ca.vertcat(p, gains), *more], ca.cse(values), names,
-                           [f"o{k}" for k in range(len(outputs))])  # fmt: skip
+        given = [e.t, x, ca.vertcat(w, noise), ca.vertcat(p, gains, memory), *more]
+        return ca.Function(name, given, ca.cse(values), names, [f"o{k}" for k in range(len(outputs))])
 
     @cached_property
     def impulse_kernel(self) -> Kernel:
@@ -110,6 +119,25 @@ class BatchEquations:
             return None
         x, moved, least = self.composition.equations.closer()
         return self.function_of("batch_closing", [ca.vertcat(x[: self.n], moved, least)])
+
+    @cached_property
+    def tick(self) -> Any:
+        """Held torques and memory of a sampled controller behind a tick; None where there is none."""
+        if not self.composition.ticks:
+            return None
+        tick = self.composition.equations.tick
+        return self.function_of("batch_tick", [ca.vertcat(tick.others + tick.torques, tick.others, tick.following)])
+
+    @property
+    def n_noise(self) -> int:
+        """Number of inputs that are noise of a sampled controller."""
+        return int(self.composition.equations.tick.noise.shape[0]) if self.composition.ticks else 0
+
+    @property
+    def ticks(self) -> tuple[int, int]:
+        """How many torques a tick gives, and how many numbers it remembers."""
+        c = self.composition
+        return (c.m, c.m + len(c.tick_start)) if c.ticks else (0, 0)
 
     @cached_property
     def _load_kernel(self) -> Kernel:
@@ -207,7 +235,7 @@ def equations(
 
 def composed(
     model: Model, torque: TorqueInput, controller: TorqueInput, motion: Mapping[str, Any], loads: tuple[Any, ...],
-    base: Any, work: bool, looked_up: bool = False, watched: bool = False,
+    base: Any, work: bool, looked_up: bool = False, watched: bool = False, sampled: bool = False,
 ) -> BatchEquations:  # fmt: skip
     """Likewise, from drives that are read already; long series may be `looked_up` by whoever steps the equations."""
     if model.options.roots != "solved":
@@ -217,8 +245,8 @@ def composed(
         model, torque.traced, controller.traced, motion, loads, base, has_table, looked_up=looked_up, closed=True
     )
     gains = {**getattr(torque.traced, "parameters", {}), **getattr(controller.traced, "parameters", {})}
-    has_constant = torque.constant is not None or controller.constant is not None
-    return BatchEquations(composition, has_constant, work, gains, watched)
+    has_constant = torque.constant is not None or controller.constant is not None or composition.ticks
+    return BatchEquations(composition, has_constant, work, gains, watched, sampled)
 
 
 def output_times(t_end: float, output_step: float | None, step: float | None) -> Array:
@@ -233,10 +261,18 @@ def output_times(t_end: float, output_step: float | None, step: float | None) ->
     return np.append(times, t_end)
 
 
-def make_plan(t: Array, breaks: Array, pieces: Array | None, step: float | None, adaptive: bool) -> TimeSegments:
-    """Segments between rows, breaks and samples; fixed steps divide each segment evenly, none longer than `step`."""
+def make_plan(
+    t: Array, breaks: Array, pieces: Array | None, step: float | None, adaptive: bool, ticks: Array | None = None
+) -> TimeSegments:
+    """Segments between rows, breaks, samples and ticks; fixed steps divide each segment evenly, none longer than
+    `step`."""
     t_end = float(t[-1])
     inner = breaks if pieces is None else np.concatenate([breaks, pieces[(pieces > 0) & (pieces < t_end)]])
+    if ticks is not None:
+        every = np.round(inner * ((len(ticks) - 1) / max(ticks[-1], t_end * 1e-12))).astype(int)
+        nearest = ticks[np.minimum(every, len(ticks) - 1)]
+        inner = np.where(np.abs(inner - nearest) <= 1e-12 * t_end, nearest, inner)  # what means a tick happens there
+        inner = np.union1d(inner, ticks[(ticks > 0) & (ticks < t_end * (1 - 1e-12))])
     rows = t[1:].copy()
     nearest = [int(np.abs(rows - b).argmin()) for b in inner]
     same = [abs(rows[k] - b) <= 1e-12 * t_end for k, b in zip(nearest, inner)]
@@ -256,4 +292,5 @@ def make_plan(t: Array, breaks: Array, pieces: Array | None, step: float | None,
     piece = np.zeros(len(ends), dtype=np.int64)
     if pieces is not None:
         piece = (np.searchsorted(pieces, middle, side="right") - 1).astype(np.int64)
-    return TimeSegments(np.ascontiguousarray(starts), np.ascontiguousarray(h), count, row, piece)
+    tick = None if ticks is None else np.isin(starts, ticks).astype(np.int64)
+    return TimeSegments(np.ascontiguousarray(starts), np.ascontiguousarray(h), count, row, piece, tick)

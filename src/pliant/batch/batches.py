@@ -71,9 +71,10 @@ def simulate_batch(
     """Run many arms of one model from many states, under many torques, with many parameters.
 
     Arguments mean what they mean in `simulate`, with a leading axis where arms differ. A batch is compiled whole and
-    keeps many histories, so that four things are not the same: Python functions and sampled controllers run one arm at
-    a time, events other than limits are not searched for, the methods are those of the packs ("rk4", "dopri5"), and
-    fewer rows are kept by default.
+    keeps many histories, so that four things are not the same: Python functions, and on a GPU sampled controllers, run
+    one arm at a time, events other than limits are not searched for, the methods are those of the packs ("rk4",
+    "dopri5"), and fewer rows are kept by default. Sensors of a sampled controller have noise of their own in each arm:
+    in arm k that of sensors whose `seed` is larger by k.
 
     Parameters
     ----------
@@ -143,15 +144,16 @@ def simulate_batch(
         loads = listed(loads)
         drives = read_drive(model, torque, "torque"), read_drive(model, controller, "controller")
         watched = device == "cpu" and any(drive.traced is not None for drive in drives)
-        f = composed(model, *drives, motion or {}, loads, base, work, True, watched)
-        given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads)
+        f = composed(model, *drives, motion or {}, loads, base, work, True, watched, device == "cpu")
+        given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads, t_end)
         t = output_times(t_end, output_step, step if method == "rk4" else None)
         stops, starts = (
             f.composition.breaks(t_end, read_breaks(breaks)),
             given.samples.starts if given.samples else None,
         )
         impulses = replace(f.composition.impulses(stops, t_end), at_start=given.work is not None)
-        stages = Stages(f, make_plan(t, stops, starts, step, method == "dopri5"), impulses)
+        ticks = f.composition.tick_times(t_end) if f.composition.ticks else None
+        stages = Stages(f, make_plan(t, stops, starts, step, method == "dopri5", ticks), impulses)
         begin = time.perf_counter()
         settings = (rtol, atol, step or t_end, MOST_STEPS)
         engine = (Cpu if device == "cpu" else Cuda)(f, given, stages, settings, method, precision, len(t))
@@ -249,6 +251,7 @@ class _Run:
 
     def _slice_size(self, shapes: dict[str, tuple[int, ...]]) -> int:
         each = 2 * sum(int(np.prod(shape)) for shape in shapes.values()) * np.dtype(self.engine.dtype).itemsize
+        each += 0 if self.given.ticks is None else self.given.pieces()[0].nbytes
         most = max(1, int(self.engine.slice_bytes / each))
         if self.engine.module is not np:
             return most
@@ -272,8 +275,7 @@ class _Run:
             done = self.given.work
             start[:, -1] = module.asarray(done if len(done) == 1 else done[first:last])
         if self.f.composition.n_drive_states:
-            given = self.given.pieces(), self.given.held(self.f)
-            pieces, own = (a if len(a) == 1 else a[first:last] for a in given)
+            pieces, own = self.given.of_arms(self.f, first, last)
             piece = 0 if self.given.samples is None else int(self.given.samples.piece(np.zeros(1))[0])
             start = self.f.loaded(start, pieces[:, piece], own, module)
         history, counts = self.engine(start.copy(), first)
@@ -295,7 +297,7 @@ class _Run:
             q, qd = (module.zeros((*x.shape[:2], size), dtype=x.dtype) for size in (c.n_q, c.n))
             q[..., c.free_places], qd[..., c.free] = x[..., :f], x[..., f : c.moving]
             own = np.zeros(self.engine.own.shape[1])
-            samples, pieces = self.given.samples, self.given.pieces()[0]
+            samples, pieces = self.given.samples, self.given.of_arms(self.f, 0, 1)[0][0]
             held = pieces[np.zeros(len(self.t), dtype=int) if samples is None else samples.piece(self.t)]
             t = self.engine.stages.impulses.behind(self.t)
             paths, rates = self.f.coordinate_kernel(t[:, None], np.zeros(self.f.n), held, own)
@@ -345,6 +347,10 @@ class _Run:
     def torques(self, q: Array, qd: Array, arms: slice) -> Array:
         """(B, N, m) torques that act on these arms in these states at the first N rows."""
         c, (B, N) = self.f.composition, q.shape[:2]
+        if c.ticks:
+            raise UnsupportedModel(
+                "tau: torques of a sampled controller are not kept in a batch; run the arm by simulate"
+            )
         unkept = c.equations.x[c.moving : -1]
         if unkept.shape[0] and ca.depends_on(c.equations.tau, unkept):
             raise UnsupportedModel(
@@ -354,7 +360,7 @@ class _Run:
         x = np.concatenate([q[..., c.free_places], qd[..., c.free], rest], axis=2)
         t, samples = self.t[:N], self.given.samples
         piece = np.zeros(N, dtype=int) if samples is None else samples.piece(t)
-        pieces, own = (a if len(a) == 1 else a[arms] for a in (self.given.pieces(), self.given.held(self.f)))
+        pieces, own = self.given.of_arms(self.f, *arms.indices(self.given.arms)[:2])
         tau = self.f.torque_kernel(t[:, None], np.nan_to_num(x), pieces[:, piece], own[:, None])
         tau = np.broadcast_to(tau, (B, N, c.m)).copy()
         tau[~np.isfinite(x).all(axis=2)] = np.nan

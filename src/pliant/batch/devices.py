@@ -53,20 +53,21 @@ class Cpu:
         key = (method, f.has_constant, f.n, f.judged)
         make = partial(
             BatchIntegrator, f.function, METHODS[method](), quaternions=f.composition.quaternions, judged=f.judged,
-            closing=f.closing,
+            closing=f.closing, tick=f.tick, ticks=f.ticks,
         )  # fmt: skip
         self.integrator: BatchIntegrator = f.composition.derived("packs", key, make)
         self.dtype = np.float64
         self.stages, self.settings, self.rows = stages, np.array(settings), n_rows
-        self.own, self.pieces, self.ceilings = given.held(f), given.pieces(), given.ceilings(f)
+        self.own, self.ceilings, self._inputs = given.held(f), given.ceilings(f), partial(given.of_arms, f)
         self.slice_bytes = SLICE_BYTES
 
     def __call__(self, x: Any, first: int) -> tuple[Any, Any]:
         """Histories (b, rows - 1, n) behind the start, and step counts (b, 2), of arms first, first + 1, ..."""
         b = len(x)
         out = np.empty((b, self.rows - 1, self.integrator.n))
-        own, pieces = (a if len(a) == 1 else a[first : first + b] for a in (self.own, self.pieces))
-        pieces, own = np.ascontiguousarray(pieces), np.ascontiguousarray(own)
+        pieces, own = self._inputs(first, first + b)
+        if self.integrator.form.ticks[1]:  # each arm remembers for itself
+            own = np.array(np.broadcast_to(own, (b, own.shape[1])))
         counts = np.zeros((b, 2))
         for k, plan in enumerate(self.stages.plans):
             if k:

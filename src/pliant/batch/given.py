@@ -35,13 +35,15 @@ class Given:
     """What is looked up by the time, if anything."""
     work: Array | None
     """(A,) of a jump at the start, if there is one."""
+    ticks: Array | None = None
+    """Times at which sensors of a sampled controller draw noise, which is looked up last of all; None: no noise."""
 
     @classmethod
     def read(
         cls, f: BatchEquations, q0: Any, qd0: Any, torque: TorqueInput, controller: TorqueInput, p: Any, device: str,
-        equilibrium: bool, loads: Sequence[Any],
+        equilibrium: bool, loads: Sequence[Any], t_end: float = 0.0,
     ) -> Given:  # fmt: skip
-        """Arguments of a run of `f`."""
+        """Arguments of a run of `f` until `t_end`."""
         model, work = f.composition.model, None
         if is_device_array(q0) or is_device_array(qd0):
             if equilibrium:
@@ -69,18 +71,36 @@ class Given:
         if p is not None and not names:
             raise ModelError("p: this model has no parameters; make it with robot.model(parameters=[...])")
         values = model.nominal_parameters[None] if p is None else rows(p, len(names), "p", names)
-        return cls(model, arms, states["q0"], states["qd0"], torque, controller, on_device, values, names,
-                   looked_up(f.composition, torque, controller), work)  # fmt: skip
+        samples, ticks = looked_up(f.composition, torque, controller), None
+        if f.n_noise:
+            ticks = f.composition.tick_times(t_end)
+            blank = PieceTable(np.append(-np.inf, ticks[1:]), np.zeros((1, len(ticks), f.n_noise)))
+            samples = blank if samples is None else samples.beside(blank)
+        return cls(model, arms, states["q0"], states["qd0"], torque, controller, on_device, values, names, samples,
+                   work, ticks)  # fmt: skip
 
     def held(self, f: BatchEquations) -> Array:
-        """(A, own) torques and parameters that hold for a whole run."""
-        constants = [d.constant for d in (self.torque, self.controller) if d.constant is not None]
+        """(A, own) torques and parameters that hold for a whole run, and what a sampled controller remembers at the
+        start."""
         if not f.has_constant:
             return self.parameters
-        u = constants[0] if len(constants) == 1 else constants[0] + constants[1]
+        c, constants = f.composition, [d.constant for d in (self.torque, self.controller) if d.constant is not None]
+        u = sum(constants[1:], start=constants[0]) if constants else np.zeros((1, c.m))
         count = max(len(u), len(self.parameters))
-        parts = [np.broadcast_to(a, (count, a.shape[1])) for a in (u, self.parameters)]
+        remembered = [u, c.tick_start[None]] if c.ticks else []
+        parts = [np.broadcast_to(a, (count, a.shape[1])) for a in (u, self.parameters, *remembered)]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+    def of_arms(self, f: BatchEquations, first: int, last: int) -> tuple[Array, Array]:
+        """(b or 1, pieces, held) what is looked up, and (b or 1, own) what holds, of some arms."""
+        pieces, own = (a if len(a) == 1 else a[first:last] for a in (self.pieces(), self.held(f)))
+        if self.ticks is not None and self.samples is not None:
+            law, count = f.composition.controller, len(self.ticks)
+            drawn = np.stack([law.draws(count, arm) for arm in range(first, last)])
+            at = np.maximum(np.searchsorted(self.ticks, self.samples.starts, side="right") - 1, 0)
+            known = np.broadcast_to(pieces, (last - first, *pieces.shape[1:]))[..., : -f.n_noise]
+            pieces = np.concatenate([known, drawn[:, at]], axis=2)
+        return np.ascontiguousarray(pieces), np.ascontiguousarray(own)
 
     def ceilings(self, f: BatchEquations) -> Array:
         """(B,) energies at which arms have run away; infinite where the work is not watched."""

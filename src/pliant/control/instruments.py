@@ -23,6 +23,11 @@ FINEST = 64
 """Ticks in the sample time of a controller, at most."""
 
 
+def low_pass(a: float) -> tuple[float, float]:
+    """What a low-pass keeps over `a` time constants, and the part of a straight change that it follows."""
+    return (float(np.exp(-a)), float(1 + np.expm1(-a) / a)) if a > 0 else (1.0, 0.0)
+
+
 class Instrument:
     """One sensor at work: what its low-pass and its noise remember."""
 
@@ -36,21 +41,29 @@ class Instrument:
         s, found = self.sensor, ideal if self.sensor.cutoff is None else self._smooth(times, ideal)
         found = s.gain * found + s.offset
         if s.noise:
-            found = found + s.noise * self._rng.standard_normal(ideal.shape)
+            found = found + s.noise * self.draw(ideal.shape)
         return rounded(np.asarray(found, dtype=float), self.digit)
+
+    def draw(self, shape: tuple[int, ...]) -> Array:
+        """The next draws of its noise, of unit size."""
+        return self._rng.standard_normal(shape)
 
     def _smooth(self, times: Array, ideal: Array) -> Array:
         """The low-pass, exact for values that are straight between two times."""
         out, omega = np.empty_like(ideal), 2 * np.pi * float(self.sensor.cutoff or 0.0)
         for k, (t, y) in enumerate(zip(times.tolist(), ideal)):
             before, old, z = self._last or (t, y, y)
-            a = omega * (t - before)
-            if a > 0:
-                part = -np.expm1(-a) / a  # mean of the decay over the sample
-                z = old + (z - old) * np.exp(-a) + (y - old) * (1 - part)
+            kept, followed = low_pass(omega * (t - before))
+            z = old + (z - old) * kept + (y - old) * followed
             self._last = t, y, z
             out[k] = z
         return out
+
+
+def instruments(model: Model, sensors: Sequence[Sensor], seed: int = 0) -> list[Instrument]:
+    """Fresh ones; those of the same name have noise of their own."""
+    names = [sensor.label(model) for sensor in sensors]
+    return [Instrument(s, model, seed, names[:k].count(names[k])) for k, s in enumerate(sensors)]
 
 
 def reading_times(sensor: Sensor, rows: Array, t_end: float) -> Array:
@@ -112,10 +125,8 @@ class Ticks(NamedTuple):
     sensors: tuple[SampleClock, ...]
 
     def readout(self, model: Model, sensors: Sequence[Sensor], tick: float, seed: int = 0) -> Readout:
-        """Fresh instruments; those of the same name have noise of their own."""
-        names = [sensor.label(model) for sensor in sensors]
-        fresh = [Instrument(s, model, seed, names[:k].count(names[k])) for k, s in enumerate(sensors)]
-        return Readout(fresh, self.sensors, tick)
+        """Fresh instruments on this clock."""
+        return Readout(instruments(model, sensors, seed), self.sensors, tick)
 
 
 def common_ticks(period: float, delay: float, sensors: Sequence[Sensor] = ()) -> Ticks:
@@ -145,4 +156,13 @@ def _no_tick(period: float, delay: float, sensors: Sequence[Sensor]) -> str:
     )
 
 
-__all__ = ["Instrument", "Readout", "Ticks", "capture_times", "common_ticks", "reading_times"]
+__all__ = [
+    "Instrument",
+    "Readout",
+    "Ticks",
+    "capture_times",
+    "common_ticks",
+    "instruments",
+    "low_pass",
+    "reading_times",
+]

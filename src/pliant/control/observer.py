@@ -17,6 +17,7 @@ from pliant.control.law import NO_STATES, Controller, Felt, Law, Sampler
 from pliant.control.lqr import LQR, UNREACHED, Design, rest_state, system, unreached
 from pliant.control.sampled import HeldLaw
 from pliant.control.sensors import Acting, Measurement, Sensor
+from pliant.control.ticking import Tick, TickBuilder, draws
 from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import Model
@@ -245,19 +246,22 @@ class _SampledFeedback(Law):
         self.clock = common_ticks(positive("sample_time", given.sample_time), given.delay, given.observer.sensors)
         self.sample_time = float(given.sample_time or 0.0) / self.clock.period
 
-    @property
-    def initial_state(self) -> Array:
-        """Estimate and torques that the filter knows of, about the rest configuration."""
-        return np.zeros(len(self.filter.A) + self.model.n_joints)
+    def ticking(self, t: Any, q: Any, qd: Any, felt: Felt) -> Tick:
+        """A tick as expressions; at first the sensors feel what holds the arm."""
+        f, tick = self.filter, TickBuilder(self.clock)
+        acted, xh, applied = (tick.entry(start) for start in (f.u0, np.zeros(len(f.A)), np.zeros(self.model.n_joints)))
+        qdd = felt.accelerations(acted) if f.measurement.accelerated else ca.SX.zeros(self.model.n)
+        ends = np.cumsum([0, *f.measurement.sizes]).tolist()
+        ideal = ca.vertsplit(f.measurement.felt(q, qd, qdd, Acting(t, felt.loads, felt.base)), ends)
+        y = tick.readings(self.model, f.measurement.sensors, float(self.sample_time or 0.0), ideal)
+        tau, estimate, asked = self._filtered(y, xh, applied)
+        tick.advance(xh, estimate)
+        tick.advance(applied, asked)
+        return tick.acting(tau, acted)
 
-    def sample(self, t: Any, q: Any, qd: Any, z: Any, felt: Felt) -> tuple[Any, Any]:
-        """Expressions: torques of a sample, and estimate and torques for the next; readings have no noise."""
-        f, split = self.filter, len(self.filter.A)
-        f.measurement.require_instant("controller")
-        qdd = felt.accelerations(None) if f.measurement.accelerated else ca.SX.zeros(self.model.n)
-        y = f.measurement.rounded(f.measurement.felt(q, qd, qdd, Acting(t, felt.loads, felt.base)))
-        tau, xh, applied = self._filtered(y, z[:split], z[split:])
-        return tau, ca.vertcat(xh, applied)
+    def draws(self, ticks: int, seed: int = 0) -> Array:
+        """(ticks, k) noise of its sensors."""
+        return draws(self.measurement, self.clock, ticks, self.seed + seed)
 
     def _filtered(self, y: Any, xh: Any, applied: Any) -> tuple[Any, Any, Any]:
         """Torques of a sample, and estimate and torques for the next, of numbers or of expressions."""

@@ -13,6 +13,7 @@ from pliant.arrays import Array
 from pliant.control.instruments import common_ticks
 from pliant.control.law import Controller, Felt, Law, Sampler
 from pliant.control.sensors import Measurement, Sensor
+from pliant.control.ticking import Tick, TickBuilder, draws
 from pliant.control.trajectories import positive
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -108,9 +109,9 @@ class Seen:
             (q if kind == "q" else qd)[place] = y[k]
         return q, qd
 
-    def ideal(self, q: Array, qd: Array) -> list[Array]:
-        """True values of what is read."""
-        return [np.array([(q if kind == "q" else qd)[place]]) for kind, place in self.entries]
+    def ideal(self, q: Any, qd: Any) -> list[Any]:
+        """True values of what is read, each one number or expression long."""
+        return [(q if kind == "q" else qd)[place : place + 1] for kind, place in self.entries]
 
 
 class SampledLaw(Law):
@@ -139,15 +140,21 @@ class SampledLaw(Law):
         """Of the law that is sampled."""
         return self.inner.initial_state
 
-    def sample(self, t: Any, q: Any, qd: Any, z: Any, felt: Felt) -> tuple[Any, Any]:
-        """Expressions: torques of a sample, and states for the next; the law knows the nominal arm."""
-        if self.seen is not None:
-            measured = self.seen.measurement.require_instant("controller")
-            y = measured.rounded(ca.vertcat(*((q if kind == "q" else qd)[k] for kind, k in self.seen.entries)))
-            q, qd = self.seen.state(y, ca.SX.zeros(self.model.n_q), ca.SX.zeros(self.model.n))
-        known = [self.model.parameter_symbols], [ca.DM(self.model.nominal_parameters)]
+    def ticking(self, t: Any, q: Any, qd: Any, felt: Felt) -> Tick:
+        """A tick as expressions; the law knows the nominal arm."""
+        tick, model, seen = TickBuilder(self.clock), self.model, self.seen
+        if seen is not None:
+            y = tick.readings(model, seen.sensors, float(self.sample_time or 0.0), seen.ideal(q, qd))
+            q, qd = seen.state(y, ca.SX.zeros(model.n_q), ca.SX.zeros(model.n))
+        z = tick.entry(self.inner.initial_state)
+        known = [model.parameter_symbols], [ca.DM(model.nominal_parameters)]
         tau, rate = ca.substitute([ca.SX(part) for part in self.inner.with_states(t, q, qd, z)], *known)
-        return tau, self._following(z, rate)
+        tick.advance(z, self._following(z, rate))
+        return tick.acting(tau)
+
+    def draws(self, ticks: int, seed: int = 0) -> Array:
+        """(ticks, k) noise of its sensors."""
+        return np.zeros((ticks, 0)) if self.measurement is None else draws(self.measurement, self.clock, ticks, seed)
 
     def _following(self, z: Any, rate: Any) -> Any:
         """States one sample later."""

@@ -11,8 +11,6 @@ import numpy as np
 
 from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
-from pliant.control.law import Felt
-from pliant.control.sampled import HeldLaw
 from pliant.control.sensors import Acting
 from pliant.control.splines import LONGEST_WRITTEN
 from pliant.errors import ModelError, UnsupportedModel
@@ -51,23 +49,19 @@ class CPlant:
             )
         if controller is not None and c.controller is None:
             raise UnsupportedModel("controller: got a Python function, expected a law of pliant.control")
-        self.held: HeldLaw | None = None
-        self.every = 0
-        if c.sample_time is not None:
-            self.held, self.every = self._sampled(float(c.sample_time))
+        self.every = 0 if c.sample_time is None else self._every(float(c.sample_time))
         self.start = c.start(self.stepper.q, self.stepper.qd, np.concatenate([np.zeros(c.m), model.nominal_parameters]))
         self.n = len(self.start) - 1  # the last state is the work, on which nothing depends
         self._trace()
 
-    def _sampled(self, tick: float) -> tuple[HeldLaw, int]:
-        """The sampled controller, and the steps between two of its ticks."""
-        law = self.composition.controller
-        held, every = law.sampler(), round(tick / self.step)
-        if not (isinstance(held, HeldLaw) and hasattr(law, "sample")):
+    def _every(self, tick: float) -> int:
+        """Steps between two ticks of the sampled controller."""
+        every, law = round(tick / self.step), self.composition.controller
+        if not self.composition.ticks:
             raise UnsupportedModel(f"controller: a sample of {type(law).__name__} is Python, expected expressions")
         if every < 1 or abs(tick - every * self.step) > SAME * self.step:
             raise ModelError(f"step: got {self.step:g}, expected a part of the {tick:g} s at which the controller acts")
-        return held, every
+        return every
 
     # ------------------------------------------------------------------------------------------------- functions
 
@@ -79,14 +73,12 @@ class CPlant:
         self.n_y, self.memory = measured.size, np.zeros(0)
         rates = self._function("state_rates", given, {"xdot": e.xdot[: self.n]})
         self.functions = [rates, self._function("readings", given, {"y": y})]
-        if self.held:
-            known = c.controller.initial_state
-            self.memory = np.pad(known, (0, int(not len(known))))  # C has no empty arrays
-            z, spare = (ca.SX.sym("z", size) for size in (len(known), len(self.memory) - len(known)))
-            felt = Felt(c.loads, c.base, lambda tau: e.qdd)
-            command, following = c.controller.sample(e.t, e.q, e.qd, z, felt)
-            outputs = {"command": command, "following": ca.vertcat(following, spare)}
-            self.functions.append(self._function("sample", {**given, "z": ca.vertcat(z, spare)}, outputs))
+        if self.every:
+            self.memory = c.tick_start
+            others, noise, z, torques, following = e.tick
+            torques, following = ca.substitute([torques, following], [noise], [ca.SX.zeros(noise.shape)])  # C has none
+            outputs = {"held": torques, "following": following}
+            self.functions.append(self._function("tick", {**given, "tau": others, "z": z}, outputs))
         frame = FRAME + self.real.bytes * (c.m + len(rk4().low_storage))
         own = f"void {self.name}_step({self.name}_state *s, const {self.real.name} tau[{max(c.m, 1)}], "
         own += f"{self.real.name} y[{self.n_y}])"
@@ -131,11 +123,9 @@ class CPlant:
         members = {"x": (n, ", ".join(c.state_name(k) for k in range(n)))}
         if self.model.parameters:
             members["p"] = len(self.model.parameters), "parameters, which may be changed between steps"
-        if self.held:
+        if self.every:
             members["z"] = len(self.memory), "what the sampled controller remembers"
-            members |= {"next": (len(self.memory), "the same for the next sample")}
-            members |= {"command": (m, "torques of its last sample"), "held": (m, "torques of it that act")}
-            members["queue"] = self.held.late * m, "torques on their way"
+            members |= {"next": (len(self.memory), "the same for the next tick"), "held": (m, "its torques that act")}
         members |= dict.fromkeys(("at", "rate", "end"), (n, "of a step"))
         for f in self.functions:
             members[self._lent(f)] = max(f.work, members.get(self._lent(f), (0, ""))[0]), "of its functions"
@@ -153,7 +143,7 @@ class CPlant:
             lines += [f"    {kind} {key}[{size}]; /* {what.replace('*/', '* /')} */"]
         lines += ["    unsigned long long steps; /* taken since the start */", f"}} {name}_state;", ""]
         whats = ["rates xdot of the states x under torques tau at the time t", "readings y of the sensors"]
-        whats += ["a sample of the controller: its torques, and z for the next"] if self.held else []
+        whats += ["a tick of the controller: its torques, and z for the next"] if self.every else []
         own = f"A step of {self.step:g} s under torques tau, added to those of the controller; y are the readings then"
         for f, what in zip(self.functions, [*whats, own]):
             lines += f.declaration(what)
@@ -170,21 +160,17 @@ class CPlant:
         real, c = self.real, self.composition
         clock, weight, ahead = zip(*rk4().low_storage)
         starts = {"x": self.start[: self.n], "p": self.model.nominal_parameters}
-        if self.held:
-            starts |= {"z": self.memory, "held": self.held.memory["acted"]}
+        starts |= {"z": self.memory, "held": np.zeros(max(c.m, 1))}
         starts = {key: value for key, value in starts.items() if key in self.members}
-        cleared = [key for key in ("command", "queue") if key in self.members]
         init = [f"    {array(f'static const {real.name} {key}', v, real)}" for key, v in starts.items()]
         init += ["    int k;"]
         init += [_each(len(np.ravel(v)), f"s->{key}[k] = {key}[k];") for key, v in starts.items()]
-        zero = real.constant(0.0)
-        init += [_each(self.members[key][0], f"s->{key}[k] = {zero};") for key in cleared]
-        added = "tau[k] + s->held[k]" if self.held else "tau[k]"
+        added = "tau[k] + s->held[k]" if self.every else "tau[k]"
         return template("plant.c.in").substitute(
             name=self.name, real=real.name, init="\n".join(init), m=max(c.m, 1), stages=len(clock), n=self.n,
             declared=self.functions[-1].prototype, step=real.constant(self.step), suffix=real.suffix,
             clock=self._shares(clock), weight=self._shares(weight), ahead=self._shares(ahead),
-            margin=real.constant(MARGIN * float(np.finfo(real.kind).eps)), sample=self._sample(added), added=added,
+            margin=real.constant(MARGIN * float(np.finfo(real.kind).eps)), sample=self._tick(), added=added,
             rates=self._called("state_rates", "&now", "s->at", "u", "s->rate"), turns=self._turns(),
             readings=self._called("readings", "&t", "s->x", "u", "y"),
         )  # fmt: skip
@@ -193,25 +179,18 @@ class CPlant:
         """Parts of a step."""
         return ", ".join(self.real.constant(self.step * part) for part in parts)
 
-    def _sample(self, added: str) -> str:
-        """Lines that sample the controller, and let what it asks for act after the delay."""
-        if self.held is None:
+    def _tick(self) -> str:
+        """Lines that let the sampled controller act at its ticks."""
+        if not self.every:
             return ""
-        m, real, late, every = max(self.composition.m, 1), self.real.name, self.held.late, self.every
-        tick = self.real.constant(float(self.composition.sample_time or 0.0))
-        lines = [f"    if (s->steps % {every}U == 0U) {{"]
-        if late:
-            lines += [f"        {real} *const due = s->queue + {m}*(int)(s->steps / {every}U % {late}U);"]
-        lines += [
-            f"        if (s->steps % {every * self.held.ticks}U == 0U) {{",
-            f"            const {real} now = {tick} * ({real})(s->steps / {every}U);",
-            _each(m, f"u[k] = {added};", 3),
-            f"            {self._called('sample', '&now', 's->x', 'u', 's->z', 's->command, s->next')}",
-            _each(len(self.memory), "s->z[k] = s->next[k];", 3),
-            "        }",
+        every, tick = self.every, self.real.constant(float(self.composition.sample_time or 0.0))
+        lines = [
+            f"    if (s->steps % {every}U == 0U) {{",
+            f"        const {self.real.name} now = {tick} * ({self.real.name})(s->steps / {every}U);",
+            f"        {self._called('tick', '&now', 's->x', 'tau', 's->z', 's->held, s->next')}",
+            _each(len(self.memory), "s->z[k] = s->next[k];", 2),
         ]
-        due = "due[k];\n            due[k] = s->command[k];" if late else "s->command[k];"
-        return "\n".join([*lines, _each(m, f"s->held[k] = {due}", 2), "    }\n"])
+        return "\n".join([*lines, "    }\n"])
 
     def _turns(self) -> str:
         """Lines that give quaternions their length one."""
@@ -233,7 +212,7 @@ class CPlant:
     def noisy(self) -> bool:
         """Whether a controller reads with noise, which C has not."""
         measured = getattr(self.composition.controller, "measurement", None)
-        return self.held is not None and measured is not None and bool(measured.noise.any())
+        return bool(self.every) and measured is not None and bool(measured.noise.any())
 
     def readme(self) -> str:
         """A paragraph about the plant."""

@@ -1,8 +1,8 @@
 """Gains, offsets and delays between an arm and its recording: what acted is `gain * command(t - delay) + offset`, what
-was read is `gain * y(t - delay) + offset`.
+was read is `gain * y(t - delay) + offset`, where y has passed a low-pass of first order with the time constant `lag`.
 
-Names: `reading.CHANNEL.gain`, `.offset`, `.delay`; `input.JOINT.gain`, `.offset`; `input.delay`, of all inputs. They
-hold for every recording that has the channel or the input; `RUN: reading.CHANNEL.offset` is of one recording.
+Names: `reading.CHANNEL.gain`, `.offset`, `.delay`, `.lag`; `input.JOINT.gain`, `.offset`; `input.delay`, of all inputs.
+They hold for every recording that has the channel or the input; `RUN: reading.CHANNEL.offset` is of one recording.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from pliant.errors import ModelError
 from pliant.identification.recording import Recording
 from pliant.robot.faults import suggestion
 
-NEUTRAL = {"gain": 1.0, "offset": 0.0, "delay": 0.0}
+NEUTRAL = {"gain": 1.0, "offset": 0.0, "delay": 0.0, "lag": 0.0}
 """Values of an ideal sensor or drive."""
+TIMES = ("delay", "lag")
+"""Kinds that are seconds, never negative."""
 SIDES = ("reading", "input")
 
 
@@ -55,10 +57,11 @@ def calibration_number(name: str) -> CalibrationNumber:
     run, _, own = name.rpartition(": ")
     side, _, rest = own.partition(".")
     of, _, kind = rest.rpartition(".")
-    known = side in SIDES and kind in NEUTRAL
+    known = side in SIDES and kind in NEUTRAL and not (side == "input" and kind == "lag")
     if not known or bool(of) == (side == "input" and kind == "delay"):
         raise ModelError(
-            f"`{name}`: expected reading.CHANNEL.gain, .offset or .delay, input.JOINT.gain or .offset, or input.delay"
+            f"`{name}`: expected reading.CHANNEL.gain, .offset, .delay or .lag, input.JOINT.gain or .offset, or "
+            "input.delay"
         )
     return CalibrationNumber(name, run, side, of, kind)
 
@@ -106,7 +109,7 @@ def typical_size(number: CalibrationNumber, recordings: Sequence[Recording]) -> 
             spreads.append(float(np.std(recording.reading(number.of)[1])))
         elif number.side == "input" and recording.torque is not None:
             spreads.append(float(np.std(_values(recording.torque, number.of))))
-    found = min(steps) if number.kind == "delay" else max(spreads, default=0.0)
+    found = min(steps) if number.kind in TIMES else max(spreads, default=0.0)
     return found or 1.0
 
 

@@ -97,10 +97,11 @@ class Identification:
     channels : tuple of Channel
         Readings, fit and noise.
     chi2 : float
-        Sum of squared residuals in units of their noise, per degree of freedom; about 1 if the noise was given
-        rightly and the model is able to follow.
+        Sum of squared residuals in units of their noise, per reading less fitted numbers; about 1 if the noise was
+        given rightly and the model is able to follow.
     freedom : int
-        Degrees of freedom: readings less fitted numbers.
+        Degrees of freedom: readings less fitted numbers; where residuals are not white, independent readings that are
+        worth as much.
     at_bound : tuple of str
         Numbers that ended on a bound, for which the errors do not hold.
     evaluations : int

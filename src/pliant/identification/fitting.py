@@ -14,6 +14,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
 from pliant.identification.calibration import (
+    TIMES,
     CalibrationNumber,
     calibration_number,
     concerns,
@@ -23,7 +24,7 @@ from pliant.identification.calibration import (
     typical_size,
 )
 from pliant.identification.estimate import Channel, Identification
-from pliant.identification.lack_of_fit import verdict
+from pliant.identification.lack_of_fit import degrees_of_freedom, verdict
 from pliant.identification.precision import clock_offsets, covariance, unresolved_directions
 from pliant.identification.recording import Recording
 from pliant.identification.residuals import Residuals
@@ -81,6 +82,7 @@ def identify(
     parameters : sequence of str
         Paths of numbers: stiffness, damping, payload, friction, stiffness of drives, lengths (`robot.paths()`). And
         what stands between the arm and the recordings: `reading.CHANNEL.gain`, `.offset`, `.delay`,
+        `.lag` (of a low-pass),
         `input.JOINT.gain`, `.offset` and `input.delay` of torques or commands, of all recordings, or of one, as in
         `RUN: reading.CHANNEL.offset`.
     start, bounds, prior : mapping from names, optional
@@ -189,7 +191,7 @@ def _calibration(numbers: Sequence[CalibrationNumber], responses: list[Response]
     for number in numbers:
         own = [r.recording for r in responses if number in r.fitted]
         value = own[0].calibration.get(number.own, number.neutral)
-        least = 0.0 if number.kind == "delay" else -np.inf  # nothing is read before it happens
+        least = 0.0 if number.kind in TIMES else -np.inf  # nothing is read before it happens
         found.append(Other(number.name, value, typical_size(number, own), least))
     return found
 
@@ -281,14 +283,15 @@ def _outcome(
     relative = np.maximum(np.abs(values), fitted.scale)  # what has gone to zero is judged by where it began
     relative[fitted.P :] = fitted.scale[fitted.P :]
     unresolved, spectrum = unresolved_directions(J[: len(data)] * (relative / fitted.scale), fitted.names)
-    freedom = max(1, len(data) - len(u))
-    judged = verdict(residuals, u, freedom)
+    readings = max(1, len(data) - len(u))
+    judged = verdict(residuals, u, readings)
+    freedom = degrees_of_freedom([data[rows] for rows in residuals.blocks(u)], len(u), judged.fits)
     C = covariance(residuals, u, unresolved, fitted, judged.fits) * np.outer(fitted.scale, fitted.scale)
     channels = tuple(Channel(residuals.titles[k], c, *rows) for k, c, rows in residuals.channels(u))
     known = {path: float(v) for path, v in zip(fitted.names[: fitted.P], values)}
     found = Identification(
         robot.replace(known), fitted.names, values, C, fitted.start, unresolved, spectrum, channels,
-        float(data @ data) / freedom, freedom, fitted.at_bound(values),
+        float(data @ data) / readings, freedom, fitted.at_bound(values),
         residuals.evaluations, message, tuple(_clock_notes(residuals, u, clocks)), judged,
     )  # fmt: skip
     if not judged.fits:

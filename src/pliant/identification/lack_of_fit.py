@@ -6,7 +6,7 @@ not, errors are computed anew from what is left over, and the arm of the fit is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,16 +115,36 @@ def autoregression(r: Array) -> tuple[Array, float]:
     return best[1], float(best[2])
 
 
-def spread_of(J: Array, r: Array) -> Array:
-    """(K, K) variance of J^T r for noise that has the spectrum of r: what coloured residuals leave open."""
+def _spectrum(r: Array) -> tuple[Array, Array, int]:
+    """Power of the autoregression of r, how often each frequency counts, and how many there are in all."""
     a, variance = autoregression(r)
     size = 2 ** int(np.ceil(np.log2(2 * len(r))))
-    response = np.fft.rfft(np.concatenate([[1.0], -a]), size)
-    power = variance / np.abs(response) ** 2
-    waves = np.fft.rfft(J, size, axis=0)
+    power = variance / np.abs(np.fft.rfft(np.concatenate([[1.0], -a]), size)) ** 2
     weight = np.full(len(power), 2.0)
     weight[0] = weight[-1] = 1.0  # those without a partner of negative frequency
+    return power, weight, size
+
+
+def spread_of(J: Array, r: Array) -> Array:
+    """(K, K) variance of J^T r for noise that has the spectrum of r: what coloured residuals leave open."""
+    power, weight, size = _spectrum(r)
+    waves = np.fft.rfft(J, size, axis=0)
     return np.asarray(((waves.conj().T * (weight * power)) @ waves).real / size)
+
+
+def independent(r: Array) -> float:
+    """Number of independent readings whose sum of squares is as sure as that of r: (tr R)^2 / tr R^2 of its covariance
+    R (Satterthwaite)."""
+    power, weight, size = _spectrum(r)
+    squares = size * float(weight @ power**2)
+    return len(r) * float(weight @ power) ** 2 / squares if squares > 0.0 else float(len(r))
+
+
+def degrees_of_freedom(rows: Sequence[Array], fitted: int, fits: bool) -> int:
+    """Of the residuals of all channels: readings less fitted numbers; where they are not white, as many as these are
+    worth."""
+    count = sum(float(len(r)) if fits else independent(r) for r in rows)
+    return max(1, int(count) - fitted)
 
 
 def _lacking(residuals: Residuals, u: Array) -> Iterator[str]:

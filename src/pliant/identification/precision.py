@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.identification.estimate import Unresolved
-from pliant.identification.lack_of_fit import spread_of
+from pliant.identification.lack_of_fit import degrees_of_freedom, spread_of
 from pliant.identification.residuals import Residuals, loss_function
 from pliant.identification.unknowns import Unknowns
 
@@ -59,7 +59,10 @@ def covariance(
         B = (J.T * (first * r) ** 2) @ J + soft.T @ soft
         r = first * r
     if not fits:
-        B = soft.T @ soft + sum(spread_of(J[rows], r[rows]) for rows in residuals.blocks(u))
+        blocks = list(residuals.blocks(u))
+        left = degrees_of_freedom([r[rows] for rows in blocks], len(u), fits)
+        taken = 1.0 + len(u) / left  # what the fit has taken out of the residuals
+        B = soft.T @ soft + taken * sum(spread_of(J[rows], r[rows]) for rows in blocks)
     scale = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
     inverse = np.linalg.pinv(H / np.outer(scale, scale), rcond=1e-14, hermitian=True) / np.outer(scale, scale)
     C = inverse if B is None else inverse @ B @ inverse

@@ -72,8 +72,9 @@ class Recording:
         one value.
     name : str
     calibration : mapping, optional
-        Gains, offsets and delays that are known: `reading.CHANNEL.gain`, `.offset`, `.delay` (what was read is gain
-        times what the arm did delay seconds ago, and offset), `input.JOINT.gain`, `.offset` and `input.delay` of
+        Gains, offsets and delays that are known: `reading.CHANNEL.gain`, `.offset`, `.delay`, `.lag` (what was read is
+        gain times what the arm did delay seconds ago, behind a low-pass of time constant lag, and offset),
+        `input.JOINT.gain`, `.offset` and `input.delay` of
         torques or commands. `pliant.identify` fits those that it is asked for by the same names.
 
     Examples
@@ -124,7 +125,7 @@ class Recording:
         """What the sensors of a simulated run have read, as a log of a real one would have it.
 
         Gains, offsets and delays of the sensors are in the readings and nowhere else: `identify` can look for them, or
-        `calibration` tells them. A low-pass is seen as a delay of 1 / (2 pi cutoff).
+        `calibration` tells them. A low-pass is a `lag` of 1 / (2 pi cutoff).
 
         Parameters
         ----------

@@ -20,6 +20,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
 from pliant.identification.calibration import CalibrationNumber, calibrated_torque
 from pliant.identification.channels import readings, sensed
+from pliant.identification.lagging import lagged
 from pliant.identification.recording import Recording
 from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
@@ -248,7 +249,21 @@ class Response:
         y, rate = (np.column_stack([a[at, c] for c, at in enumerate(rows)]) for a in (y, rate))
         slope = np.stack([slope[at, c] for c, at in enumerate(rows)], axis=1)
         later = self._by_delay(times, rows, x0, parameters, known, own) if "delay" in self._input_kinds else None
-        return self._calibrated(Prediction(asked, y, slope, rate), known, own, later)
+        later = np.zeros_like(y) if later is None else later
+        columns = np.concatenate([y[:, :, None], rate[:, :, None], later[:, :, None], slope], axis=2)
+        by_lag = self._lagged(asked, when, columns, known)
+        ideal = Prediction(asked, columns[:, :, 0], columns[:, :, 3:], columns[:, :, 1])
+        return self._calibrated(ideal, known, own, columns[:, :, 2], by_lag)
+
+    def _lagged(self, asked: Array, when: list[Array], columns: Array, known: Mapping[str, float]) -> Array:
+        """Low-pass in place of what channels read (N, C, ...), each at its own times; (N, C) slope by the lag."""
+        by_lag = np.zeros(columns.shape[:2])
+        for c, channel in enumerate(self.recording.channels):
+            name = f"reading.{channel}.lag"
+            if name in known:
+                own = np.searchsorted(asked, self.recording.reading(channel, asked[-1])[0])
+                columns[own, c], by_lag[own, c] = lagged(when[c][own], columns[own, c], known[name])
+        return by_lag
 
     @property
     def _input_kinds(self) -> set[str]:
@@ -306,7 +321,9 @@ class Response:
             ends.append(np.column_stack([y[at, c] for c, at in enumerate(rows)]))
         return np.asarray((ends[0] - ends[1]) / (2 * SHIFT))
 
-    def _calibrated(self, ideal: Prediction, known: Mapping[str, float], own: Array, later: Array | None) -> Prediction:
+    def _calibrated(
+        self, ideal: Prediction, known: Mapping[str, float], own: Array, later: Array, by_lag: Array
+    ) -> Prediction:
         """With gains and offsets of readings, and the slopes by all that is fitted of the calibration."""
         C, N = len(self.recording.channels), len(ideal.t)
         gain = np.array([known.get(f"reading.{c}.gain", 1.0) for c in self.recording.channels])
@@ -318,7 +335,10 @@ class Response:
             if number.side == "reading":
                 c = self.recording.channels.index(number.of)
                 begun = ideal.t > known.get(f"reading.{number.of}.delay", 0.0)
-                by = {"gain": ideal.y[:, c], "offset": np.ones(N), "delay": -gain[c] * ideal.rate[:, c] * begun}
+                by = {
+                    "gain": ideal.y[:, c], "offset": np.ones(N), "delay": -gain[c] * ideal.rate[:, c] * begun,
+                    "lag": gain[c] * by_lag[:, c],
+                }  # fmt: skip
                 column[:, c] = size * by[number.kind]
             else:
                 column = (later if number.kind == "delay" else ideal.slope[:, :, next(steered)]) * gain

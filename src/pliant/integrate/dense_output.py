@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pliant.integrate.evaluation import EPS, normalise, place
-from pliant.integrate.loop_state import Ode, Record, StepState, Tally
+from pliant.integrate.loop_state import EventKind, Ode, Record, StepState, Tally
 from pliant.kernels.primitives import Doubles, call, shift
 
 EVENT_SAMPLES = 4  # points per step at which event functions are looked at
+AT_END = 1e-6  # of a step: so near to its end is at it; what a kink there leaves is of second order
 
 
 def interpolate(ode: Ode, step: StepState, theta: float) -> None:
@@ -65,6 +66,29 @@ def locate(ode: Ode, record: Record, step: StepState, e: int, left: float, right
     return right
 
 
+def first_cut(ode: Ode, record: Record, step: StepState, t: float, h: float) -> float:
+    """Fraction of a step at which the equations change first, 2 where they do not; what is nearly at one of its ends is
+    there already."""
+    for sample in range(EVENT_SAMPLES):
+        left = sample / EVENT_SAMPLES
+        right = (sample + 1) / EVENT_SAMPLES
+        interpolate(ode, step, right)
+        event_values(ode, record, t + right * h, step.z, record.g_new)
+        cut = 2.0
+        for e in range(record.events):
+            if record.terminal[e] == EventKind.CUT and crosses(record.g[e], record.g_new[e], record.direction[e]):
+                root = locate(ode, record, step, e, left, right, t, h)
+                if root < AT_END:
+                    record.g[e] = record.g_new[e]
+                else:
+                    cut = min(cut, root)
+        if cut < 1.0 - AT_END:
+            return cut
+        if cut <= 1.0:
+            break
+    return 2.0
+
+
 def find_events(ode: Ode, record: Record, step: StepState, t: float, h: float) -> float:
     """Log the events of a step; return the fraction of the step at which the run ends, 2 if it does not."""
     n = ode.n
@@ -78,10 +102,10 @@ def find_events(ode: Ode, record: Record, step: StepState, t: float, h: float) -
             record.root[e] = 3.0
             if crosses(record.g[e], record.g_new[e], record.direction[e]):
                 record.root[e] = locate(ode, record, step, e, left, right, t, h)
-                if record.terminal[e] != 0:
+                if record.terminal[e] == EventKind.STOP:
                     end = min(end, record.root[e])
         for e in range(record.events):
-            if record.root[e] <= end:
+            if record.root[e] <= end and record.terminal[e] != EventKind.CUT:
                 at = ode.tally[Tally.LOGGED]
                 interpolate(ode, step, record.root[e])
                 record.log_t[at] = t + record.root[e] * h

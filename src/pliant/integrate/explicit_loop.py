@@ -6,7 +6,7 @@ import math
 
 from pliant.integrate.dense_output import event_values, polynomial, wants_dense
 from pliant.integrate.evaluation import evaluate, normalise_slopes, place
-from pliant.integrate.loop_state import Clock, Explicit, LoopPlan, LoopStatus, Ode, Record, StepState, Tally
+from pliant.integrate.loop_state import Clock, Explicit, LoopPlan, LoopStatus, Ode, Record, StepState, Tally, Ticking
 from pliant.integrate.step_loop import error_norm, finish_step, judge, lacks_room, lost, next_time
 from pliant.kernels.primitives import integers, shift, unpack
 
@@ -73,7 +73,9 @@ def run_explicit(address: int, budget: int, watch: bool) -> int:
 
     `watch` is known when the loop is translated: one without events is compiled without the search for them.
     """
-    ode, plan, record, step, method = unpack(integers(address), Ode, LoopPlan, Record, StepState, Explicit)
+    ode, plan, ticking, record, step, method = unpack(
+        integers(address), Ode, LoopPlan, Ticking, Record, StepState, Explicit
+    )
     n = ode.n
     tally = ode.tally
     fixed = method.fixed != 0
@@ -113,7 +115,7 @@ def run_explicit(address: int, budget: int, watch: bool) -> int:
         for k in range(n):
             method.K[k] = method.K[(method.stages - 1) * n + k]
         normalise_slopes(ode, step.y, method.K)
-        status = finish_step(ode, plan, record, step, t, t_new, watch)
+        status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, not fixed)
         if status != LoopStatus.RUNNING:
             return status
         if stiff and tally[Tally.STEPS] >= tally[Tally.CHECK_AT]:

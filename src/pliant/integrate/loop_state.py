@@ -18,6 +18,12 @@ class LoopStatus:
     RUNNING, DONE, HOLD, ROOM, EVENT, NONFINITE, UNDERFLOW, CALLBACK, NEWTON, STIFF, RUNAWAY, SINGULAR = range(12)
 
 
+class EventKind:
+    """What `terminal` says of an event: it is noted; the run ends there; or a step does, and the run goes on."""
+
+    NOTE, STOP, CUT = range(3)
+
+
 class Clock:
     """Entries of `clock`: time, proposed step, last error, start of the segment, smallest and largest step, last step
     tried, a = gamma h of the factors at hand, earliest and latest time of an evaluation, a jump that nobody declared
@@ -60,7 +66,8 @@ class Ode(NamedTuple):
 
 
 class LoopPlan(NamedTuple):
-    """Times a step must end on; row `which[k]` of `table` goes to p[first:] there; `stops[k]` returns to Python."""
+    """Times a step must end on; row `which[k]` of `table` goes to p[first:] there. `stops[k]` says what else happens:
+    1 returns to Python, 2 is a tick."""
 
     number: int
     width: int
@@ -69,6 +76,22 @@ class LoopPlan(NamedTuple):
     which: Integers
     stops: Integers
     table: Doubles
+
+
+class Ticking(NamedTuple):
+    """A function called at ticks, as in `problem.CompiledTicks`: how many numbers of p it is given, of noise and of
+    memory, and how many of p it gives."""
+
+    function: int
+    inputs: int
+    noises: int
+    memory: int
+    held: int
+    given: Doubles
+    found: Doubles
+    noise: Doubles
+    log: Doubles
+    taken: Integers
 
 
 class Record(NamedTuple):
@@ -80,6 +103,7 @@ class Record(NamedTuple):
     log_capacity: int
     event: int
     events: int
+    cuts: int
     times: Doubles
     t: Doubles
     x: Doubles

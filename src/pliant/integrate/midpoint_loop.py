@@ -6,7 +6,17 @@ import math
 
 from pliant.integrate.dense_output import event_values, wants_dense
 from pliant.integrate.evaluation import EPS, evaluate, jacobian, place
-from pliant.integrate.loop_state import Clock, LoopPlan, LoopStatus, Newton, Ode, Record, StepState, Tally  # fmt: skip
+from pliant.integrate.loop_state import (  # fmt: skip
+    Clock,
+    LoopPlan,
+    LoopStatus,
+    Newton,
+    Ode,
+    Record,
+    StepState,
+    Tally,
+    Ticking,
+)
 from pliant.integrate.newton_solve import back_substitute, factor
 from pliant.integrate.step_loop import finish_step, lacks_room, lost, next_time
 from pliant.kernels.primitives import integers, shift, unpack
@@ -68,7 +78,9 @@ def hermite(ode: Ode, step: StepState, newton: Newton, t: float, t_new: float) -
 
 def run_midpoint(address: int, budget: int, watch: bool) -> int:
     """Advance the implicit midpoint rule by at most `budget` steps."""
-    ode, plan, record, step, newton = unpack(integers(address), Ode, LoopPlan, Record, StepState, Newton)
+    ode, plan, ticking, record, step, newton = unpack(
+        integers(address), Ode, LoopPlan, Ticking, Record, StepState, Newton
+    )
     tally = ode.tally
     for _ in range(budget):
         if lacks_room(ode, record):
@@ -100,7 +112,7 @@ def run_midpoint(address: int, budget: int, watch: bool) -> int:
             return LoopStatus.NEWTON
         if wants_dense(ode, record, t_new):
             hermite(ode, step, newton, t, t_new)
-        status = finish_step(ode, plan, record, step, t, t_new, watch)
+        status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, False)
         if status != LoopStatus.RUNNING:
             return status
     return LoopStatus.RUNNING

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
+from pliant.kernels.primitives import FLAT
 
 StageCallback = Callable[[float, Array, Array], None]
 
@@ -113,15 +114,58 @@ class SampledInput:
         object.__setattr__(self, "values", values)
 
 
+class CompiledTicks:
+    """A compiled function called at the times of a `Hold`: at the k-th of them it gets [t, x, p, noise[k], memory] and
+    gives the first entries of p from there on, which are kept in `log`, and the memory behind it.
+
+    Parameters
+    ----------
+    address : int
+        ``void f(const double *in, double *out)``.
+    sizes : (n, n_parameters)
+        Of x and p.
+    memory : (M,)
+        At the start.
+    noise : (K, k)
+        What is given at each time.
+    held : int
+        How many entries of p are given.
+    owner : object
+        Kept alive as long as it.
+    """
+
+    def __init__(
+        self, address: int, sizes: tuple[int, int], memory: Array, noise: Array, held: int, owner: Any = None
+    ) -> None:
+        self.address, self.owner, self.held, self.noise = address, owner, held, np.ascontiguousarray(noise)
+        self.n, self.inputs = sizes
+        self.given = np.concatenate([np.zeros(1 + sum(sizes) + noise.shape[1]), memory])
+        self.found = np.zeros(held + len(memory))
+        self.log = np.zeros((len(noise), held))
+        self.count = np.zeros(1, np.int64)
+
+    def __call__(self, t: float, x: Array, p: Array) -> None:
+        """One tick, from Python."""
+        at, first = int(self.count[0]), 1 + self.n + self.inputs
+        own = first + self.noise.shape[1]
+        self.given[:own] = np.concatenate([[t], x, p, self.noise[at]])
+        FLAT(self.address)(self.given.ctypes.data, self.found.ctypes.data)
+        p[: self.held] = self.log[at] = self.found[: self.held]
+        self.given[own:] = self.found[self.held :]
+        self.count[0] = at + 1
+
+
 @dataclass(frozen=True)
 class Hold:
     """A Python function called at `times` only, its effect on p held in between.
 
-    `function(t, x, p)` gets views of the state and of all of p, and changes p in place.
+    `function(t, x, p)` gets views of the state and of all of p, and changes p in place. With `ticks` the loops call
+    these themselves, and the function, which is theirs, at the start and where the state jumps.
     """
 
     function: StageCallback
     times: Array
+    ticks: CompiledTicks | None = None
 
     def __post_init__(self) -> None:
         times = np.ascontiguousarray(self.times, dtype=float)
@@ -149,8 +193,8 @@ class Events:
     count : int
     direction : sequence of int
         +1 rising, -1 falling, 0 both, for each function (one number serves all).
-    terminal : sequence of bool
-        Whether the run stops there.
+    terminal : sequence of int
+        1 where the run stops there; 2 where a step of an adaptive method ends and the run goes on, which is not logged.
     """
 
     address: int

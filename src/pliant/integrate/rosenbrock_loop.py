@@ -6,7 +6,18 @@ import math
 
 from pliant.integrate.dense_output import event_values, polynomial, wants_dense
 from pliant.integrate.evaluation import evaluate, jacobian
-from pliant.integrate.loop_state import Clock, LoopPlan, LoopStatus, Newton, Ode, Record, Rosenbrock, StepState, Tally
+from pliant.integrate.loop_state import (
+    Clock,
+    LoopPlan,
+    LoopStatus,
+    Newton,
+    Ode,
+    Record,
+    Rosenbrock,
+    StepState,
+    Tally,
+    Ticking,
+)
 from pliant.integrate.newton_solve import back_substitute, factor
 from pliant.integrate.step_loop import error_norm, finish_step, judge, lacks_room, next_time
 from pliant.kernels.primitives import integers, shift, unpack
@@ -42,8 +53,8 @@ def rosenbrock_step(ode: Ode, step: StepState, method: Rosenbrock, newton: Newto
 
 def run_rosenbrock(address: int, budget: int, watch: bool) -> int:
     """Advance a Rosenbrock method by at most `budget` attempts."""
-    ode, plan, record, step, method, newton = unpack(
-        integers(address), Ode, LoopPlan, Record, StepState, Rosenbrock, Newton
+    ode, plan, ticking, record, step, method, newton = unpack(
+        integers(address), Ode, LoopPlan, Ticking, Record, StepState, Rosenbrock, Newton
     )
     tally = ode.tally
     for _ in range(budget):
@@ -71,7 +82,7 @@ def run_rosenbrock(address: int, budget: int, watch: bool) -> int:
             if wants_dense(ode, record, t_new):
                 polynomial(ode, step, method.dense, method.U, method.stages, 1.0)
             tally[Tally.FRESH] = 2
-            status = finish_step(ode, plan, record, step, t, t_new, watch)
+            status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, True)
             if status != LoopStatus.RUNNING:
                 return status
     return LoopStatus.RUNNING

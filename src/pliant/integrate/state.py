@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pliant.arrays import Array, Integers
-from pliant.integrate.loop_state import Clock, Tally
-from pliant.integrate.problem import Events, Hold, Jumps, Problem, SampledInput, StageCallback
+from pliant.integrate.loop_state import Clock, EventKind, Tally
+from pliant.integrate.problem import CompiledTicks, Events, Hold, Jumps, Problem, SampledInput, StageCallback
 from pliant.kernels import sides
 from pliant.kernels.primitives import FLAT
 from pliant.kernels.step_control import FIRST_ERROR
@@ -106,8 +106,8 @@ class State:
 class RunPlan:
     """Times on which steps must end, from samples, held functions, jumps and the caller's own breaks.
 
-    `stops` returns to Python where it is not zero; `jumps` holds the number of a jump of the state, -1 where there is
-    none; `holds` is true where a held function is called.
+    `stops` returns to Python where it is 1 and calls `ticks` where it is 2; `jumps` holds the number of a jump of the
+    state, -1 where there is none; `holds` is true where a held function is called.
     """
 
     breaks: Array
@@ -119,6 +119,7 @@ class RunPlan:
     first: int
     row_at_start: int
     held_at_start: bool
+    ticks: CompiledTicks | None = None
 
 
 def make_plan(
@@ -137,11 +138,13 @@ def make_plan(
     which = np.append(np.maximum(rows, 0) if samples else np.full(len(inside), -1), -1).astype(np.int64)
     holds = np.append(_among(hold_times, inside, near) >= 0, False)
     jumping = np.append(_among(jump_times, inside, near), -1)
-    stops = (holds | (jumping >= 0)).astype(np.int64)
+    ticks = None if hold is None else hold.ticks
+    stops = np.where(holds & (ticks is not None), 2, holds).astype(np.int64)
+    stops[jumping >= 0] = 1  # what is held is asked behind the jump
     at_start = max(int(np.searchsorted(sample_times, t0 + near, side="right")) - 1, 0) if samples else -1
     table = samples.values if samples else np.empty((0, 0))
     held = bool(len(hold_times)) and bool((np.abs(hold_times - t0) <= near).any())
-    return RunPlan(times, which, stops, jumping, holds, table, samples.first if samples else 0, at_start, held)
+    return RunPlan(times, which, stops, jumping, holds, table, samples.first if samples else 0, at_start, held, ticks)
 
 
 def _among(sorted_times: Array, times: Array, near: float) -> Integers:
@@ -186,7 +189,8 @@ class Rows:
     def record(self) -> tuple[Any, ...]:
         """Sizes and buffers, as the loops take them."""
         times = self._times
-        events = (self.events.address, self.events.count) if self.events else (0, 0)
+        cuts = int((self.terminal == EventKind.CUT).sum())
+        events = (self.events.address, self.events.count, cuts) if self.events else (0, 0, 0)
         sizes = (self.times is None, len(times), len(self.t), len(self.log_t), *events)
         logs = (self.log_t, self.log_x, self.log_event)
         return (*sizes, times, self.t, self.x, *self.g, self.direction, self.terminal, *logs)

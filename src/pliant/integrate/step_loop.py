@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import math
 
-from pliant.integrate.dense_output import EVENT_SAMPLES, find_events, interpolate, write_row
+from pliant.integrate.dense_output import EVENT_SAMPLES, find_events, first_cut, interpolate, write_row
 from pliant.integrate.evaluation import evaluate, place, roundings, settle, within
-from pliant.integrate.loop_state import Clock, LoopPlan, LoopStatus, Ode, Record, StepState, Tally  # fmt: skip
-from pliant.kernels.primitives import Doubles, shift
+from pliant.integrate.loop_state import Clock, LoopPlan, LoopStatus, Ode, Record, StepState, Tally, Ticking
+from pliant.kernels.primitives import Doubles, call, shift
 from pliant.kernels.step_control import LEAST_MEMORY, REACH, next_step, scaled, step_ratio
 
 HALVINGS = 60  # of a step, to find a jump: more than there are numbers in it
 UNEVEN = 8.0  # f changes so much more over one half of a time than over the other, if there is a jump in it
 
 
-def finish_step(ode: Ode, plan: LoopPlan, record: Record, step: StepState, t: float, t_new: float, watch: bool) -> int:
+def finish_step(
+    ode: Ode, plan: LoopPlan, ticking: Ticking, record: Record, step: StepState, t: float, t_new: float, watch: bool,
+    adaptive: bool,
+) -> int:  # fmt: skip
     """Events, rows, and the move to (t_new, y); at a break new p. Returns the status of the loop."""
     tally = ode.tally
     h = t_new - t
     end = 2.0
+    if watch and adaptive and record.cuts > 0:
+        cut = first_cut(ode, record, step, t, h)
+        if cut <= 1.0:  # the same step again, up to there
+            ode.clock[Clock.JUMP] = t + cut * h
+            ode.clock[Clock.BEFORE] = t + cut * h
+            tally[Tally.REJECTED] += 1
+            tally[Tally.FRESH] = 1
+            return LoopStatus.RUNNING
     if watch:
         end = find_events(ode, record, step, t, h)
     if end <= 1.0:
@@ -52,7 +63,7 @@ def finish_step(ode: Ode, plan: LoopPlan, record: Record, step: StepState, t: fl
         tally[Tally.WORST] = ode.n - 1
         return LoopStatus.RUNAWAY
     if t_new == plan.breaks[tally[Tally.BREAK]]:
-        return cross_break(ode, plan)
+        return cross_break(ode, plan, ticking, step)
     if t_new == ode.clock[Clock.JUMP]:
         ode.tally[Tally.FRESH] = 1
         ode.clock[Clock.FROM] = t_new
@@ -60,7 +71,7 @@ def finish_step(ode: Ode, plan: LoopPlan, record: Record, step: StepState, t: fl
     return LoopStatus.RUNNING
 
 
-def cross_break(ode: Ode, plan: LoopPlan) -> int:
+def cross_break(ode: Ode, plan: LoopPlan, ticking: Ticking, step: StepState) -> int:
     """Take the new values of p, and mark what has been computed from the old ones as stale."""
     at = ode.tally[Tally.BREAK]
     if at == plan.number - 1:
@@ -76,7 +87,32 @@ def cross_break(ode: Ode, plan: LoopPlan) -> int:
     ode.clock[Clock.FROM] = ode.clock[Clock.T] + roundings(ode.clock[Clock.T])
     ode.clock[Clock.UNTIL] = math.inf  # until the next step is chosen
     ode.clock[Clock.JUMP] = math.inf
+    if plan.stops[at] == 2:
+        tick(ode, ticking, step)
+        return LoopStatus.RUNNING
     return LoopStatus.HOLD if plan.stops[at] != 0 else LoopStatus.RUNNING
+
+
+def tick(ode: Ode, ticking: Ticking, step: StepState) -> None:
+    """Let a sampled controller set p at the present time and state, as `CompiledTicks` does from Python."""
+    at = ticking.taken[0]
+    given = ticking.given
+    p = shift(ode.inp, 1 + ode.n)
+    noise = 1 + ode.n + ticking.inputs
+    given[0] = ode.clock[Clock.T]
+    for k in range(ode.n):
+        given[1 + k] = step.x[k]
+    for k in range(ticking.inputs):
+        given[1 + ode.n + k] = p[k]
+    for k in range(ticking.noises):
+        given[noise + k] = ticking.noise[at * ticking.noises + k]
+    call(ticking.function, given, ticking.found)
+    for k in range(ticking.held):
+        p[k] = ticking.found[k]
+        ticking.log[at * ticking.held + k] = ticking.found[k]
+    for k in range(ticking.memory):
+        given[noise + ticking.noises + k] = ticking.found[ticking.held + k]
+    ticking.taken[0] = at + 1
 
 
 def lacks_room(ode: Ode, record: Record) -> bool:

@@ -11,8 +11,9 @@ from pliant.algebra.runge_kutta import dop853, dopri5, rk4
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.integrate.explicit_loop import run_explicit
-from pliant.integrate.loop_state import Clock, Explicit, LoopPlan, Newton, Ode, Record, Rosenbrock, StepState
+from pliant.integrate.loop_state import Clock, Explicit, LoopPlan, Newton, Ode, Record, Rosenbrock, StepState, Ticking
 from pliant.integrate.midpoint_loop import run_midpoint
+from pliant.integrate.problem import CompiledTicks
 from pliant.integrate.rosenbrock import rodas5p
 from pliant.integrate.rosenbrock_loop import run_rosenbrock
 from pliant.integrate.state import Rows, RunPlan, State
@@ -41,6 +42,7 @@ class MethodLoop:
         self.jacobian = 0 if loop is run_explicit else state.problem.jacobian_address()
         rows_of_p, breaks = plan.table, (plan.breaks, plan.which, plan.stops)
         self.plan = LoopPlan(len(plan.breaks), rows_of_p.shape[1], plan.first, *breaks, rows_of_p)
+        self.ticking = _ticking(plan.ticks)
         n = state.problem.n
         self.step = StepState(degree, state.x, np.zeros(n), np.zeros(n), np.zeros(degree * n))
         self.refresh()
@@ -49,12 +51,21 @@ class MethodLoop:
         """Make the table of the loop: equations, plan, record, step, method."""
         state = self.state
         ode = Ode(*state.ode(self.jacobian), state.inp, state.flag, state.clock, state.tally, self.atol)
-        self.table = table(ode, self.plan, Record(*self.rows.record()), self.step, *self.method)
+        self.table = table(ode, self.plan, self.ticking, Record(*self.rows.record()), self.step, *self.method)
         self._address = self.table.ctypes.data
 
     def advance(self, budget: int) -> int:
         """At most `budget` attempts."""
         return self.loop(self._address, budget)
+
+
+def _ticking(ticks: CompiledTicks | None) -> Ticking:
+    """As the loops take it."""
+    if ticks is None:
+        nothing = np.zeros(1)
+        return Ticking(0, 0, 0, 0, 0, nothing, nothing, nothing, nothing, np.zeros(1, np.int64))
+    sizes = (ticks.inputs, ticks.noise.shape[1], len(ticks.found) - ticks.held, ticks.held)
+    return Ticking(ticks.address, *sizes, ticks.given, ticks.found, ticks.noise, ticks.log, ticks.count)
 
 
 def error_order(method: str) -> int:

@@ -49,6 +49,8 @@ class TimeSegments:
         Row of the result that takes the state at the segment's end, or -1.
     piece : (S,)
         Piece of `w` that holds during the segment.
+    tick : (S,), optional
+        Whether a sampled controller acts where it begins; 0 where it does not.
     """
 
     t: Array
@@ -56,6 +58,12 @@ class TimeSegments:
     count: NDArray[np.int64]
     row: NDArray[np.int64]
     piece: NDArray[np.int64]
+    tick: NDArray[np.int64] | None = None
+
+    @property
+    def ticks(self) -> NDArray[np.int64]:
+        """(S,) of a plan with or without ticks."""
+        return np.zeros(len(self.t), dtype=np.int64) if self.tick is None else self.tick
 
     def sides(self, kind: Any = np.float64) -> tuple[Array, Array]:
         """Earliest and latest time of an evaluation in each segment, in numbers of this kind: an input that jumps
@@ -67,7 +75,7 @@ class TimeSegments:
         """Plans that follow each other, cut where segments begin at these times."""
         cuts = [0, *(int(np.abs(self.t - t).argmin()) for t in times), len(self.t)]
         return [
-            TimeSegments(self.t[a:b], self.h[a:b], self.count[a:b], self.row[a:b], self.piece[a:b])
+            TimeSegments(self.t[a:b], self.h[a:b], self.count[a:b], self.row[a:b], self.piece[a:b], self.ticks[a:b])
             for a, b in pairwise(cuts)
         ]
 
@@ -77,31 +85,36 @@ class BatchIntegrator:
 
     `quaternions` says where quaternions begin in x: their length is made one after every step. Of the states the first
     `judged`, all by default, count in the error of a step. `closing`, a function of the same inputs, brings a state
-    nearer to closed loops after every step.
+    nearer to closed loops after every step. `tick`, likewise, gives the first numbers of p and the last, `ticks` of
+    each, where a segment begins that has one; p is then that of each run, and changes.
     """
 
     def __init__(
         self, f: ca.Function, method: ExplicitTableau, width: int | None = None, quaternions: tuple[int, ...] = (),
-        judged: int | None = None, closing: ca.Function | None = None,
+        judged: int | None = None, closing: ca.Function | None = None, tick: ca.Function | None = None,
+        ticks: tuple[int, int] = (0, 0),
     ) -> None:  # fmt: skip
-        tape = Tape.from_function(f, calls=closing is None)
+        others = {name: one for name, one in (("closing", closing), ("ticking", tick)) if one is not None}
+        tape = Tape.from_function(f, calls=not others)
         target = machine()
         self.lanes = Lanes(width) if width else target.pack(len(tape))
         self.n, self.n_held, self.n_own = tape.in_sizes[1:]
         if tape.n_out != self.n:
             raise ModelError(f"f: got {tape.n_out} rates, expected {self.n}, one per state")
-        tapes = [tape, *([] if closing is None else [Tape.from_function(closing)])]
-        reads_time = any(bool(((one.op == INPUT) & (one.a == 0)).any()) for one in tapes)
-        if closing is None:
+        tapes = {"body": tape, **{name: Tape.from_function(one) for name, one in others.items()}}
+        reads_time = any(bool(((one.op == INPUT) & (one.a == 0)).any()) for one in tapes.values())
+        if not others:
             program = lowered(tape, target.fma, llvm.PART_LENGTH)
             work, text = program.work_size, emit_calls.body(program, self.lanes, target.fma, 1, "external")
         else:
-            programs = [lower(one, target.fma, llvm.PART_LENGTH) for one in tapes]
-            writers = {name: emit.BodyWriter(one, self.lanes, 1) for name, one in zip(("body", "closing"), programs)}
-            work, text = max(one.work_size for one in programs), emit.bodies(writers, target.fma, "external")
+            programs = {name: lower(one, target.fma, llvm.PART_LENGTH) for name, one in tapes.items()}
+            writers = {name: emit.BodyWriter(one, self.lanes, 1) for name, one in programs.items()}
+            work, text = max(one.work_size for one in programs.values()), emit.bodies(writers, target.fma, "external")
         sizes = (self.n, self.n_held, self.n_own, work, self.lanes.width)
-        self.form = PackForm(method, *sizes, reads_time, quaternions, judged, closing is not None)
-        loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=(body, pack_loop.closing))
+        self.form = PackForm(method, *sizes, reads_time, quaternions, judged, closing is not None, ticks)
+        loops = Module(
+            self.lanes, target.fma, "", PLAIN + target.wide, external=(body, pack_loop.closing, pack_loop.ticking)
+        )
         loops.entry(ENTRY, run_packs, form=self.form)
         self._code = llvm.compile_text(text + target.attributes, ENTRY, loops.text())
         self._function = _TYPE(self._code.address)
@@ -121,7 +134,7 @@ class BatchIntegrator:
         strides = [0 if len(a) == 1 else int(np.prod(a.shape[1:])) for a in (w, p)]
         early, late = plan.sides()
         told = Job(x, w, strides[0], p, strides[1], out, int(np.prod(out.shape[1:])), plan.t, plan.h, early, late,
-                   plan.count, plan.row, plan.piece, len(plan.t), settings, most, counts)  # fmt: skip
+                   plan.count, plan.row, plan.piece, plan.ticks, len(plan.t), settings, most, counts)  # fmt: skip
         job = table(told)
 
         count = min(threads.get_threads(), -(-B // self.lanes.width))

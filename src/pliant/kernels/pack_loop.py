@@ -36,6 +36,7 @@ class Job(NamedTuple):
     count: Integers  # type: ignore[assignment]
     row: Integers
     piece: Integers
+    tick: Integers
     segments: int
     settings: Doubles
     ceilings: Doubles
@@ -44,13 +45,15 @@ class Job(NamedTuple):
 
 class Pack(NamedTuple):
     """Scratch memory: inputs [t, x, w, p] of the right-hand side, the state at the last step, slopes (one block of n
-    rows per stage), what a lane has of its own (`Own`), a state with loops closed, and room for the right-hand side."""
+    rows per stage), what a lane has of its own (`Own`), a state with loops closed, what a tick gives, and room for the
+    right-hand side."""
 
     inp: Packs
     x: Packs
     k: Packs
     own: Packs
     closed: Packs
+    ticked: Packs
     work: Packs
 
 
@@ -74,6 +77,8 @@ class PackForm:
     quaternions: tuple[int, ...] = ()
     judged: int | None = None
     closes: bool = False
+    ticks: tuple[int, int] = (0, 0)
+    """How many of the first numbers of p a tick gives, and how many of the last it remembers."""
 
     @property
     def in_error(self) -> int:
@@ -88,7 +93,8 @@ class PackForm:
     def starts(self) -> tuple[int, ...]:
         """Rows at which the parts of `Pack` begin, and their end."""
         closed = self.n + 2 if self.closes else 0
-        sizes = (1 + self.n + self.held + self.own, self.n, self.n * self.slopes, Own.SIZE, closed, self.work)
+        inputs = 1 + self.n + self.held + self.own
+        sizes = (inputs, self.n, self.n * self.slopes, Own.SIZE, closed, sum(self.ticks), self.work)
         return tuple(sum(sizes[:k]) for k in range(len(sizes) + 1))
 
 
@@ -107,13 +113,18 @@ def closing(inp: Packs, out: Packs, work: Packs) -> None:
     raise NotImplementedError
 
 
+def ticking(inp: Packs, out: Packs, work: Packs) -> None:
+    """What a sampled controller gives at a tick, and what it remembers behind it."""
+    raise NotImplementedError
+
+
 def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackForm) -> int:
     """The runs of rows start ... stop - 1, pack by pack; lanes beyond the end repeat the last row."""
     (job,) = primitives.unpack(primitives.integers(job_address), Job)
     memory, starts, n = primitives.packs(primitives.doubles(scratch)), form.starts, form.n
     pack = Pack(
         memory, shift(memory, starts[1]), shift(memory, starts[2]), shift(memory, starts[3]), shift(memory, starts[4]),
-        shift(memory, starts[5]),
+        shift(memory, starts[5]), shift(memory, starts[6]),
     )  # fmt: skip
     first = start
     while first < stop:
@@ -125,6 +136,8 @@ def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackF
         gather(form, job.ceilings, 1, 0, 1, shift(pack.own, Own.CEILING), first, stop)
         for s in range(job.segments):
             gather(form, job.w, job.w_stride, job.piece[s] * form.held, form.held, shift(pack.inp, 1 + n), first, stop)
+            if form.ticks[1] > 0 and job.tick[s] != 0:
+                take_tick(pack, form, job.t[s])
             if form.method.adaptive:
                 adaptive_steps(pack, form, job.t[s], job.h[s], job.early[s], job.late[s], job.settings)
             else:
@@ -132,6 +145,8 @@ def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackF
             if job.row[s] >= 0:
                 scatter(form, job.out, job.out_stride, job.row[s] * n, n, pack.x, first, stop)
         scatter(form, job.x, n, 0, n, pack.x, first, stop)
+        if form.ticks[1] > 0:  # a run may go on in another call
+            scatter(form, job.p, job.p_stride, 0, form.own, shift(pack.inp, 1 + n + form.held), first, stop)
         scatter(form, job.counts, 2, 0, 2, shift(pack.own, Own.TAKEN), first, stop)
         first += form.width
     return stop
@@ -155,6 +170,20 @@ def scatter(
         line = shift(target, min(first + lane, stop - 1) * stride + place)
         for j in range(size):
             line[j] = numbers(source)[j * form.width + lane]
+
+
+def take_tick(pack: Pack, form: PackForm, t: float) -> None:
+    """Let a sampled controller set the first numbers of p, and remember the last."""
+    held, remembered = form.ticks
+    own = shift(pack.inp, 1 + form.n + form.held)
+    memory = shift(own, form.own - remembered)
+    if form.reads_time:
+        pack.inp[0] = in_lanes(t)
+    ticking(pack.inp, pack.ticked, pack.work)
+    for j in range(held):
+        own[j] = pack.ticked[j]
+    for j in range(remembered):
+        memory[j] = pack.ticked[held + j]
 
 
 def slopes(pack: Pack, form: PackForm, time: Lane, early: float, late: float, k: Packs) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -25,6 +25,17 @@ from pliant.errors import ModelError
 from pliant.kernels.switches import Switches
 from pliant.model.column_functions import column_function
 from pliant.runs.composition import TABLE_WIDTH, Composition, Event
+
+
+class ComposedTick(NamedTuple):
+    """A tick of a sampled controller: its `torques`, to which `others` are added, and what it remembers behind it, in
+    symbols of these, of noise and of its memory."""
+
+    others: Any
+    noise: Any
+    memory: Any
+    torques: Any
+    following: Any
 
 
 class ComposedEquations:
@@ -101,6 +112,10 @@ class ComposedEquations:
             command, z_rate = self._prepared(
                 [_column(command, m, "controller.expression", chain.n_joints), ca.SX(z_rate)]
             )
+        if c.ticks:
+            self.tick = self._ticked(
+                controller, q, qd, inputs[:m], lambda: self.roots.closed([constrained(0).qdd], beta, q)[0]
+            )
         self.p = ca.vertcat(inputs, *(one.held for one in c.series), *self._numbers, model.parameter_symbols)
         found, self.command = constrained(command), others + command
         qdd, self.multipliers = found.qdd, ca.densify(found.multipliers)
@@ -151,6 +166,26 @@ class ComposedEquations:
             rate = ca.jacobian(path, self.t)
             q[c.place(index)], qd[index], held[index] = path, rate, ca.densify(ca.jacobian(rate, self.t))
         return ca.densify(q), ca.densify(qd), held  # a joint that is held still has no rate at all
+
+    def _ticked(self, controller: Any, q: Any, qd: Any, acting: Any, accelerations: Callable[[], Any]) -> ComposedTick:
+        """A tick of a sampled controller; its sensors feel accelerations under what has acted until then."""
+        c, m = self.composition, self.composition.m
+        joints, others = c.model.chain.n_joints, ca.SX.sym("others", m)
+
+        def under(command: Any) -> Any:
+            torque = others + _column(command, m, "controller", joints)
+            return ca.substitute([accelerations()], [acting], [torque])[0]
+
+        tick = controller.ticking(self.t, q, qd, Felt(c.loads, c.base, under))
+        found = [_column(tick.torques, m, "controller", joints), ca.SX(tick.following)]
+        return ComposedTick(others, tick.noise, tick.memory, *self._prepared(found))
+
+    def tick_function(self) -> Any:
+        """Held torques and memory behind a tick, as a function of t, x, p, noise and memory, which begins with the
+        other torques."""
+        others, noise, memory, torques, following = self.tick
+        found = ca.cse([ca.densify(others + torques), ca.densify(ca.vertcat(others, following))])
+        return ca.Function("tick", [self.t, self.x, self.p, noise, ca.vertcat(others, memory)], found)
 
     def _needed_torque(self, chain: Any, tau: Any, needed: Any) -> Any:
         """Torques with, for prescribed joints and motors, what their motion needs: of a joint and its motor the sum."""

@@ -40,6 +40,8 @@ QUICK_JACOBIAN = 15_000
 evaluations of f and a factorisation."""
 LARGEST_JACOBIAN = 400_000
 """Instructions of f times states: the same where the accelerations are differentiated through their elimination."""
+MOST_SAMPLES = 1e8
+"""Of a controller: beyond, it is memory that ends the run."""
 EDGE = 1e-12
 """Of a run: a break so near to its start or end is no break."""
 CONTINUOUS = "a prescribed coordinate has to be continuous (its rate may jump)"
@@ -61,7 +63,7 @@ SAME = 1e-9
 class Event:
     """A condition g(t, q, qd), in CasADi operations, whose zero crossing is found exactly on the dense output.
 
-    `direction` is +1 for rising, -1 for falling, 0 for both; `stop` ends the run there.
+    `direction` is +1 for rising, -1 for falling, 0 for both; `stop` ends the run there, `cut` a step of it.
 
     Parameters
     ----------
@@ -75,6 +77,9 @@ class Event:
         End the run there.
     fatal : bool
         Count that end as a failure of the run.
+    cut : bool
+        End a step there and go on, without a note of it: the equations have a kink there, as where a spring touches.
+        Methods with fixed steps pass over it.
 
     Examples
     --------
@@ -90,6 +95,7 @@ class Event:
     direction: int = 0
     stop: bool = True
     fatal: bool = False
+    cut: bool = False
 
 
 def compose(
@@ -167,6 +173,7 @@ class Composition:
         self.sample_time = getattr(controller, "sample_time", None)
         if self.sample_time is not None:  # it is asked with numbers, not by f
             self.series = series_in((torque, motion, loads, base)) if looked_up else ()
+        self.ticks = self.sample_time is not None and hasattr(controller, "ticking")
         self.n_states = 0 if self.sample_time is not None else int(getattr(controller, "n_states", 0))
         self.n_drive_states = len(model.layout.drive_states)
         if self.given.size:
@@ -437,6 +444,25 @@ class Composition:
         """The state behind a jump, a function of t, x, p and the prescribed rates before and after."""
         return Kernel(self._known("impulse", lambda: self.equations.impulse()), "vm")
 
+    def tick_times(self, t_end: float) -> Array:
+        """Times at which a sampled controller may act in a run."""
+        return tick_times(float(self.sample_time or 0.0), t_end)
+
+    @shared_property
+    def tick_kernel(self) -> Kernel:
+        """What a sampled controller does at a tick: held torques and memory, of t, x, p, noise and memory."""
+        return Kernel(self._known("tick", lambda: self.equations.tick_function()))
+
+    @symbolic_property
+    def tick_start(self) -> Array:
+        """What a sampled controller remembers at the start; what it adds its torques to stands before it."""
+        import casadi as ca
+
+        from pliant.control.law import Felt
+
+        t, q, qd = ca.SX.sym("t"), ca.SX.sym("q", self.n_q), ca.SX.sym("qd", self.n)
+        return np.asarray(self.controller.ticking(t, q, qd, Felt(self.loads, self.base, lambda tau: qd)).start)
+
     def sampler(self) -> Callable[[float, Array, Array], Array] | None:
         """The sampled controller as a function called at its sample times; fresh, because it may have a memory."""
         if self.controller is None or self.sample_time is None:
@@ -503,6 +529,15 @@ class Composition:
         names += self.model.layout.drive_states
         names += self.equations.roots.names if self.n_roots else ()
         return names[index - self.moving]
+
+
+def tick_times(period: float, t_end: float) -> Array:
+    """(K,) times at which something is asked every `period` seconds until `t_end`."""
+    if t_end > period * MOST_SAMPLES:
+        raise ModelError(
+            f"sample_time: got {period:g} s for a run of {t_end:g} s; expected at most {MOST_SAMPLES:g} samples"
+        )
+    return np.arange(0.0, t_end * (1 + 1e-12), period)
 
 
 @dataclass(frozen=True)

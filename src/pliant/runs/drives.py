@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.integrate import Hold, SampledInput
+from pliant.integrate import CompiledTicks, Hold, SampledInput
 from pliant.later import LaterModule
 from pliant.model import Model, named_places, read_state
 from pliant.model.states import EQUILIBRIUM
 from pliant.model.validity import odd_start, tell
 from pliant.options import Interpolation
-from pliant.runs.composition import SAME, TABLE_WIDTH, Composition
+from pliant.runs.composition import SAME, TABLE_WIDTH, Composition, tick_times
 from pliant.runs.piece_tables import PieceTable
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ else:  # what makes expressions
     coupled_lines = LaterModule("pliant.runs.coupled_lines")
 
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
-MOST_SAMPLES = 1e8
-"""Of a controller: beyond, it is memory that ends the run."""
 KINDS = get_args(Interpolation)
 
 
@@ -298,6 +296,8 @@ class Inputs:
         self.sampler = composed.sampler()
         asked = bool(self.functions) or self.sampler is not None
         self.period = (sample_time or composed.sample_time) if asked else None
+        self.ticks: CompiledTicks | None = None
+        self._compiled = composed.ticks and not self.functions and sample_time is None
         at_stages = bool(self.functions) and self.period is None
         self.callback = self._stage if at_stages else None
         self.n_callback = m if at_stages else 0
@@ -306,18 +306,23 @@ class Inputs:
         """What is asked at sample times of a run."""
         if self.period is None:
             return None
-        if t_end > self.period * MOST_SAMPLES:
-            raise ModelError(
-                f"sample_time: got {self.period:g} s for a run of {t_end:g} s; expected at most {MOST_SAMPLES:g} "
-                "samples"
-            )
+        times = tick_times(self.period, t_end)
+        if self._compiled:
+            self._times, self.ticks = times, self._ticks(len(times))
+            return Hold(self.ticks, times, self.ticks)
 
         def sample(t: float, x: Array, p: Array) -> None:
             value = self.sample(t, x, p)
             p[: len(value)] = value
             self.held.append((t, value))
 
-        return Hold(sample, np.arange(0.0, t_end * (1 + 1e-12), self.period))
+        return Hold(sample, times)
+
+    def _ticks(self, count: int) -> CompiledTicks:
+        """The sampled controller in compiled code, fresh."""
+        c, kernel = self.composed, self.composed.tick_kernel
+        memory = np.concatenate([self.constant, c.tick_start])
+        return CompiledTicks(kernel.address, (c.size, len(self.p)), memory, c.controller.draws(count), c.m, kernel)
 
     def _sampled(self) -> SampledInput:
         """The pieces of the table, each held in p from its start on."""
@@ -375,14 +380,21 @@ class Inputs:
         """(N, ...) values of p but for the parameters at the rows of the result: held torques, samples, numbers."""
         m = self.model.layout.n_inputs
         held = np.tile(self.constant, (len(t), 1))
-        if self.held:
-            times = np.array([time for time, _ in self.held])
-            rows = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 1)
-            held = np.stack([value for _, value in self.held])[rows]
+        if (ticked := self._ticked()) is not None:
+            times, values = ticked
+            held = values[np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 1)]
         elif self.functions:
             held = np.array([self.torque(float(a), b, c) for a, b, c in zip(t, q, qd)]).reshape(len(t), m)
         numbers = self.composed.numbers
         return np.hstack([held, self._rows(t), np.broadcast_to(numbers, (len(t), len(numbers)))])
+
+    def _ticked(self) -> tuple[Array, Array] | None:
+        """Times (K,) at which torques were set so far, and these (K, m)."""
+        if self.ticks is not None and (count := int(self.ticks.count[0])):
+            return self._times[:count], self.ticks.log[:count]
+        if self.held:
+            return np.array([time for time, _ in self.held]), np.stack([value for _, value in self.held])
+        return None
 
 
 def read_breaks(given: Sequence[float]) -> list[float]:

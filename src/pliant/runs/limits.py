@@ -86,6 +86,32 @@ def contact_events(model: Model) -> list[Event]:
     ]
 
 
+@dataclass(frozen=True)
+class ToothGap:
+    """How far the gear of joint number `number` is beyond one end of its play, `side` +1 or -1."""
+
+    number: int
+    side: int
+    of_arm = True
+
+    def __call__(self, t: Any, q: Any, qd: Any, chain: Any = None) -> Any:
+        """Of a state of an arm."""
+        shaft = chain.shafts[self.number]
+        spring = shaft.drive.spring
+        return self.side * spring.twist(q[shaft.drive.place], q[shaft.place]) - spring.play / 2
+
+
+def gear_events(model: Model) -> list[Event]:
+    """Where teeth of gears with sharp play touch and leave: steps end there, since the torque has a kink."""
+    found = []
+    for name, freedom in model.robot.freedoms.items():
+        drive = freedom.drive
+        if freedom.elastic and drive is not None and drive.play > 0 and drive.play_smoothing == 0:
+            number = model.joints.index(name)
+            found += [Event(f"{name}: play", ToothGap(number, side), stop=False, cut=True) for side in (1, -1)]
+    return found
+
+
 def joint_limits(model: Model, limits: bool = True) -> list[JointLimit]:
     """Limits of the robot file without a stop, if they are to hold, and the ends of travel of sliding beams, which
     always do: beyond them the model does not hold."""

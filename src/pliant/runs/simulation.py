@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
 from pliant.errors import Interrupted, ModelError, SimulationError
-from pliant.integrate import EventLog, Events, Jumps, Solution, solve
+from pliant.integrate import MULTISTEP, EventKind, EventLog, Events, Jumps, Solution, solve
 from pliant.interrupts import held_back, interruptible
 from pliant.later import LaterModule
 from pliant.model import Model
@@ -30,7 +30,7 @@ from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.advice import advice
 from pliant.runs.composition import Composition, Event, Impulses, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_start, read_torque
-from pliant.runs.limits import contact_events, joint_limits
+from pliant.runs.limits import contact_events, gear_events, joint_limits
 from pliant.runs.measured_series import MeasuredSeries
 from pliant.runs.results import Readings, Result
 from pliant.runs.runaway import breakdown_message, ceiling, ran_away
@@ -176,7 +176,8 @@ def simulate(
             x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_drive_states else None)
             x0[-1] = 0.0 if work is None else work
             bounds = joint_limits(model, limits)
-            watch = _watched(composed, [*events, *(limit.event for limit in bounds), *contact_events(model)])
+            met = [*contact_events(model), *(gear_events(model) if method not in MULTISTEP else ())]
+            watch = _watched(composed, [*events, *(limit.event for limit in bounds), *met])
             stops = composed.breaks(t_end, read_breaks(breaks))
             impulses = replace(composed.impulses(stops, t_end), at_start=work is not None)
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
@@ -233,7 +234,8 @@ def _watched(composed: Composition, chosen: Sequence[Event]) -> _Watch | None:
         return None
     kernel = composed.event_kernel(tuple(chosen))
     direction = [event.direction for event in chosen]
-    found = Events(kernel.address, len(chosen), direction, [event.stop for event in chosen], owner=kernel)
+    terminal = [EventKind.CUT if event.cut else int(event.stop) for event in chosen]
+    found = Events(kernel.address, len(chosen), direction, terminal, owner=kernel)
     return _Watch(found, tuple(event.name for event in chosen), tuple(event.fatal for event in chosen))
 
 

@@ -11,8 +11,9 @@ from pliant.arrays import Array
 from pliant.control.sensors import Sensor
 from pliant.errors import UnsupportedModel
 from pliant.identification import Recording, Strain
-from pliant.identification.calibration import calibrated_torque
+from pliant.identification.calibration import NEUTRAL, calibrated_torque
 from pliant.identification.channels import sensed
+from pliant.identification.lagging import lagged
 from pliant.identification.response import Response
 from pliant.model import Model
 from pliant.options import MethodName
@@ -74,11 +75,13 @@ def _sampled(model: Model, recording: Recording, p: Array, method: MethodName, r
     )  # fmt: skip
     columns = []
     for name in r.channels:
-        gain, offset, delay = (
-            r.calibration.get(f"reading.{name}.{what}", usual)
-            for what, usual in (("gain", 1.0), ("offset", 0.0), ("delay", 0.0))
+        gain, offset, delay, lag = (
+            r.calibration.get(f"reading.{name}.{kind}", usual) for kind, usual in NEUTRAL.items()
         )
-        columns.append(gain * np.interp(times - delay, run.t, _read(run, r, name)) + offset)
+        read = np.interp(times - delay, run.t, _read(run, r, name))
+        own = np.searchsorted(times, r.reading(name)[0])
+        read[own] = lagged(times[own], read[own, None], lag)[0][:, 0]
+        columns.append(gain * read + offset)
     return Replay(times, np.column_stack(columns), np.zeros((len(times), len(columns), 0)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.studies.checks import Check, Numbers, reported, required
-from pliant.studies.rigs.runs import OTHER
+from pliant.studies.rigs.runs import FRICTION_MOVED, OTHER
 
 DIGIT = 0.01
 """What two printed digits leave open; above 1 ten times that."""
@@ -113,10 +113,12 @@ def _why(task: str, run: str, k: int, good: bool, numbers: Numbers) -> str:
         return f"""{text} With the stiffness of link 1 changed until the first frequency is that of the ring-downs of
         {run}, and nothing else, the error is {table["predicted, frequency moved"][k]:.3f}."""
     own = f" An arm identified on {run} itself has {table['fitted'][k]:.3f}." if "fitted" in table else ""
-    if task == "currents":
-        return f"""{text} With dry friction and offset of the shoulder as they were in {run}, and nothing else, the
-        error is {table["predicted, friction of the day"][k]:.3f}.{own} Angles integrate every error of the friction."""
-    return f"{text}{own}"
+    day = ""
+    if FRICTION_MOVED in table:
+        day = f""" With dry friction and offset of the shoulder as they were in {run}, and nothing else, the error is
+        {table[FRICTION_MOVED][k]:.3f}."""
+    integrated = " Angles integrate every error of the friction." if task == "currents" else ""
+    return f"{text}{day}{own}{integrated}"
 
 
 def _better(numbers: Numbers) -> list[Check]:
@@ -138,7 +140,7 @@ def _limited(numbers: Numbers) -> list[Check]:
     friction = numbers["friction"]
     apart = {path: [friction[run][path] for run in OTHER] for path in friction["lqr_square"]}
     moved = {run: numbers["encoders"][run]["predicted, frequency moved"] for run in OTHER}
-    day = {run: numbers["currents"][run]["predicted, friction of the day"] for run in OTHER}
+    day = {run: numbers["currents"][run][FRICTION_MOVED] for run in OTHER}
     both = {"lqr_square and lqg_staircase": apart, "NRMSE": day}
     held = numbers["elbow held, mrad rms"]
     claims = (

@@ -9,7 +9,7 @@ import numpy as np
 from pliant.studies.drawing import FIRST, SECOND, grid, shared_legend
 from pliant.studies.rigs import bar, two_link
 from pliant.studies.rigs.checks import CHANNELS, TASKS
-from pliant.studies.rigs.runs import OTHER, RigRuns
+from pliant.studies.rigs.runs import FRICTION_MOVED, OTHER, RigRuns
 from pliant.studies.study import Figure, Table
 from pliant.view.style import time_axis
 
@@ -17,7 +17,7 @@ MICRO = 1e6
 SPAN = {"lqr_square": (10.0, 20.0), "lqg_staircase": (20.0, 30.0)}
 """Seconds of each run that are shown."""
 MODELS = ("rigid", "lumped", "data sheet", "published estimate", "predicted", "fitted")
-EVIDENCE = ("predicted, frequency moved", "predicted, friction of the day")
+EVIDENCE = ("predicted, frequency moved", FRICTION_MOVED)
 
 
 def illustrate(runs: RigRuns) -> list[Figure]:

@@ -1,9 +1,10 @@
 """How the arms that ship were identified: each from one run of the rig, without a look at any other.
 
 1. The second ring-down frequency of the run says where the fit of link 2 begins.
-2. From the encoders: stiffness of both links, damping of link 2, delays of the gauges, for several dampings of link 1,
-   on the first half of the run. Dampings that predict the second half within 2 % of the best are not told apart, and
-   the middle one of them is taken; the others are then fitted to the whole run.
+2. From the encoders: stiffness of link 2, its damping and delays of the gauges, for several dampings of link 1, with
+   its stiffness from the data sheet or fitted too, on the first half of the run. Choices that predict the second half
+   within 2 % of the best are not told apart: the stiffness of the data sheet is then kept, and the middle one of the
+   dampings taken. All else is then fitted to the whole run.
 3. From the torques that this arm needs to move as the encoders read: torque constant, viscous and dry friction and
    offset of the current of each joint, a linear balance where the joint moves.
 """
@@ -11,11 +12,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.errors import SimulationError
 from pliant.identification import Identification, Recording, identify
 from pliant.rigs import load_rig, measured_run
 from pliant.robot import Robot
@@ -41,7 +44,7 @@ DELAYS = tuple(f"reading.{name}.delay" for name in STRAINS)
 DAMPINGS = (0.005, 0.01, 0.02, 0.03, 0.04, 0.06)
 """Of link 1, among which one half of a run chooses by the other: ring-downs have 0.3 to 7 %, the more the larger."""
 ALIKE = 0.02
-"""Relative: dampings that predict so nearly as well as the best are not told apart."""
+"""Relative: choices that predict so nearly as well as the best are not told apart."""
 NEAR = (1.85, 5.68)
 """Hz, about which ring-downs are fitted."""
 MOVING = 0.02
@@ -66,25 +69,36 @@ def ring_downs(name: str) -> list[Any]:
 
 def links(name: str) -> Identification:
     """Stiffness, damping and delays from the encoders of one run."""
-    return _fitted(name, first_damping(name)[0])
+    return _fitted(name, *first_link(name)[0])
 
 
-def first_damping(name: str) -> tuple[float, dict[float, float]]:
-    """Of link 1, and the mean NRMSE of both strains in the second half of a run that each damping gives."""
+def first_link(name: str) -> tuple[tuple[float, bool], dict[tuple[float, bool], float]]:
+    """Damping of link 1 and whether its stiffness is fitted, and the mean NRMSE of both strains in the second half of a
+    run that each choice gives."""
     run = measured_run(name)
     middle, found = 0.5 * float(run["t_s"][-1] - run["t_s"][0]), {}
-    for damping in DAMPINGS:
-        half = _fitted(name, damping, middle)
+    for choice in product(DAMPINGS, (False, True)):
+        try:
+            half = _fitted(name, *choice, middle)
+        except SimulationError:  # no optimum
+            continue
         t, measured, said = from_encoders(half.robot, name, half.calibration)
         late = t > middle
-        found[damping] = float(np.mean([nrmse(said[late, k], measured[late, k]) for k in (0, 1)]))
-    alike = [damping for damping in DAMPINGS if found[damping] <= (1 + ALIKE) * min(found.values())]
-    return alike[len(alike) // 2], found
+        found[choice] = float(np.mean([nrmse(said[late, k], measured[late, k]) for k in (0, 1)]))
+    return chosen(found), found
 
 
-def _fitted(name: str, damping: float, until: float = np.inf) -> Identification:
-    """With this damping of link 1, from the encoders up to a time."""
-    paths = (*STIFFNESS, DAMPING[1])
+def chosen(errors: Mapping[tuple[float, bool], float]) -> tuple[float, bool]:
+    """Of choices with their errors: not fitted where that is not told apart from the best, and the middle damping."""
+    alike = sorted(choice for choice, error in errors.items() if error <= (1 + ALIKE) * min(errors.values()))
+    alike = [choice for choice in alike if not choice[1]] or alike
+    return alike[len(alike) // 2]
+
+
+def _fitted(name: str, damping: float, stiffness: bool, until: float = np.inf) -> Identification:
+    """With this damping of link 1, whose stiffness is fitted or that of the data sheet, from the encoders up to a
+    time."""
+    paths = (*(STIFFNESS if stiffness else STIFFNESS[1:]), DAMPING[1])
     robot = load_rig("2dsfl-nominal")
     second = float(np.mean([decay.frequencies[1] for decay in ring_downs(name)]))
     start = robot.paths()[STIFFNESS[1]] * (second / float(built(robot).frequencies()[1])) ** 2

@@ -23,6 +23,7 @@ BARS = {name: f"ist-bar-without-{name[:3]}" for name in bar.RUNS}
 OTHER = {"lqr_square": "lqg_staircase", "lqg_staircase": "lqr_square"}
 FRICTION = tuple(f"links.shoulder.joint.{part}" for part in ("friction.coulomb", "motor.offset"))
 """What of the shoulder differs between the runs by more than it is uncertain in either."""
+FRICTION_MOVED = "predicted, friction of the day"
 
 
 @dataclass
@@ -87,12 +88,16 @@ def _currents(runs: RigRuns, name: str) -> None:
     found: dict[str, Any] = {"t": [t for t, _ in windows], "measured": [rows for _, rows in windows]}
     for title, (robot, calibration) in arms(name).items():
         found[title] = two_link.from_currents(robot, name, calibration)
-    robot, calibration = arms(name)["predicted"]
-    known = arms(name)["fitted"][0].paths()
-    swapped = robot.replace({path: known[path] for path in FRICTION})
-    found["predicted, friction of the day"] = two_link.from_currents(swapped, name, calibration)
+    calibration = arms(name)["predicted"][1]
+    found[FRICTION_MOVED] = two_link.from_currents(_with_friction(name), name, calibration)
     found["lumped"], found["rigid"] = simple.from_currents(name), simple.from_currents(name, bending=False)
     runs.currents[name] = found
+
+
+def _with_friction(name: str) -> Robot:
+    """The arm that predicts a run, with dry friction and offset of the shoulder as they were in it."""
+    known = arms(name)["fitted"][0].paths()
+    return arms(name)["predicted"][0].replace({path: known[path] for path in FRICTION})
 
 
 def _loops(runs: RigRuns, name: str, quick: bool) -> None:
@@ -100,6 +105,8 @@ def _loops(runs: RigRuns, name: str, quick: bool) -> None:
     for title, (robot, _) in arms(name).items():
         if title == "predicted" or not quick:
             found["t"], found["measured"], found[title] = loop.closed_loop(robot, name)
+    if not quick:
+        found[FRICTION_MOVED] = loop.closed_loop(_with_friction(name), name)[2]
     for title, bending in (("lumped", True), ("rigid", False)):
         found[title] = loop.closed_stages(name, bending)
     runs.loops[name] = found
