@@ -339,6 +339,72 @@ static int deserialize(const void *bytes, size_t size, void **state)
     return save(&found, state);
 }
 
+/* ----------------------------------------------------------------------------------------------------------- loops */
+
+#define OPEN 10.0 /* times the tolerance: loops that a solver has let drift so far are closed at an event */
+
+#if N_CLOSED
+
+/* A state x nearer to closed loops; returns by how much it was moved, or -1 where the loops are singular. */
+static double closer(const State *s, double *x)
+{
+    double closed[N_Q + N + 2];
+    model_closing(x, x + N_Q, s->values + PARAMETERS, closed);
+    memcpy(x, closed, (N_Q + N) * sizeof(double));
+    return closed[N_Q + N + 1] > SINGULAR ? closed[N_Q + N] : -1.0;
+}
+
+/* Closes the loops of a state x as runs do; 0 where they cannot be closed. */
+static int close_loops(const State *s, double *x)
+{
+    int count;
+    for (count = 0; count < MOST_CLOSING; count++) {
+        const double moved = closer(s, x);
+        if (!(moved >= 0.0)) {
+            return 0;
+        }
+        if (moved <= NEARLY_CLOSED) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether the loops are open by more than a solver's tolerance explains. */
+static int drifted(const State *s)
+{
+    double x[N_STATES], moved;
+    memcpy(x, s->values + Q, sizeof x);
+    moved = closer(s, x);
+    return !(moved >= 0.0 && moved <= OPEN * s->tolerance);
+}
+
+#else
+
+static int close_loops(const State *s, const double *x)
+{
+    (void)s, (void)x;
+    return 1;
+}
+
+static int drifted(const State *s)
+{
+    (void)s;
+    return 0;
+}
+
+#endif
+
+/* The state of an instance with loops closed; 0 where they cannot be closed. */
+static int settle(State *s)
+{
+    s->stale = 1;
+    return close_loops(s, s->values + Q);
+}
+
+#define CANNOT_CLOSE "the loops cannot be closed from this state, or their position is singular; start nearer to a " \
+    "closed position"
+
 /* ------------------------------------------------------------------------------------------------------ integrator */
 
 /* One trial step from x with k[0] = rates(x): the new state in y, its rates in the last k; returns the scaled error. */
@@ -480,6 +546,12 @@ static int integrate(State *s, double end)
             const double taken = N_LIMITS ? within(s, x, trying, k, y) : trying;
             memcpy(x, y, sizeof y);
             memcpy(k[0], k[STAGES - 1], sizeof y);
+            if (N_CLOSED) {
+                if (!close_loops(s, x)) {
+                    return FAILED;
+                }
+                rates(s, x, k[0]);
+            }
             t = last && !s->stopped ? end : t + taken;
             s->step = h = next_step(trying, h, ratio);
             s->error = larger(error, LEAST_MEMORY);
@@ -509,7 +581,7 @@ static int do_step(State *s, double time, double step)
     return integrate(s, time + step);
 }
 
-#define CANNOT_GO_ON "the integrator could not go on; the motion may be unbounded or the arm too stiff for an explicit " \
-    "method: use shorter steps, or model exchange with an implicit solver"
+#define CANNOT_GO_ON "the integrator could not go on; the motion may be unbounded, a loop singular, or the arm too " \
+    "stiff for an explicit method: use shorter steps, or model exchange with an implicit solver"
 
 #endif
