@@ -16,7 +16,6 @@ from pliant.dynamics.forces import applied_forces, drive_rates, torques
 from pliant.dynamics.section_forces import InternalForces
 from pliant.export.fmu_variables import Output
 from pliant.model import Model
-from pliant.runs.composition import compose
 
 INDEPENDENT, CONSTANT, TUNABLE, DEPENDENT = range(4)
 """How a value depends on another: not, by a constant factor, by one that follows from the parameters, or in any way."""
@@ -59,7 +58,7 @@ class UnitFunctions:
     @cached_property
     def evaluated(self) -> list[Any]:
         """What a step needs: functions `accelerations`, `outputs`, where speeds are not rates of q `rates`, and where
-        loops are closed `closing`."""
+        loops are closed `closing` and, where what is actuated stands, `starting`."""
         by, q, qd = self.symbols, self.given.q, self.given.qd
         found = [
             _function("accelerations", by, {"qdd": self.rates}),
@@ -67,15 +66,16 @@ class UnitFunctions:
         ]
         if not self.model.layout.plain:
             found.append(_function("rates", {"q": q, "qd": qd}, {"rates": self.turned}))
-        return [*found, self._closing] if self.model.constraints else found
+        if self.model.constraints:
+            actuated = [shaft.actuated for shaft in self.model.chain.shafts]
+            found += [self._closer("closing", []), self._closer("starting", actuated)]
+        return found
 
-    @property
-    def _closing(self) -> Any:
+    def _closer(self, name: str, held: list[int]) -> Any:
         """A state nearer to closed loops, by how much it was moved, and the least part of a row that others leave."""
-        run = compose(self.model, None, None, {}, (), None, False, closed=True)
-        (x, moved, least), of, n_q = run.equations.closer(), run.equations.x, self.model.n_q
-        given = {"q": of[:n_q], "qd": of[n_q : run.moving], "p": self.model.parameter_symbols}
-        return _function("closing", given, {"closed": ca.vertcat(x[: run.moving], moved, least)})
+        q, qd, p = self.given.q, self.given.qd, self.model.parameter_symbols
+        closed = ca.vertcat(*self.model.equations.closer(q, qd, held))
+        return _function(name, {"q": q, "qd": qd, "p": p}, {"closed": closed})
 
     @property
     def _seen(self) -> dict[str, Any]:
@@ -106,8 +106,9 @@ class UnitFunctions:
 
         d = _directions(by)
         slope = ca.vertcat(factor.solve(_along(residual, by, d))[:n], _along(drives, by, d))
-        w = ca.SX.sym("w", n + drives.numel())
-        gradient = _against(residual, by, factor.solve(ca.vertcat(w[:n], loops))) + _against(drives, by, w[n:])
+        of_drives, w = ca.SX.sym("v", drives.numel()), ca.SX.sym("w", n)
+        gradient = _against(residual, by, factor.solve(ca.vertcat(w, loops))) + _against(drives, by, of_drives)
+        w = ca.vertcat(w, of_drives)
         slope, gradient = ca.substitute([slope, gradient], [closed], [acting])
         at = {**by, "qdd": qdd}
         found = [

@@ -110,7 +110,7 @@ NOTHING_TO_DO(fmi2CancelStep)
 
 FMI fmi2Status fmi2ExitInitializationMode(void *s)
 {
-    return settle(s) ? fmi2OK : failed(s, "fmi2ExitInitializationMode: " CANNOT_CLOSE);
+    return begin(s) ? fmi2OK : failed(s, "fmi2ExitInitializationMode: " CANNOT_CLOSE);
 }
 
 FMI fmi2Status fmi2GetReal(void *s, References r, size_t count, double values[])

@@ -124,7 +124,7 @@ NOTHING_TO_DO(fmi3EnterStepMode)
 
 FMI fmi3Status fmi3ExitInitializationMode(void *s)
 {
-    return settle(s) ? fmi3OK : failed(s, "fmi3ExitInitializationMode: " CANNOT_CLOSE);
+    return begin(s) ? fmi3OK : failed(s, "fmi3ExitInitializationMode: " CANNOT_CLOSE);
 }
 
 FMI fmi3Status fmi3UpdateDiscreteStates(void *s, bool *again, bool *terminate, bool *nominals, bool *states,

@@ -345,21 +345,23 @@ static int deserialize(const void *bytes, size_t size, void **state)
 
 #if N_CLOSED
 
+typedef void (*Closer)(const double *q, const double *qd, const double *p, double *closed);
+
 /* A state x nearer to closed loops; returns by how much it was moved, or -1 where the loops are singular. */
-static double closer(const State *s, double *x)
+static double nearer(const State *s, Closer closer, double *x)
 {
     double closed[N_Q + N + 2];
-    model_closing(x, x + N_Q, s->values + PARAMETERS, closed);
+    closer(x, x + N_Q, s->values + PARAMETERS, closed);
     memcpy(x, closed, (N_Q + N) * sizeof(double));
     return closed[N_Q + N + 1] > SINGULAR ? closed[N_Q + N] : -1.0;
 }
 
 /* Closes the loops of a state x as runs do; 0 where they cannot be closed. */
-static int close_loops(const State *s, double *x)
+static int close_by(const State *s, Closer closer, double *x)
 {
     int count;
     for (count = 0; count < MOST_CLOSING; count++) {
-        const double moved = closer(s, x);
+        const double moved = nearer(s, closer, x);
         if (!(moved >= 0.0)) {
             return 0;
         }
@@ -370,12 +372,29 @@ static int close_loops(const State *s, double *x)
     return 0;
 }
 
+static int close_loops(const State *s, double *x)
+{
+    return close_by(s, model_closing, x);
+}
+
+/* Closes the loops of a start by what is not actuated; by all where that cannot be. */
+static int close_start(const State *s, double *x)
+{
+    double y[N_STATES];
+    memcpy(y, x, sizeof y);
+    if (!close_by(s, model_starting, y)) {
+        return close_loops(s, x);
+    }
+    memcpy(x, y, sizeof y);
+    return 1;
+}
+
 /* Whether the loops are open by more than a solver's tolerance explains. */
 static int drifted(const State *s)
 {
     double x[N_STATES], moved;
     memcpy(x, s->values + Q, sizeof x);
-    moved = closer(s, x);
+    moved = nearer(s, model_closing, x);
     return !(moved >= 0.0 && moved <= OPEN * s->tolerance);
 }
 
@@ -387,6 +406,8 @@ static int close_loops(const State *s, const double *x)
     return 1;
 }
 
+#define close_start close_loops
+
 static int drifted(const State *s)
 {
     (void)s;
@@ -395,7 +416,13 @@ static int drifted(const State *s)
 
 #endif
 
-/* The state of an instance with loops closed; 0 where they cannot be closed. */
+/* The state of an instance with loops closed, where it starts or as a solver left it; 0 where that cannot be. */
+static int begin(State *s)
+{
+    s->stale = 1;
+    return close_start(s, s->values + Q);
+}
+
 static int settle(State *s)
 {
     s->stale = 1;
