@@ -31,11 +31,8 @@ ENTRANCES: dict[str, Callable[[pliant.Model], Any]] = {
     "gradient": lambda m: gradient(m, 0.01, terminal=cost, step=1e-3),
     "gradient_batch": lambda m: gradient_batch(m, 0.01, terminal=cost, step=1e-3),
     "gravity torque": lambda m: gravity_torque(m, [0.0]),
-    "PD with gravity": lambda m: pliant.simulate(m, 0.01, controller=control.PD(10.0, 1.0, [0.0])),
     "modes in parts": lambda m: analysis.modes(m),
     "optimal motion": lambda m: control.rest_to_rest(m, [0.0], [0.1], 1.0),
-    "LQR": lambda m: control.LQR(joints=[0.0], Q=1.0, R=1.0).bind(m),
-    "natural_gains": lambda m: control.natural_gains(m, Q, 5.0),
     "closed_loop_matrix": lambda m: analysis.closed_loop_matrix(m, HOLD, 0.0, Q),
     "to_mjcf": lambda m: m.robot.to_mjcf(),
 }
