@@ -219,7 +219,9 @@ def measure(entry: dict[str, Any], folder: Path, module: Any, quick: bool) -> di
         return row
     properties = cp.cuda.Device().attributes["MultiProcessorCount"]
     arms = properties * entry["block"] * (64 if entry["length"] < 2000 else 16)
-    X = integrator.states(np.tile(x, (-(-arms // len(x)), 1))[:arms] * (1 if entry["length"] < 2000 or entry["mechanism"] else 0.1))
+    X = integrator.states(
+        np.tile(x, (-(-arms // len(x)), 1))[:arms] * (1 if entry["length"] < 2000 or entry["mechanism"] else 0.1)
+    )
     count = 2 if entry["slots"] else max(4, int(6e7 / entry["length"] / 100))
     times = []
     for _ in range(3 if quick else 7):

@@ -129,5 +129,5 @@ def test_starts_on_the_device_are_refused(device) -> None:
         __cuda_array_interface__: dict[str, Any] = {}
 
     start = np.zeros((1, 3)).view(OnDevice)
-    with pytest.raises(UnsupportedModel, match="a start in arrays of a CUDA device.*: not built yet for closed loops"):
+    with pytest.raises(UnsupportedModel, match=r"a start in arrays of a CUDA device.*: not built yet for closed loops"):
         simulate_batch(four_bar().model(), 0.1, start, step=1e-3, device="cuda")

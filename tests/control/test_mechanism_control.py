@@ -79,7 +79,7 @@ def test_a_regulator_damps_a_passive_joint() -> None:
     model = Robot(name="two", links=[bar("a", 0.4), bar("b", 0.3, passive())], gravity=(0, -9.81, 0)).model()
     law = LQR([0.4], Q=10.0, R=0.1)
     q = model.equilibrium([0.4])
-    run = pliant.simulate(model, 6.0, q + [0.0, 0.3], controller=law)
+    run = pliant.simulate(model, 6.0, q + np.array([0.0, 0.3]), controller=law)
     assert np.abs(run.q[-1] - q).max() < 1e-3
 
 

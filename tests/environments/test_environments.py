@@ -272,8 +272,7 @@ def test_an_action_that_holds_a_linkage_costs_nothing() -> None:
     """At its goal, under the torque that holds it there."""
     env = ArmEnv(four_bar(), "rest-to-rest", period=0.01, spread=0.0)
     env.reset(seed=0)
-    seen, reward, *_ = env.step(env._arms.task.hold[0])
-    assert abs(reward) < 1e-9
+    assert abs(env.step(env._arms.task.hold[0])[1]) < 1e-9
 
 
 def test_valves_are_actions() -> None:
@@ -286,7 +285,7 @@ def test_valves_are_actions() -> None:
     before = float(motion.q[0, 0])
     assert 0.2 <= before <= 0.8
     for _ in range(5):
-        seen, reward, fallen, _, _ = env.step(np.array([0.8]))
+        seen = env.step(np.array([0.8]))[0]
     assert motion.q[0, 0] > before + 1e-3
     assert np.isfinite(seen).all()
 

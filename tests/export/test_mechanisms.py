@@ -110,7 +110,9 @@ def compare(model: Model, folder: Path, step: float, steps: int, **given: Any) -
 
 @needs_compiler
 @pytest.mark.full
-@pytest.mark.parametrize(("name", "q0"), [("slider-crank", {"crank": 0.4}), ("hydraulic-crane", {"boom": 0.4, "jib": -1.0})])
+@pytest.mark.parametrize(
+    ("name", "q0"), [("slider-crank", {"crank": 0.4}), ("hydraulic-crane", {"boom": 0.4, "jib": -1.0})]
+)
 def test_bundled_mechanisms_step_in_c(name: str, q0: dict[str, float], tmp_path: Path) -> None:
     compare(pliant.load(name).model(), tmp_path / "out", 5e-5, 200, q0=q0)
 
@@ -130,7 +132,9 @@ def test_a_plant_that_locks_is_not_a_number(tmp_path: Path) -> None:
 
 def test_a_urdf_file_says_what_it_has_not() -> None:
     """The open tree: loops with a warning, all else in its first comment."""
-    with pytest.warns(UserWarning, match="to_urdf: URDF has no closed loops; the file holds the open tree, without pin"):
+    with pytest.warns(
+        UserWarning, match="to_urdf: URDF has no closed loops; the file holds the open tree, without pin"
+    ):
         text = four_bar().to_urdf()
     assert "loop pin: between coupler.tip and rocker.tip" in text
     assert "link rocker: that its joint is passive" in text

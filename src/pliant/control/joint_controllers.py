@@ -215,7 +215,9 @@ def gravity_torque(model: Model, joints: ArrayLike | Expression, q: Expression |
     >>> print(np.array(casadi.evalf(tau)).ravel().round(3))
     [98.1   24.525]
     """
-    model.layout.require_open("the torque that carries an arm by its actuated joints alone (carrying_torque has a state)")
+    model.layout.require_open(
+        "the torque that carries an arm by its actuated joints alone (carrying_torque has a state)"
+    )
     m = model.n_joints
     if not isinstance(joints, ca.SX | ca.DM):
         joints = numbers("joints", joints, m)

@@ -56,9 +56,9 @@ class ArmMotion:
         steps = max(1, int(np.ceil(self.period / longest_step(self.model))))
         if steps > MOST_SUBSTEPS:
             raise UnsupportedModel(
-                f"{self.model.robot.name}: its fastest motion ({fastest_mode(self.model):.3g} rad/s, or what is stiffer)"
-                f" needs {steps} steps in a period of {self.period:g} s; use fewer shape functions, no axial ones, softer "
-                "contacts and stops, or a rigid robot"
+                f"{self.model.robot.name}: its fastest motion ({fastest_mode(self.model):.3g} rad/s, or contacts, stops "
+                f"and oil) needs {steps} steps in a period of {self.period:g} s; use fewer shape functions, no axial "
+                "ones, softer contacts, or a rigid robot"
             )
         return steps
 
@@ -194,8 +194,8 @@ class ArmMotion:
         for coupling in self.model.layout.commanded:
             if not coupling.states:
                 raise ModelError(
-                    f"torque_limit: got none, expected one for each of {', '.join(self.model.layout.inputs)}; the force "
-                    f"of {coupling.name} has no scale of its own"
+                    f"torque_limit: got none, expected one for each of {', '.join(self.model.layout.inputs)}; the "
+                    f"force of {coupling.name} has no scale of its own"
                 )
             valves.append(1.0)
         return np.concatenate([2.0 * hold + 2.0 * inertia, valves])

@@ -140,7 +140,8 @@ def emit(
         )
         names = tuple(f"chunk{k}" for k in range(chunks.count))
         return Source(chunks.text, chosen, numbers, (n, held, own), False, chunks.shared * BLOCK * numbers.size, names,
-                      tuple(clock for clock, _, _ in stages), chunks.slots, ("close_loops",) if closer else ())  # fmt: skip
+                      tuple(clock for clock, _, _ in stages), chunks.slots,
+                      ("close_loops",) if closer else ())  # fmt: skip
     slots = _slots(chosen, numbers, n, shared_bytes) if chosen.strategy == "shared" else 0
     if slots < 0:  # a state too large for shared memory stays in local memory
         chosen, slots = replace(chosen, strategy="registers"), 0

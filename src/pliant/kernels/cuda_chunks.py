@@ -141,8 +141,8 @@ def source(
     operations: CudaOperations, values: int, fast_slots: int, block: int, blocks: int, length: int,
     stages: tuple[tuple[float, float, float], ...], closing: CudaOperations | None = None,
 ) -> Chunks:  # fmt: skip
-    """Kernels `chunk0`, `chunk1`, ..., with `fill` and `drain` that bring states in and out, and `close_loops` that closes
-    loops behind a step."""
+    """Kernels `chunk0`, `chunk1`, ..., with `fill` and `drain` that bring states in and out, and `close_loops`, which
+    closes loops behind a step."""
     n, T = operations.n, operations.precision.type
     nodes, ends = recompute(operations.nodes, cuts(operations.nodes, length))
     turned = () if closing else operations.quaternions  # `close_loops` makes their length one
@@ -173,7 +173,9 @@ def source(
         nodes = closing.nodes
         plan = allocate(nodes, 0, len(nodes.nodes), values, fast_slots, nodes.inputs.__contains__)
         shared = max(shared, plan.fast)
-        lines += _close(closing, closing.allocated(plan, {}, fast_slots), _head("close_loops", T, block, blocks, plan.slow))
+        lines += _close(
+            closing, closing.allocated(plan, {}, fast_slots), _head("close_loops", T, block, blocks, plan.slow)
+        )
     return Chunks("\n".join(lines) + "\n", len(ends) - 1, slots, shared)
 
 

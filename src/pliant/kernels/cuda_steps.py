@@ -50,7 +50,8 @@ def closing_rounds(closing: CudaOperations, body: Sequence[str], write: str, unr
         "{", *body, *closing.copies(), "}",
         f"const bool near = closed[N] <= {near}, sound = closed[N + 1] > {singular} && (near || left > 0);",
         f"#pragma unroll {unroll}",
-        f"for (int j = 0; j < N; ++j) {{ const {closing.precision.type} next = sound ? closed[j] : nan(\"\"); {write} }}",
+        "for (int j = 0; j < N; ++j) {",
+        f'const {closing.precision.type} next = sound ? closed[j] : nan(""); {write} }}',
         "if (near || !sound) break;",
         "}",
     ]  # fmt: skip
