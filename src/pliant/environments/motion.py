@@ -56,9 +56,9 @@ class ArmMotion:
         steps = max(1, int(np.ceil(self.period / longest_step(self.model))))
         if steps > MOST_SUBSTEPS:
             raise UnsupportedModel(
-                f"{self.model.robot.name}: its fastest motion ({fastest_mode(self.model):.3g} rad/s, or contacts, stops "
-                f"and oil) needs {steps} steps in a period of {self.period:g} s; use fewer shape functions, no axial "
-                "ones, softer contacts, or a rigid robot"
+                f"{self.model.robot.name}: its fastest mode ({fastest_mode(self.model):.3g} rad/s), contacts, stops or "
+                f"oil need {steps} steps in a period of {self.period:g} s; use fewer shape functions, no axial ones, "
+                "softer contacts, or a rigid robot"
             )
         return steps
 
