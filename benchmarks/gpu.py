@@ -53,11 +53,31 @@ def in_pieces(count: int) -> Any:
     return pliant.load("spin-up").replace({"links.arm.beam.pieces": count, "links.arm.shapes": shapes})
 
 
+STARTS = {
+    "four-bar": {"crank": (0.7, 2.5)}, "slider-crank": {"crank": (0.2, 1.5)}, "five-bar": {"right": (-0.2, 0.2)},
+    "hydraulic-crane": {"boom": (0.3, 0.6), "jib": (-1.2, -0.8)},
+}  # fmt: skip
+"""Mechanisms, which start with loops closed and with pressures that hold their cylinders: between which positions."""
+
+
+def starts(composed: Any, between: dict[str, tuple[float, float]]) -> np.ndarray:
+    """(257, n) states."""
+    from pliant.runs.drives import read_start
+
+    model = composed.composition.model
+    q, qd, _ = read_start(model, {name: np.linspace(*ends, 257) for name, ends in between.items()}, many=True)
+    held = np.zeros((1, composed.composition.n_held))
+    x = composed.start(q, np.broadcast_to(qd, (len(q), model.n)), np)
+    return np.asarray(composed.loaded(x, held, np.zeros((1, 0))))
+
+
 def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
     """Models by name, and what drives them."""
     from tests_arms import random_robot
     from tests_flyers import satellite, small
+    from tests_linkages import four_bar
 
+    import pliant
     from pliant.control.joint_controllers import PD
 
     found = {
@@ -70,6 +90,8 @@ def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
         "spin-up in 8 pieces": (in_pieces(8).model(stiffening="second-order"), {}),
         "free-flying, rigid": (small().model(), {}),
         "free-flying tree": (satellite().model(stiffening=False), {}),
+        "four-bar": (four_bar().model(), {}),
+        **{name: (pliant.load(name).model(), {}) for name in STARTS if name != "four-bar"},
     }
     for seed in range(12):
         robot = random_robot(seed, links=1 + seed % 4, drives=seed % 2 == 1, elements=seed >= 10)
@@ -82,7 +104,7 @@ def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
 def prepare(folder: Path, only: str) -> None:
     """Write sources, launch data and references."""
     sys.path.insert(0, str(SOURCE.parent.parent / "tests"))
-    for name in ("arms", "flyers"):
+    for name in ("arms", "flyers", "linkages"):
         sys.modules[f"tests_{name}"] = importlib.import_module(name)
     from tests_flyers import states as poses
 
@@ -107,11 +129,16 @@ def prepare(folder: Path, only: str) -> None:
         x[:, : model.n_joints] = rng.normal(size=(257, model.n_joints))
         if turns:
             x = composed.start(*poses(model, rng, 257), np)
+        if name in STARTS:
+            x = starts(composed, STARTS[name])
+        closing = composed.closing and Tape.from_function(composed.closing)
+        stepping = {"quaternions": turns, "closing": closing}
         h = 1e-5
         reference = x.copy()
         plan = TimeSegments(np.zeros(1), np.full(1, h), np.full(1, 2), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
         nothing = np.zeros((1, 1, 0)), np.zeros((1, 0))
-        BatchIntegrator(f, rk4(), quaternions=turns)(reference, *nothing, plan, np.empty((257, 1, n)), np.zeros(4))
+        packs = BatchIntegrator(f, rk4(), quaternions=turns, closing=composed.closing)
+        packs(reference, *nothing, plan, np.empty((257, 1, n)), np.zeros(4))
         t, s, w, p = (np.zeros((257, 1)), x, np.zeros((257, 0)), np.zeros((257, 0)))
         from pliant.kernels import Kernel
 
@@ -121,17 +148,17 @@ def prepare(folder: Path, only: str) -> None:
         operations = tape.count()
         variants: list[tuple[str, str, Any]] = []
         for precision in ("double", "single"):
-            variants.append((precision, "rk4", emit(tape, rk4(), precision, states=states, quaternions=turns)))
+            variants.append((precision, "rk4", emit(tape, rk4(), precision, states=states, **stepping)))
             variants.append((precision, "evaluate", emit_evaluation(tape, precision, states=states)))
-        if name in ("2-link", "random 1", "random 5", "free-flying, rigid"):
-            variants.append(("double", "dopri5", emit(tape, dopri5(), quaternions=turns)))
+        if name in ("2-link", "random 1", "random 5", "free-flying, rigid", "four-bar", "slider-crank"):
+            variants.append(("double", "dopri5", emit(tape, dopri5(), **stepping)))
         for k, (precision, kind, source) in enumerate(variants):
             (folder / f"{stem}.{k}.cu").write_text(source.text)
             index.append({
                 "name": name, "file": f"{stem}.{k}.cu", "data": f"{stem}.npz", "precision": precision, "kind": kind,
                 "choice": vars(source.choice), "sizes": source.sizes, "adaptive": source.adaptive,
                 "shared_bytes": source.shared_bytes, "kernels": source.kernels, "slots": source.slots,
-                "clock": source.clock,
+                "clock": source.clock, "closing": source.closing, "mechanism": name in STARTS,
                 "block": source.block, "operations": operations, "length": len(tape),
             })  # fmt: skip
         print(name, len(tape), operations, flush=True)
@@ -151,7 +178,7 @@ def device_integrator() -> Any:
 
 
 def source_of(entry: dict[str, Any], folder: Path) -> SimpleNamespace:
-    fields = {key: entry[key] for key in ("adaptive", "shared_bytes", "kernels", "slots", "clock", "block")}
+    fields = {key: entry[key] for key in ("adaptive", "shared_bytes", "kernels", "slots", "clock", "closing", "block")}
     choice, precision = SimpleNamespace(**entry["choice"]), SimpleNamespace(name=entry["precision"])
     return SimpleNamespace(text=(folder / entry["file"]).read_text(), choice=choice, precision=precision, **fields)
 
@@ -192,7 +219,9 @@ def measure(entry: dict[str, Any], folder: Path, module: Any, quick: bool) -> di
         return row
     properties = cp.cuda.Device().attributes["MultiProcessorCount"]
     arms = properties * entry["block"] * (64 if entry["length"] < 2000 else 16)
-    X = integrator.states(np.tile(x, (-(-arms // len(x)), 1))[:arms] * (1 if entry["length"] < 2000 else 0.1))
+    X = integrator.states(
+        np.tile(x, (-(-arms // len(x)), 1))[:arms] * (1 if entry["length"] < 2000 or entry["mechanism"] else 0.1)
+    )
     count = 2 if entry["slots"] else max(4, int(6e7 / entry["length"] / 100))
     times = []
     for _ in range(3 if quick else 7):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 import pliant
 from arms import unequal_arm
 from linkages import four_bar
+from pliant.cli.info import describe
 from pliant.cli.output import megabytes
+from pliant.kernels import llvm
 
 from .conftest import Run
 
@@ -35,6 +38,15 @@ def test_info_as_json_agrees_with_the_library(run: Run) -> None:
         model.frequencies().tolist(), rel=1e-12
     )  # same calls, printed in full
     assert facts["links"][0]["coordinates"] == ["upper", "upper.bending_y.1"]
+
+
+def test_info_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a few numbers, asked once; a mass of the clock is in no cache."""
+    robot = pliant.load("two-link").replace({"payload.mass": 0.1 + time.time_ns() % 10**9 / 1e10})
+    monkeypatch.setattr(llvm, "compile_function", lambda *given, **options: pytest.fail("compiled"))
+    facts = describe(robot)
+    assert facts["note"] is None
+    assert len(facts["frequencies_hz"]) == len(facts["damping_ratios"]) == 2
 
 
 def test_the_mass_of_an_arm_is_that_of_its_parts(run: Run, tmp_path: Path) -> None:

@@ -211,6 +211,8 @@ def test_a_cache_of_nobody_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch
     ("arguments", "said"),
     [
         (("info", "two-lnk"), "did you mean `two-link`?"),
+        (("simulate", "hydraulic-cran"), "no bundled arm `hydraulic-cran`, did you mean `hydraulic-crane`?"),
+        (("studio", "hydraulic-cran"), "did you mean `hydraulic-crane`?"),
         (("info", "."), "got a folder"),
         (("info", "two-link", "--flexible", "x.yaml"), "for URDF"),
         (("frequencies", "two-link", "--at", "1"), "expected 2 (upper, fore)"),

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import pliant
+from coupled_arms import boom, strung
+from linkages import four_bar
 
 gymnasium = pytest.importorskip("gymnasium", reason="environments need gymnasium (pliant[rl])")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
@@ -247,10 +249,49 @@ def test_mistakes() -> None:
         ArmVectorEnv(0)
 
 
-@pytest.mark.parametrize("robot", ["five-bar", "hydraulic-crane"])
-def test_mechanisms_are_refused_by_name(robot: str) -> None:
-    """Their joints cannot be placed one by one."""
-    with pytest.raises(
-        pliant.UnsupportedModel, match=r"an environment: not built yet for (closed loops|passive joints)"
-    ):
-        ArmEnv(robot)
+@pytest.mark.parametrize("task", TASKS)
+def test_a_linkage_learns_with_its_loop_closed(task: str) -> None:
+    """Starts and goals are of the crank; the loop stays closed, and many arms are as one."""
+    env, many = ArmEnv(four_bar(), task, period=0.01), ArmVectorEnv(3, four_bar(), task, period=0.01)
+    seen, _ = env.reset(seed=3)
+    assert env.action_space.shape == (1,)
+    motion = env._arms.motion
+    assert motion.joints == ["crank"]
+    for _ in range(5):
+        seen, reward, fallen, _, _ = env.step(np.array([0.5]))
+        assert np.isfinite(seen).all()
+        assert np.isfinite(reward)
+        assert not fallen
+    assert np.abs(motion.model.gaps(motion.q)).max() < 1e-14
+    many.reset(seed=3)
+    many.step(np.full((3, 1), 0.5))
+    assert np.abs(motion.model.gaps(many._arms.motion.q)).max() < 1e-14
+
+
+def test_an_action_that_holds_a_linkage_costs_nothing() -> None:
+    """At its goal, under the torque that holds it there."""
+    env = ArmEnv(four_bar(), "rest-to-rest", period=0.01, spread=0.0)
+    env.reset(seed=0)
+    assert abs(env.step(env._arms.task.hold[0])[1]) < 1e-9
+
+
+def test_valves_are_actions() -> None:
+    """A boom on its cylinder: the command of the valve from -1 to 1, its joint where the task wants it."""
+    robot = boom()
+    env = ArmEnv(robot.replace({"links.boom.joint.limits": pliant.Limits(lower=0.2, upper=0.8)}), "track", period=0.01)
+    env.reset(seed=1)
+    motion = env._arms.motion
+    assert (motion.joints, motion.m, env._arms.limit.tolist()) == (["boom"], 1, [1.0])
+    before = float(motion.q[0, 0])
+    assert 0.2 <= before <= 0.8
+    for _ in range(5):
+        seen = env.step(np.array([0.8]))[0]
+    assert motion.q[0, 0] > before + 1e-3
+    assert np.isfinite(seen).all()
+
+
+def test_a_force_of_a_coupling_needs_a_limit() -> None:
+    with pytest.raises(pliant.ModelError, match="the force of ram has no scale of its own"):
+        ArmEnv(strung(flexible=False))
+    env = ArmEnv(strung(flexible=False), torque_limit=[5.0, 5.0, 20.0])
+    assert env.action_space.shape == (3,)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from cuda_shim import COMPILER, FakeCupy
+from kernels.test_pack_loop import ADAPTIVE, FIXED, SETTINGS, circle, oscillator
 from pliant.algebra.runge_kutta import dopri5, rk4
 from pliant.errors import PliantError, UnsupportedModel
 from pliant.kernels import Kernel, cuda, cuda_device
@@ -138,6 +139,31 @@ def test_wide_values_keep_their_digits_wherever_they_are_stored(device, choice, 
     assert error(lambda k: True) < 1e-6
     assert error(lambda k: k % 3 > 0) > 1e-5
     assert error(lambda k: False) > 1e-5
+
+
+@needs_compiler
+@pytest.mark.parametrize("choice", CHOICES, ids=lambda c: f"{c.strategy}-{c.values}-{c.unroll}")
+@pytest.mark.parametrize(("method", "plan"), [(rk4(), FIXED), (dopri5(), ADAPTIVE)], ids=["rk4", "dopri5"])
+def test_every_strategy_closes_states_as_packs_do(device, choice, method, plan) -> None:
+    """Each arm until it is closed, then no further; one that cannot be closed is NaN. Slopes are those of closed
+    states."""
+    if choice.strategy == "chunks" and method.adaptive:
+        pytest.skip("chunks take fixed steps")
+    rng = np.random.default_rng(3)
+    x, w, p = rng.normal(size=(11, 2)), rng.normal(size=(11, 2, 1)), rng.uniform(0.5, 2, size=(11, 1))
+    f, closing = oscillator(), circle()
+    source = emit(Tape.from_function(f), method, choice=choice, closing=Tape.from_function(closing))
+    integrator = cuda_device.DeviceIntegrator(source)
+    out, counts = integrator(integrator.states(x), w, p, plan, 1, tuple(SETTINGS))
+    expected, end = np.zeros((11, 1, 2)), x.copy()
+    steps = BatchIntegrator(f, method, closing=closing)(end, w, p, plan, expected, SETTINGS)
+    sound = p[:, 0] > 0.7
+    assert 0 < sound.sum() < 11
+    assert np.isnan(out[0][:, ~sound]).all()
+    # roundings of ten steps; those of an adaptive one decide its length, and its error is that of the tolerance
+    np.testing.assert_allclose(out[0].T[sound], expected[sound, 0], rtol=0, atol=1e-7 if method.adaptive else 1e-12)
+    if method.adaptive:
+        np.testing.assert_array_equal(counts.T[sound], steps[sound])
 
 
 @needs_compiler

@@ -8,13 +8,14 @@ import gc
 import pickle
 import subprocess
 import sys
+import time
 
 import casadi as ca
 import numpy as np
 import pytest
 
 from pliant.errors import ModelError
-from pliant.kernels import Kernel, fastcall, get_threads, set_threads
+from pliant.kernels import Kernel, fastcall, few_calls, get_threads, set_threads
 
 BACKENDS = ["llvm", "vm"]
 
@@ -265,6 +266,20 @@ def test_more_elements_than_the_stack_should_hold():
     kernel = Kernel(ca.Function("f", [x], [ca.sum1(x)]))
     for _ in range(2):
         assert kernel(np.ones(fastcall.MOST_ELEMENTS + 1)) == fastcall.MOST_ELEMENTS + 1
+
+
+def test_what_is_called_a_few_times_is_not_compiled():
+    """Unless its code is there already; a number of the clock is in no cache."""
+    x, c = ca.SX.sym("x"), time.time_ns() % 10**9 / 1e9
+    f = ca.Function("f", [x], [ca.sin(c * x)])
+    with few_calls():
+        kernel = Kernel(f)
+    assert kernel.backend == "vm"
+    assert kernel(np.array([0.5])) == pytest.approx(np.sin(c / 2), rel=1e-15)
+    Kernel(f)(np.array([0.5]))
+    with few_calls():
+        assert Kernel(f).backend == "llvm"
+    assert Kernel(f).backend == "llvm"
 
 
 def test_unknown_backend():

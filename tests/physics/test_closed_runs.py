@@ -56,14 +56,6 @@ def test_a_locked_arm_of_a_batch_ends() -> None:
         pliant.simulate_batch(model, 2.0, q0={"a": 1.0}, motion=path, method="rk4", step=1e-3, output_step=0.1)
 
 
-def test_a_gpu_refuses_loops() -> None:
-    from pliant.batch.batch_equations import equations
-    from pliant.batch.devices import Cuda
-
-    with pytest.raises(UnsupportedModel, match=r"a batch on a GPU \(device='cpu' runs it\): not built yet for closed"):
-        Cuda(equations(four_bar().model()), None, None, (), "rk4", "double", 1)
-
-
 @pytest.mark.parametrize("count", [None, 3])
 def test_steppers_stay_closed_and_follow_a_run(count: int | None) -> None:
     model = four_bar().model()

@@ -158,6 +158,20 @@ def test_all_formulations_have_the_same_contact(
     assert met > 1
 
 
+@pytest.mark.parametrize("exponent", [1.0, 1.5])
+def test_an_own_step_resolves_a_hit(exponent: float) -> None:
+    """The frequency at the depth of the hit, by Newton for a spring: sqrt(k / m)."""
+    k, m, v = 1e6, 0.5, 1.0
+    body = RigidBody(mass=m, com=(0, 0, 0), inertia=(1e-3, 1e-3, 1e-3), tip=(0, 0, 0))
+    ball = Link(name="ball", joint=Joint(type="prismatic", axis=(0, 0, 1)), rigid=body)
+    touch = Contact(name="ground", radius=0.05, stiffness=k, exponent=exponent, surface={"frame": "floor"})
+    floor = Frame(name="floor", link="base", origin={"xyz": (0, 0, -1.0)})
+    model = Robot(name="ball", links=[ball], contacts=[touch], frames=[floor]).model()
+    depth = ((exponent + 1) * m * v**2 / (2 * k)) ** (1 / (exponent + 1))
+    expected = np.sqrt(exponent * k * depth ** (exponent - 1) / m)
+    assert pliant.Stepper(model).step_length == pytest.approx(0.4 / (1.3 * expected), rel=1e-9)
+
+
 def test_batches_have_contacts() -> None:
     """An arm alone and among others to the bit, and a single run to rounding."""
     model = falling(0.6, 1.0, 1.0)
@@ -204,7 +218,7 @@ def test_contacts_that_cannot_be(change: dict[str, Any], words: str) -> None:
 def test_what_does_not_know_contacts_says_so() -> None:
     robot = reaching("plane", True, False)
     with pytest.raises(pliant.UnsupportedModel, match="contacts, and this arm has hit"):
-        robot.to_urdf()
+        robot.to_mjcf()
     with pytest.raises(pliant.UnsupportedModel, match="contacts, and this arm has hit"):
         pliant.simulate(robot.model(), 0.01).internal("a")
     assert "contact hit: sphere at tip and plane at wall" in str(robot)

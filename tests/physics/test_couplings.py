@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 
 import pliant
 from coupled_arms import CRANE_START, EYE, LIFT, PIVOT, boom, crane, lift_length, strung
-from pliant import Coupling, Cylinder, Robot
+from pliant import Coupling, Cylinder, Frame, Joint, Link, RigidBody, Robot
 from pliant.dynamics.line_laws import TautCable
 from pliant.robot import Loop, LoopJoint
 
@@ -229,6 +229,19 @@ def test_batches_and_steppers_have_cylinders() -> None:
     assert stepper.q == pytest.approx(run.q[-1], abs=1e-6)
 
 
+def test_an_own_step_resolves_a_cable_that_is_slack() -> None:
+    """A weight on a cable: sqrt(k / m) once it is taut, though nothing holds it at rest; and a damper that is fast."""
+    body = RigidBody(mass=2.0, inertia=(0.1, 0.1, 0.1))
+    link = Link(name="weight", joint=Joint(type="prismatic", axis=(0, 0, 1)), rigid=body)
+    top = Frame(name="top", link="base", origin={"xyz": (0, 0, 1.0)})
+    rope = {"name": "rope", "between": ["top", "tip"], "cable": {"stiffness": 5e4, "length": 1.5}}
+    given = {"name": "hung", "links": [link], "frames": [top]}
+    step = pliant.Stepper(Robot(**given, couplings=[rope]).model()).step_length
+    assert step == pytest.approx(0.4 / (1.3 * np.sqrt(5e4 / 2.0)), rel=1e-9)
+    damped = Robot(**given, couplings=[rope | {"damping": 4e3}]).model()
+    assert pliant.Stepper(damped).step_length == pytest.approx(0.4 / (4e3 / 2.0), rel=1e-9)
+
+
 def test_results_are_kept(tmp_path: Path) -> None:
     """Pressures, forces and lengths after saving; columns of a table by their names."""
     run = pliant.simulate(boom().model(), 0.1, {"boom": 0.5}, torque={"lift": 0.3})
@@ -287,7 +300,7 @@ def test_starts_and_uses_that_cannot_be() -> None:
     with pytest.raises(pliant.UnsupportedModel, match="couplings, and this arm has strut"):
         pliant.simulate(strung().model(), 0.01).internal("upper")
     with pytest.raises(pliant.UnsupportedModel, match="couplings"):
-        strung().to_urdf()
+        strung().to_mjcf()
     with pytest.raises(pliant.ModelError, match="expected one of lift"):
         pliant.simulate(model, 0.1, {"boom": 0.5}, torque={"lfit": 1.0})
     grounded = Robot.from_dict(

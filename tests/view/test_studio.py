@@ -19,6 +19,7 @@ from scipy.interpolate import make_interp_spline
 from typer.testing import CliRunner
 
 import pliant
+from linkages import four_bar
 from pliant.cli import app
 from pliant.runs import composed_equations
 from pliant.view import studio_maps, studio_numbers, studio_run, studio_uploads
@@ -51,6 +52,17 @@ MOVE = replace(PLAIN, controller="pd", manoeuvre="move", goal=(0.5, -0.5))
 @pytest.fixture(scope="module")
 def workshop() -> Workshop:
     return Workshop()
+
+
+@pytest.mark.parametrize("controller", ["pd", "lqr"])
+def test_a_linkage_moves_under_a_controller(workshop: Workshop, controller: str) -> None:
+    """What is actuated goes to its goal, all else follows; its scenario is the same run."""
+    choices = replace(Choices.of(four_bar()), start=(0.7,), goal=(1.0,), controller=controller, manoeuvre="move",
+                      move_time=0.5, duration=3.0)  # fmt: skip
+    run = workshop.run(choices)
+    assert run.result["crank"][-1] == pytest.approx(1.0, abs=0.02)
+    assert np.abs(run.result.model.gaps(run.result.q)).max() < 1e-7
+    assert scenario(choices).controller is not None
 
 
 def test_moved_slider_does_not_compile(workshop: Workshop) -> None:

@@ -85,15 +85,14 @@ class Cuda:
         self, f: BatchEquations, given: Given, stages: Stages, settings: tuple[float, ...], method: str,
         precision: str, n_rows: int,
     ) -> None:  # fmt: skip
-        if f.closing is not None:
-            f.composition.model.layout.require_open("a batch on a GPU (device='cpu' runs it)")
         self.module = cupy()
         key = (method, precision, f.has_constant, f.with_work, int(self.module.cuda.Device().id))
 
         def make() -> DeviceIntegrator:
             states, tape = f.typical_inputs(given.held(f)[0]), Tape.from_function(f.function)
-            turns = f.composition.quaternions
-            return DeviceIntegrator(emit(tape, METHODS[method](), precision, None, shared_bytes(), states, turns))
+            turns, closing = f.composition.quaternions, f.closing and Tape.from_function(f.closing)
+            source = emit(tape, METHODS[method](), precision, None, shared_bytes(), states, turns, closing)
+            return DeviceIntegrator(source)
 
         self.integrator: DeviceIntegrator = f.composition.derived("gpu", key, make)
         self.dtype = self.integrator.dtype

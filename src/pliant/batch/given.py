@@ -48,6 +48,7 @@ class Given:
         if is_device_array(q0) or is_device_array(qd0):
             if equilibrium:
                 raise UnsupportedModel("equilibrium: not with arrays of a CUDA device; give q0 and qd0 as NumPy arrays")
+            model.layout.require_tree("a start in arrays of a CUDA device (NumPy arrays are closed before the run)")
             states = {name: _on_device(model, x, name, device) for name, x in (("q0", q0), ("qd0", qd0))}
         else:
             own = None if p is None else np.atleast_1d(np.asarray(p, dtype=float))[..., : len(model.parameters)]

@@ -10,7 +10,7 @@ import typer
 from pliant.cli.options import Flexible, Floating, Json, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, say, table
 from pliant.errors import PliantError
-from pliant.kernels import recalled
+from pliant.kernels import few_calls, recalled
 from pliant.model.validity import doubts, tell
 from pliant.robot import ImportedBody, Robot, arms, falls, hangs_on, link_mass, load, payload_mass, robot_mass, schema
 
@@ -66,7 +66,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         "note": None,
     }
     names: tuple[str, ...] = ()
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, few_calls():
         warnings.simplefilter("always")
         try:
             model = robot.model()

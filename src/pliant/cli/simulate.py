@@ -14,11 +14,13 @@ from pliant.cli.application import INTERRUPTED
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
 from pliant.cli.output import number, print_json, say, seldom, table
-from pliant.errors import Interrupted, PliantError, SimulationError
+from pliant.errors import Interrupted, ModelError, PliantError, SimulationError
 from pliant.interrupts import held_back
 from pliant.robot import arms, load
+from pliant.robot.faults import short_key, suggestion
 from pliant.runs.results import Result
 from pliant.scenario import Outputs, Scenario
+from pliant.signatures import near
 
 
 def command(
@@ -68,6 +70,8 @@ def command(
 def _chosen(given: Path) -> Scenario:
     """A file, or what the studio begins with for a bundled arm, as a page to look at."""
     name = str(given)
+    if not given.exists() and near(name, arms()) not in (None, name):
+        raise ModelError(f"no file and no bundled arm `{short_key(name, 200)}`{suggestion(name, arms())}")
     if given.exists() or name not in arms():
         return Scenario.load(given)
     from pliant.view.studio_run import scenario

@@ -10,6 +10,7 @@ import typer
 from pliant.cli.view import Browser, Host, Port, Token, serve
 from pliant.errors import ModelError
 from pliant.robot import arms
+from pliant.robot.faults import suggestion
 
 
 def command(
@@ -40,5 +41,5 @@ def _place(file: str | None) -> tuple[Path, str | None]:
     if path.is_dir():
         return path, None
     if not path.is_file():
-        raise ModelError(f"{file}: no such file, and no bundled arm ({', '.join(arms())})")
+        raise ModelError(f"{file}: no such file, and no bundled arm{suggestion(file, arms())}")
     return path.parent, path.name

@@ -81,12 +81,13 @@ def _recording(given: Path) -> Path:
 def _robot(name: str) -> Robot:
     from pliant.rigs import RIGS, load_rig
     from pliant.robot import arms
+    from pliant.robot.faults import suggestion
 
     if name in RIGS:
         return load_rig(name)
     if Path(name).suffix or Path(name).exists() or name in arms():
         return robot_of(name)
-    raise ModelError(f"no file, no bundled arm and no rig `{name}`; known: {', '.join((*arms(), *RIGS))}")
+    raise ModelError(f"no file, no bundled arm and no rig `{name}`{suggestion(name, (*arms(), *RIGS))}")
 
 
 def _compared(

@@ -26,13 +26,14 @@ from pliant.control.law import (
     reference_for,
 )
 from pliant.control.trajectories import Trajectory, constant, numbers
+from pliant.dynamics.closures import closing_rows
 from pliant.dynamics.energies import gravity_energy
 from pliant.dynamics.forces import commands_for, followed, strain_energy
 from pliant.dynamics.matrices import partition
-from pliant.dynamics.motion_equations import solve_positive
+from pliant.dynamics.motion_equations import back_substitute, solve_positive
 from pliant.errors import ModelError
 from pliant.model import Model
-from pliant.model.states import read_state
+from pliant.model.closed_statics import closed_state, row_slopes
 from pliant.options import GravityName
 from pliant.signatures import checked
 
@@ -59,6 +60,9 @@ class PD(Controller):
     y is what the torque works on: S^T q, the motor of an elastic drive or the shaft of the joint. The reference of a
     motor is the desired joint position plus the wind-up of its spring under the gravity torque. A reference that says
     that it moves motors, as the `trajectory` of `rest_to_rest` does, is theirs as it is.
+
+    Of an arm with loops or passive joints, "reference" and "measured" both carry the arm as it is measured, since the
+    other joints do not follow from the desired positions alone.
 
     Examples
     --------
@@ -167,6 +171,8 @@ class _JointLaw(Law):
             return ca.SX.zeros(self.model.n_joints)
         if self.gravity == "equilibrium":
             return resting_torque(self.model, r)
+        if not self.model.layout.is_open:
+            return carrying_torque(self.model, q)
         joints = r if self.gravity == "reference" else q[self.model.layout.shaft_places()]
         return gravity_torque(self.model, joints, None if self.model.layout.plain else q)
 
@@ -209,7 +215,9 @@ def gravity_torque(model: Model, joints: ArrayLike | Expression, q: Expression |
     >>> print(np.array(casadi.evalf(tau)).ravel().round(3))
     [98.1   24.525]
     """
-    model.layout.require_open("the torque that carries an arm (gravity='none' goes without)")
+    model.layout.require_open(
+        "the torque that carries an arm by its actuated joints alone (carrying_torque has a state)"
+    )
     m = model.n_joints
     if not isinstance(joints, ca.SX | ca.DM):
         joints = numbers("joints", joints, m)
@@ -221,6 +229,28 @@ def gravity_torque(model: Model, joints: ArrayLike | Expression, q: Expression |
             pose[list(link.joint_places)] = q[list(link.joint_places)]
     pose[chain.shaft_places()] = joints
     return ca.substitute(slope, x, pose)
+
+
+def carrying_torque(model: Model, q: Expression) -> Expression:
+    """(m, 1) torques that carry the arm as it stands at q, by virtual work: the weight on each joint, and through loops
+    that of all that follows it. Passive joints that follow nothing swing by themselves."""
+    chain, x = model.chain, ca.SX.sym("q", model.n_q)
+    weight = chain.gradient(gravity_energy(chain, x), x)
+    if chain.kept:
+        rows = closing_rows(chain, x, ca.SX.zeros(model.n))
+        follow = set(_followers(model))
+        by = model.equations.closing(x, rows.J, [k for k in range(model.n) if k not in follow])
+        weight -= ca.mtimes(rows.J.T, back_substitute(by.L, by.d, ca.mtimes(by.W.T, weight)))
+    return ca.substitute(ca.densify(weight[[shaft.index for shaft in chain.shafts]]), x, q)
+
+
+def _followers(model: Model) -> list[int]:
+    """Speeds that close loops while what is actuated stands: passive joints, and amplitudes where these are too few."""
+    stands = {k for shaft in model.layout.shafts for k in (shaft.index, shaft.actuated)}
+    passive = [k for link in model.chain.links for k in link.joint_indices if k not in stands]
+    if len(model.constraints) <= len(passive):
+        return passive
+    return [k for k in range(model.n) if k not in stands]
 
 
 SETTLING = 6
@@ -249,6 +279,8 @@ def resting_torque(model: Model, joints: Expression) -> Expression:
 def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float = 1.0) -> tuple[Array, Array]:
     """Diagonal PD gains kp = M_jj wn^2 and kd = 2 zeta wn M_jj, M_jj of the arm at `q`, wn = `frequency` in rad/s.
 
+    What loops make follow a joint counts in its M_jj.
+
     Parameters
     ----------
     model : Model
@@ -273,10 +305,14 @@ def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float =
     """
     if not (frequency > 0 and damping > 0):
         raise ModelError(f"frequency, damping: got {frequency!r}, {damping!r}, expected positive numbers")
-    model.layout.require_open("natural_gains")
-    state = np.asarray(q, dtype=float)
-    if state.shape == (model.n_joints,):
-        state = read_state(model, state)
-    M, joints = model.mass_matrix(state), [shaft.index for shaft in model.chain.shafts]
-    inertia = np.diag(M)[joints] + [M[a, a] if a != k else 0.0 for k, a in zip(joints, actuated(model))]
+    state = closed_state(model, np.asarray(q, dtype=float), None)
+    M, T = model.mass_matrix(state), np.zeros((model.n, model.n_joints))
+    for k, shaft in enumerate(model.chain.shafts):
+        T[[shaft.index, shaft.actuated], k] = 1.0
+    if model.constraints:
+        follow = _followers(model)
+        J = row_slopes(model, state, None, np.zeros(len(model.constraints))).J
+        W = np.linalg.solve(M[np.ix_(follow, follow)], J[:, follow].T)
+        T[follow] = -W @ np.linalg.solve(J[:, follow] @ W, J @ T)
+    inertia = np.einsum("ik,ij,jk->k", T, M, T)
     return inertia * frequency**2, 2 * damping * frequency * inertia

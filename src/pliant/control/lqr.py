@@ -17,8 +17,9 @@ from pliant.control.law import NO_STATES, Controller, Law, actuated, gain_matrix
 from pliant.control.sampled import SampledLaw
 from pliant.control.trajectories import constant, numbers, positive
 from pliant.dynamics.forces import commands_for
-from pliant.errors import ModelError
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import Model
+from pliant.model.closed_statics import independent_motion
 from pliant.options import InnerName
 from pliant.signatures import checked
 
@@ -56,7 +57,9 @@ class LQR(Controller):
 
     Notes
     -----
-    Motors of elastic drives count as joints. `design(model)` gives the gain and the closed-loop poles.
+    Motors of elastic drives count as joints. `design(model)` gives the gain and the closed-loop poles. Where loops are
+    closed, the regulator is found in independent coordinates, `model.independent(q)`; weights of others count by how
+    they follow.
 
     Examples
     --------
@@ -94,17 +97,22 @@ class LQR(Controller):
         Design
             State, torques, linear system, gain and poles.
         """
-        x0, u0 = rest_state(model, numbers("joints", self.joints, model.n_joints))
+        joints = numbers("joints", self.joints, model.n_joints)
+        x0, u0 = rest_state(model, joints, closed=self.inner == "torque")
         A, B = system(model, x0, self.inner)
         Q, R = state_weight(model, self.Q), gain_matrix("R", self.R, model.n_joints)
         check_weights(Q, R)
-        require_stabilisable(model, A, B, x0[: model.n])
+        own, T = _independent(model, x0[: model.n])
+        Q = T.T @ Q @ T
+        require_stabilisable(model, A, B, x0[: model.n], own, T[: model.n, : len(own)])
         if self.sample_time is None:
             G = regulator(A, B, Q, R)
             poles = np.linalg.eigvals(A - B @ G).astype(complex)
         else:
             G, poles = sampled_regulator(A, B, Q, R, positive("sample_time", self.sample_time))
-        return Design(x0, u0, A, B, G, poles)
+        whole = np.zeros((model.n_joints, 2 * model.n))
+        whole[:, [*own, *(model.n + k for k in own)]] = G
+        return Design(x0, u0, A, B, whole, poles)
 
 
 @dataclass(frozen=True)
@@ -120,7 +128,7 @@ class Design:
     u0 : (m,)
         Torques that hold it.
     A, B : (2n, 2n), (2n, m)
-        Linear system about it.
+        Linear system about it; where loops are closed, of the coordinates that they leave independent.
     G : (m, 2n)
         Gain: u = u0 - G (x - x0).
     poles : (2n,) complex
@@ -151,12 +159,26 @@ class _LQRLaw(Law):
         return commands_for(self.model.chain, tau)
 
 
-def rest_state(model: Model, joints: Array) -> tuple[Array, Array]:
-    """State [q; 0] at static rest with these joint positions, and the torques that hold it."""
-    model.layout.require_plain("linear control about a state of rest")
-    model.layout.require_open("linear control about a state of rest")
+def rest_state(model: Model, joints: Array, closed: bool = False) -> tuple[Array, Array]:
+    """State [q; 0] at static rest with these joint positions, and the torques that hold it; arms with loops and passive
+    joints for those who know them: `closed`."""
+    what = "linear control about a state of rest"
+    model.layout.require_plain(what)
+    if not closed:
+        model.layout.require_open(what)
+    stated = [coupling.name for coupling in model.layout.couplings if coupling.states]
+    if stated:
+        raise UnsupportedModel(f"{what}: pressures of {', '.join(stated)} are no states of it; drive joints by pd")
     q = model.equilibrium(joints)
     return np.concatenate([q, np.zeros(model.n)]), model.holding_torque(q)
+
+
+def _independent(model: Model, q: Array) -> tuple[list[int], Array]:
+    """Speeds that loops leave independent, all where there are none, and T: how the whole state follows from theirs."""
+    every = list(range(model.n))
+    if not model.constraints:
+        return every, np.eye(2 * model.n)
+    return independent_motion(model, q, np.zeros(model.n), every, None)
 
 
 def system(model: Model, x0: Array, inner: InnerName = "torque") -> tuple[Array, Array]:
@@ -238,24 +260,25 @@ def sampled_regulator(A: Array, B: Array, Q: Array, R: Array, period: float) -> 
     return G, np.log(np.linalg.eigvals(Ad - Bd @ G).astype(complex)) / period
 
 
-def require_stabilisable(model: Model, A: Array, B: Array, q0: Array) -> None:
-    """Raises `ModelError` that names what no torque can reach, if that does not die out by itself."""
-    weakest, direction = uncontrollable(model, A, B, q0)
+def require_stabilisable(model: Model, A: Array, B: Array, q0: Array, own: list[int], Z: Array) -> None:
+    """Raises `ModelError` that names what no torque can reach, if that does not die out by itself. `Z` says how all
+    displacements follow from those of the speeds `own`."""
+    weakest, direction = uncontrollable(Z.T @ model.mass_matrix(q0) @ Z, A, B)
     if weakest < UNREACHED:
-        name = model.coordinates[int(np.argmax(np.abs(direction)))]
+        name = model.speeds[own[int(np.argmax(np.abs(direction)))]]
         raise ModelError(
             f"the pair (A, B) cannot be stabilised: no torque reaches an undamped motion of {name!r} at this "
             "configuration; drop those shapes, choose another configuration or give the link damping"
         )
 
 
-def uncontrollable(model: Model, A: Array, B: Array, q0: Array) -> tuple[float, Array]:
+def uncontrollable(M: Array, A: Array, B: Array) -> tuple[float, Array]:
     """Smallest singular value of [A - s, B] over eigenvalues s that do not decay (Hautus), and its direction in q.
 
-    In coordinates scaled by the inertia and time scaled by the fastest vibration, so that the number has no unit.
+    In coordinates scaled by the inertia M and time scaled by the fastest vibration, so that the number has no unit.
     """
-    n = model.n
-    scale = 1 / np.sqrt(np.diag(model.mass_matrix(q0)))
+    n = len(M)
+    scale = 1 / np.sqrt(np.diag(M))
     fastest = float(np.sqrt(max(np.abs(np.linalg.eigvals(A[n:, :n])).max(initial=0.0), 1.0)))
     T = np.concatenate([1 / scale, 1 / (scale * fastest)])
     As = T[:, None] * A / T[None, :] / fastest

@@ -32,10 +32,11 @@ class _Arms:
     ) -> None:  # fmt: skip
         arm = load(robot) if isinstance(robot, str) else robot
         self.motion = ArmMotion(arm, count, period, vary or {})
-        self.limit = self.motion.torque_scale()
-        if torque_limit is not None:
+        if torque_limit is None:
+            self.limit = self.motion.torque_scale()
+        else:
             self.limit = checked_limit("torque_limit", torque_limit, self.motion.m)
-        rest = self.motion.model.layout.rest()[: self.motion.m]  # a sliding beam stands in the middle of its travel
+        rest = self.motion.at_rest()
         self.motion.place(np.ones(count, dtype=bool), np.tile(rest, (count, 1)), np.random.default_rng(0))
         self.task = TASKS[task](self.motion, spread, self.limit)
         self.steps, self.most = np.zeros(count, dtype=int), max(1, round(horizon / period))
@@ -82,7 +83,8 @@ class ArmEnv(gym.Env[Array, Array]):
     spread : float
         Joints begin, and goals lie, within this of the middle, rad or m. Near a joint limit it is moved inwards.
     torque_limit : float or (m,), optional
-        Torque of an action of 1; by default enough to hold the arm in any pose, twice over.
+        Torque of an action of 1; by default enough to hold the arm in any pose, twice over. Commands of couplings
+        stand behind the torques, those of valves from -1 to 1.
     vary : mapping from paths to (lowest, highest), optional
         Numbers of the robot that are drawn anew for each episode; shape functions stay those of the robot as given.
     render_mode : "rgb_array", optional

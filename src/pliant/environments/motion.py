@@ -12,12 +12,26 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import Model, read_state
 from pliant.model.statics import settled_arms
 from pliant.robot import Robot
+from pliant.robot.closed_loops import looped
+from pliant.runs.drives import read_start
 from pliant.runs.limits import joint_limits
 from pliant.stepping import Stepper
 from pliant.stepping.step_length import fastest_mode, longest_step
 
 MOST_SUBSTEPS = 2000
 SETTLE_SAMPLES = 32
+
+
+def placed_joints(model: Model) -> list[str]:
+    """Joints that are put where a task wants them: actuated ones, and passive ones that cylinders hold; others follow
+    from loops, or settle."""
+    following = looped(model.robot)
+    held = any(coupling.states for coupling in model.layout.commanded)
+    return [
+        shaft.name
+        for shaft in model.layout.all_shafts
+        if not shaft.passive or (held and shaft.name.partition(".")[0] not in following)
+    ]
 
 
 class ArmMotion:
@@ -28,11 +42,10 @@ class ArmMotion:
             raise ModelError(f"got {count} arms and a period of {period} s; expected at least 1 and a number above 0")
         self.model: Model = robot.model(parameters=tuple(vary), shapes="nominal")
         self.model.layout.require_plain("an environment")
-        self.model.layout.require_open("an environment")
-        self.model.layout.require_uncoupled("an environment")
+        self.joints = placed_joints(self.model)
         self.ranges = np.array(list(vary.values()), dtype=float).reshape(-1, 2)
         self.count, self.period = count, period
-        self.n, self.m = self.model.n, self.model.n_joints
+        self.n, self.m = self.model.n, self.model.layout.n_inputs
         self._limits = joint_limits(self.model)
         self.stepper = Stepper(self.model, step=period / self._substeps(), count=count)
         self.p = np.tile(self.model.nominal_parameters, (count, 1))
@@ -43,8 +56,9 @@ class ArmMotion:
         steps = max(1, int(np.ceil(self.period / longest_step(self.model))))
         if steps > MOST_SUBSTEPS:
             raise UnsupportedModel(
-                f"{self.model.robot.name}: its fastest mode ({fastest_mode(self.model):.3g} rad/s) needs {steps} steps "
-                f"in a period of {self.period:g} s; use fewer shape functions, no axial ones, or a rigid robot"
+                f"{self.model.robot.name}: its fastest mode ({fastest_mode(self.model):.3g} rad/s), contacts, stops or "
+                f"oil need {steps} steps in a period of {self.period:g} s; use fewer shape functions, no axial ones, "
+                "softer contacts, or a rigid robot"
             )
         return steps
 
@@ -52,6 +66,19 @@ class ArmMotion:
     def q(self) -> Array:
         """(B, n)."""
         return self.stepper.q
+
+    @property
+    def positions(self) -> Array:
+        """(B, k) of the joints that are placed."""
+        return self.q[:, self._places]
+
+    def at_rest(self) -> Array:
+        """(joints,) of the arm as it is described: a sliding beam stands in the middle of its travel."""
+        return self.model.layout.rest()[self._places]
+
+    @property
+    def _places(self) -> list[int]:
+        return [self.model.index(name) for name in self.joints]
 
     @property
     def qd(self) -> Array:
@@ -64,7 +91,7 @@ class ArmMotion:
         return self.p if len(self.ranges) else None
 
     def place(self, chosen: NDArray[np.bool_], joints: Array, rng: np.random.Generator) -> None:
-        """Put the chosen arms at static rest with these joint positions (k, m), with new values of what varies."""
+        """Put the chosen arms at static rest with these joint positions (k, joints), with new values of what varies."""
         if not chosen.any():
             return
         if len(self.ranges):
@@ -74,21 +101,38 @@ class ArmMotion:
         self.stepper.reset(self.settled(joints, self.p[chosen]), arms=chosen)
 
     def settled(self, joints: Array, p: Array) -> Array:
-        """Coordinates (k, n) at static rest with these joint positions (k, m)."""
-        return settled_arms(self.model, read_state(self.model, joints, many=True), p if len(self.ranges) else None)
+        """Coordinates (k, n) at static rest with these joint positions (k, joints)."""
+        own = p if len(self.ranges) else None
+        if self._serial:
+            return settled_arms(self.model, read_state(self.model, joints, many=True), own)
+        at = dict(zip(self.joints, joints.T))
+        return read_start(self.model, at, equilibrium=True, p=own, many=True)[0]
+
+    @property
+    def _serial(self) -> bool:
+        """Whether all joints are actuated and no cylinders hold them: such arms settle all at once."""
+        return self.model.layout.is_open and not self.model.layout.couplings
+
+    def unbent(self, joints: Array, p: Array) -> Array:
+        """Coordinates (k, n) with these joint positions and nothing bent; loops closed, by arms at rest."""
+        return read_state(self.model, joints, many=True) if self._serial else self.settled(joints, p)
 
     def holding(self, q: Array, p: Array) -> Array:
-        """Torques (k, m) that hold arms at rest in these coordinates (k, n)."""
-        rows = [shaft.actuated for shaft in self.model.chain.shafts]
-        forces = self.model.bias(q, np.zeros_like(q), p if len(self.ranges) else None)
-        return np.asarray(forces[:, rows])
+        """Torques (k, m) that hold arms at rest in these coordinates (k, n); valves are closed."""
+        own = p if len(self.ranges) else None
+        if self._serial:
+            rows = [shaft.actuated for shaft in self.model.chain.shafts]
+            return np.asarray(self.model.bias(q, np.zeros_like(q), own)[:, rows])
+        values = [None] * len(q) if own is None else own
+        held = np.array([self.model.holding_torque(x, p=v) for x, v in zip(q, values)])
+        return np.hstack([held, np.zeros((len(q), self.m - held.shape[1]))])
 
     def room(self, middle: Array, spread: float) -> tuple[Array, Array]:
-        """Middle and half width (m,) of the joint positions within `spread` of `middle`, moved to within the limits;
+        """Middle and half width of the joint positions within `spread` of `middle`, moved to within the limits;
         between limits that are nearer together, all that there is."""
-        low, high = np.full(self.m, -np.inf), np.full(self.m, np.inf)
-        for limit in self._limits:
-            index, bound = limit.index, high if limit.direction > 0 else low
+        low, high = np.full(len(self.joints), -np.inf), np.full(len(self.joints), np.inf)
+        for limit in (limit for limit in self._limits if limit.index in self._places):
+            index, bound = self._places.index(limit.index), high if limit.direction > 0 else low
             bound[index] = (min if limit.direction > 0 else max)(bound[index], limit.value)
         half = np.minimum(spread, (high - low) / 2)
         return np.clip(middle, low + half, high - half), half
@@ -129,17 +173,29 @@ class ArmMotion:
         return float(np.linalg.norm(self.model.tip_pose(self._poses())[:, :3, 3], axis=1).max())
 
     def _poses(self) -> Array:
-        """Poses of the unbent arm, all over its room."""
+        """Poses of the unbent arm, all over its room; of one with loops or cylinders that at rest alone."""
         rng = np.random.default_rng(0)
+        if not self._serial:
+            return self.settled(self.at_rest()[None], self.model.nominal_parameters[None])
         states = np.tile(self.model.layout.rest(), (SETTLE_SAMPLES, 1))
         turning = np.array([shaft.turns for shaft in self.model.chain.shafts])
         states[:, : self.m] += np.where(turning, rng.uniform(-np.pi, np.pi, (SETTLE_SAMPLES, self.m)), 0.0)
         return states
 
     def torque_scale(self) -> Array:
-        """(m,) torques that hold the arm in any pose, twice over, and turn it at 2 rad/s^2 besides."""
+        """(m,) torques that hold the arm in any pose, twice over, and turn it at 2 rad/s^2 besides; valves open by all
+        that they can."""
         states = self._poses()
+        nominal = np.tile(self.model.nominal_parameters, (len(states), 1))
         rows = [shaft.actuated for shaft in self.model.chain.shafts]
-        hold = np.abs(self.model.bias(states, np.zeros_like(states))[:, rows]).max(axis=0)
+        hold = np.abs(self.holding(states, nominal)[:, : len(rows)]).max(axis=0)
         inertia = np.abs(self.model.mass_matrix(states)[:, rows, rows]).max(axis=0)
-        return np.asarray(2.0 * hold + 2.0 * inertia)
+        valves = []
+        for coupling in self.model.layout.commanded:
+            if not coupling.states:
+                raise ModelError(
+                    f"torque_limit: got none, expected one for each of {', '.join(self.model.layout.inputs)}; the "
+                    f"force of {coupling.name} has no scale of its own"
+                )
+            valves.append(1.0)
+        return np.concatenate([2.0 * hold + 2.0 * inertia, valves])

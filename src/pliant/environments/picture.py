@@ -8,7 +8,6 @@ import numpy as np
 
 from pliant.environments.motion import ArmMotion
 from pliant.environments.tasks import Reach, Task
-from pliant.model import read_state
 from pliant.view.scene import make_scene
 from pliant.view.style import STYLE
 from pliant.view.video_drawing import FrameDrawing, faces
@@ -23,8 +22,9 @@ def picture(motion: ArmMotion, task: Task, arm: int) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    poses = read_state(motion.model, np.stack([task.start[arm], task.target[arm]]), many=True)
-    q, p = np.vstack([motion.q[arm], poses]), motion.p[arm]
+    p = motion.p[arm]
+    poses = motion.unbent(np.stack([task.start[arm], task.target[arm]]), np.tile(p, (2, 1)))
+    q = np.vstack([motion.q[arm], poses])
     scene = make_scene(motion.model, np.arange(3.0), q, p)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100)

@@ -9,7 +9,6 @@ import numpy as np
 from pliant.arrays import Array, Booleans
 from pliant.environments.motion import ArmMotion
 from pliant.errors import ModelError
-from pliant.model import read_state
 
 RINGING = 0.01
 """Amplitude of the tip, m, that counts as bad."""
@@ -32,20 +31,20 @@ class Task:
     def __post_init__(self) -> None:
         if not 0 <= self.spread < np.inf:
             raise ModelError(f"spread: got {self.spread}, expected a number from 0 on")
-        m = self.motion.m
+        m = len(self.motion.joints)
         self.start, self.target = np.zeros((self.motion.count, m)), np.zeros((self.motion.count, m))
         self.time = np.zeros(self.motion.count)
         self.goal = np.zeros((self.motion.count, self.goal_size))
-        self.middle, self.half = self.motion.room(self.motion.q[0, :m], self.spread)
+        self.middle, self.half = self.motion.room(self.motion.positions[0], self.spread)
 
     @property
     def goal_size(self) -> int:
         """Numbers that tell the goal."""
-        return self.motion.m
+        return len(self.motion.joints)
 
     def begin(self, chosen: Booleans, rng: np.random.Generator) -> None:
         """New starts and targets of the chosen arms."""
-        size = (int(chosen.sum()), self.motion.m)
+        size = (int(chosen.sum()), len(self.motion.joints))
         self.start[chosen] = self.middle + rng.uniform(-self.half, self.half, size)
         self.target[chosen] = self.middle + rng.uniform(-self.half, self.half, size)
         self.time[chosen] = 0.0
@@ -78,7 +77,7 @@ class Reach(Task):
         if chosen.any():
             m = self.motion
             p = m.p[chosen] if m.p.shape[1] else None
-            q = read_state(m.model, self.target[chosen], many=True)
+            q = m.unbent(self.target[chosen], m.p[chosen])
             self.goal[chosen] = m.model.tip_pose(q, p)[:, :3, 3]
 
     def reward(self, action: Array) -> Array:
@@ -95,7 +94,7 @@ class Track(Task):
     @property
     def goal_size(self) -> int:
         """Position and speed of the reference."""
-        return 2 * self.motion.m
+        return 2 * len(self.motion.joints)
 
     def aim(self, chosen: Booleans) -> None:
         """The reference now: from the start towards the target and back."""
@@ -112,7 +111,7 @@ class Track(Task):
 
     def reward(self, action: Array) -> Array:
         """Minus the mean squared error of the joints."""
-        error = self.motion.q[:, : self.motion.m] - self.goal[:, : self.motion.m]
+        error = self.motion.positions - self.goal[:, : len(self.motion.joints)]
         return np.asarray(-np.square(error).mean(axis=1) - self.effort * np.square(action).mean(axis=1))
 
 
@@ -140,7 +139,7 @@ class RestToRest(Task):
     def reward(self, action: Array) -> Array:
         """Minus squared errors of the joints, ringing and effort."""
         m = self.motion
-        error = np.square(m.q[:, : m.m] - self.goal).mean(axis=1)
+        error = np.square(m.positions - self.goal).mean(axis=1)
         shaking = np.square(m.ringing() / self.amplitude)
         effort = np.square(action - self.hold).mean(axis=1)
         return np.asarray(-self.error * error - self.ringing * shaking - self.effort * effort)

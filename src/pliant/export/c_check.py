@@ -54,7 +54,7 @@ def test_driver(
         checks.append("        }")
     runs = ""
     if plant is not None and not plant.noisy:
-        tau = real.rounded(states["tau"][0])
+        tau = states["inputs"][0]
         expected = plant.reference(tau, STEPS)
         both = {"tau_held": tau, "x_stepped": expected[0], "y_stepped": expected[1]}
         arrays += [array(f"static const {real.name} {x}", value, real) for x, value in both.items()]

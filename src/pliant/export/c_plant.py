@@ -21,6 +21,7 @@ from pliant.export.contents import export_name, template
 from pliant.export.typical_states import reference_states
 from pliant.kernels import Tape
 from pliant.kernels.sides import MARGIN
+from pliant.kernels.step_control import MOST_CLOSING, NEARLY_CLOSED, NEARLY_CLOSED_SINGLE, SINGULAR, SINGULAR_SINGLE
 from pliant.model import Model
 from pliant.stepping import Stepper
 
@@ -79,6 +80,10 @@ class CPlant:
             torques, following = ca.substitute([torques, following], [noise], [ca.SX.zeros(noise.shape)])  # C has none
             outputs = {"held": torques, "following": following}
             self.functions.append(self._function("tick", {**given, "tau": others, "z": z}, outputs))
+        if self.model.constraints:
+            nearer, moved, least = e.closer()
+            closed = ca.vertcat(nearer[: self.n], moved, least)
+            self.functions.append(self._function("closing", given, {"closed": closed}))
         frame = FRAME + self.real.bytes * (c.m + len(rk4().low_storage))
         own = f"void {self.name}_step({self.name}_state *s, const {self.real.name} tau[{max(c.m, 1)}], "
         own += f"{self.real.name} y[{self.n_y}])"
@@ -103,6 +108,7 @@ class CPlant:
         x = np.hstack([known["q"], known["qd"]])
         still = np.tile(self.start[x.shape[1] : self.n], (len(x), 1))
         known |= {"t": np.zeros((len(x), 1)), "x": np.hstack([x, still]), "z": np.tile(self.memory, (len(x), 1))}
+        known["tau"] = known["inputs"]
         return np.hstack([known[name] for name in given])
 
     # ------------------------------------------------------------------------------------------------------ texts
@@ -127,6 +133,8 @@ class CPlant:
             members["z"] = len(self.memory), "what the sampled controller remembers"
             members |= {"next": (len(self.memory), "the same for the next tick"), "held": (m, "its torques that act")}
         members |= dict.fromkeys(("at", "rate", "end"), (n, "of a step"))
+        if self.model.constraints:
+            members["closed"] = n + 2, "a state nearer to closed loops, by how much it was moved, and how regular it is"
         for f in self.functions:
             members[self._lent(f)] = max(f.work, members.get(self._lent(f), (0, ""))[0]), "of its functions"
         return {key: value for key, value in members.items() if value[0]}
@@ -144,6 +152,9 @@ class CPlant:
         lines += ["    unsigned long long steps; /* taken since the start */", f"}} {name}_state;", ""]
         whats = ["rates xdot of the states x under torques tau at the time t", "readings y of the sensors"]
         whats += ["a tick of the controller: its torques, and z for the next"] if self.every else []
+        whats += ["a state nearer to closed loops, by how much it moved, and how regular it is"] * len(
+            self.model.constraints[:1]
+        )
         own = f"A step of {self.step:g} s under torques tau, added to those of the controller; y are the readings then"
         for f, what in zip(self.functions, [*whats, own]):
             lines += f.declaration(what)
@@ -171,7 +182,7 @@ class CPlant:
             declared=self.functions[-1].prototype, step=real.constant(self.step), suffix=real.suffix,
             clock=self._shares(clock), weight=self._shares(weight), ahead=self._shares(ahead),
             margin=real.constant(MARGIN * float(np.finfo(real.kind).eps)), sample=self._tick(), added=added,
-            rates=self._called("state_rates", "&now", "s->at", "u", "s->rate"), turns=self._turns(),
+            rates=self._called("state_rates", "&now", "s->at", "u", "s->rate"), turns=self._closed() + self._turns(),
             readings=self._called("readings", "&t", "s->x", "u", "y"),
         )  # fmt: skip
 
@@ -191,6 +202,28 @@ class CPlant:
             _each(len(self.memory), "s->z[k] = s->next[k];", 2),
         ]
         return "\n".join([*lines, "    }\n"])
+
+    def _closed(self) -> str:
+        """Lines that close the loops as runs do; what cannot be closed becomes NaN."""
+        if not self.model.constraints:
+            return ""
+        n, real, single = self.n, self.real, self.real.suffix == "f"
+        near = real.constant(NEARLY_CLOSED_SINGLE if single else NEARLY_CLOSED)
+        singular = real.constant(SINGULAR_SINGLE if single else SINGULAR)
+        lines = [
+            f"    for (stage = {MOST_CLOSING - 1}; stage >= 0; stage--) {{",
+            f"        const {real.name} now = t + {real.constant(self.step)} - margin;",
+            "        int near, sound;",
+            f"        {self._called('closing', '&now', 's->x', 'u', 's->closed')}",
+            f"        near = s->closed[{n}] <= {near};",
+            f"        sound = s->closed[{n + 1}] > {singular} && (near || stage > 0);",
+            _each(n, f"s->x[k] = sound ? s->closed[k] : ({real.name})NAN;", 2),
+            "        if (near || !sound) {",
+            "            break;",
+            "        }",
+            "    }\n",
+        ]
+        return "\n".join(lines)
 
     def _turns(self) -> str:
         """Lines that give quaternions their length one."""

@@ -51,21 +51,41 @@ FUNCTIONS: dict[str, ExportSignature] = {
         ("q", "qd", "tau"),
         lambda m: {"A": (2 * m.n, 2 * m.n), "B": (2 * m.n, m.n_joints)},
     ),
+    "multipliers": ExportSignature(
+        "forces and moments of the rows that close loops",
+        ("q", "qd", "tau"),
+        lambda m: {"multipliers": (len(m.constraints),)},
+    ),
+    "gaps": ExportSignature(
+        "how far the rows of closed loops are open", ("q",), lambda m: {"gaps": (len(m.constraints),)}
+    ),
 }
 """Every function that can be exported."""
 
 
+ONLY = {
+    "multipliers": "of arms with closed loops, and this one has none",
+    "gaps": "of arms with closed loops, and this one has none",
+    "linearize": "not exported where loops are closed, since its states follow from one another; model.linearize gives "
+    "its equations in independent coordinates",
+}
+"""Functions that not every arm has, and why."""
+
+
 def usual(model: Model) -> tuple[str, ...]:
-    """All functions; without `rates` where speeds are the rates of the coordinates."""
-    return tuple(name for name in FUNCTIONS if name != "rates" or not model.layout.plain)
+    """All functions that the arm has; without `rates` where speeds are the rates of the coordinates."""
+    loops, plain = bool(model.constraints), model.layout.plain
+    has = {"rates": not plain, "multipliers": loops, "gaps": loops, "linearize": not loops}
+    return tuple(name for name in FUNCTIONS if has.get(name, True))
 
 
 def chosen(model: Model, functions: Sequence[str] | None) -> tuple[str, ...]:
     """The functions asked for, all by default."""
-    model.layout.require_open("an export")
     for name in functions or ():
         if name not in FUNCTIONS:
             raise ModelError(f"functions: got {name!r}, expected some of {', '.join(FUNCTIONS)}")
+        if name not in usual(model):
+            raise UnsupportedModel(f"functions: {name} is {ONLY[name]}")
     return tuple(functions) if functions else usual(model)
 
 
@@ -229,7 +249,12 @@ def description(model: Model) -> list[str]:
     for k, (path, value) in enumerate(zip(model.parameters, model.nominal_parameters)):
         unit = parameter_unit(path)
         lines.append(f"p[{k}]  {path}, nominal {float(value)!r}" + (f" {unit}" if unit else ""))
-    if model.layout.drive_states:
+    if model.constraints:
+        lines.append(f"Closed loops: rows {', '.join(model.constraints)}. q and qd have to be closed.")
+    if model.layout.commanded:
+        names = ", ".join(coupling.name for coupling in model.layout.commanded)
+        lines.append(f"Without its command, {names} does not push in functions of q, qd and tau.")
+    if any("friction" in shaft.states for shaft in model.layout.all_shafts):
         lines.append(
             "Coulomb friction is smooth in these functions, coulomb tanh(qd / coulomb_speed); in a run it holds."
         )

@@ -28,7 +28,14 @@ from pliant.export.placing import placed_file, require_free, write_texts
 from pliant.kernels import Tape
 from pliant.kernels.c_functions import controller
 from pliant.kernels.cuda_text import Precision
-from pliant.kernels.step_control import FIRST_ERROR, LEAST_MEMORY, exponents
+from pliant.kernels.step_control import (
+    FIRST_ERROR,
+    LEAST_MEMORY,
+    MOST_CLOSING,
+    NEARLY_CLOSED,
+    SINGULAR,
+    exponents,
+)
 from pliant.model import Model
 from pliant.options import FmiVersion
 from pliant.quoting import quoted
@@ -188,6 +195,7 @@ def _header(functions: UnitFunctions, limits: Sequence[JointLimit], token: str, 
     sizes = {"N": model.n} if model.layout.plain else {"N_Q": model.n_q, "N": model.n}
     sizes |= {"N_FRICTION": len(model.layout.drive_states), "N_INPUTS": model.layout.n_inputs}
     sizes |= {"N_PARAMETERS": len(model.parameters), "N_OUTPUTS": len(functions.outputs), "N_LIMITS": len(limits)}
+    sizes |= {"N_CLOSED": len(model.constraints)}
     lines += [f"#define {key} {value}" for key, value in sizes.items()]
     lines += [f'#define MODEL_TOKEN "{token}"', "", "extern const double start_states[];"]
     lines += ["extern const double nominal_states[];", "extern const double start_parameters[];", ""]
@@ -203,7 +211,9 @@ def _method() -> str:
     pair = dopri5()
     alpha, beta = exponents(pair.order)
     numbers = {"ALPHA": alpha, "BETA": beta, "FIRST_ERROR": FIRST_ERROR, "LEAST_MEMORY": LEAST_MEMORY}
+    numbers |= {"NEARLY_CLOSED": NEARLY_CLOSED, "SINGULAR": SINGULAR}
     lines = ["#ifndef METHOD_H", "#define METHOD_H", "", "#include <math.h>", "", f"#define STAGES {pair.stages}"]
+    lines += [f"#define MOST_CLOSING {MOST_CLOSING}"]
     lines += [f"#define {name} {c_constant(value)}" for name, value in numbers.items()]
     lines += ["", array("static const double A", pair.A), array("static const double ERROR", pair.error), ""]
     return "\n".join([*lines, controller(Precision("double"), "static"), "", "#endif", ""])

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.dynamics.differentials import solver
+from pliant.dynamics.differentials import closed_solver
 from pliant.dynamics.forces import applied_forces, drive_rates, torques
 from pliant.dynamics.section_forces import InternalForces
 from pliant.export.fmu_variables import Output
@@ -57,7 +57,8 @@ class UnitFunctions:
 
     @cached_property
     def evaluated(self) -> list[Any]:
-        """What a step needs: functions `accelerations`, `outputs` and, where speeds are not rates of q, `rates`."""
+        """What a step needs: functions `accelerations`, `outputs`, where speeds are not rates of q `rates`, and where
+        loops are closed `closing` and, where what is actuated stands, `starting`."""
         by, q, qd = self.symbols, self.given.q, self.given.qd
         found = [
             _function("accelerations", by, {"qdd": self.rates}),
@@ -65,7 +66,16 @@ class UnitFunctions:
         ]
         if not self.model.layout.plain:
             found.append(_function("rates", {"q": q, "qd": qd}, {"rates": self.turned}))
+        if self.model.constraints:
+            actuated = [shaft.actuated for shaft in self.model.chain.shafts]
+            found += [self._closer("closing", []), self._closer("starting", actuated)]
         return found
+
+    def _closer(self, name: str, held: list[int]) -> Any:
+        """A state nearer to closed loops, by how much it was moved, and the least part of a row that others leave."""
+        q, qd, p = self.given.q, self.given.qd, self.model.parameter_symbols
+        closed = ca.vertcat(*self.model.equations.closer(q, qd, held))
+        return _function(name, {"q": q, "qd": qd, "p": p}, {"closed": closed})
 
     @property
     def _seen(self) -> dict[str, Any]:
@@ -84,18 +94,22 @@ class UnitFunctions:
 
     @cached_property
     def _products(self) -> list[tuple[Any, Any]]:
-        """Accelerations by the implicit formula: at the solved ones the residual is 0, and M dqdd is its change."""
+        """Accelerations by the implicit formula: at the solved ones, and at the multipliers of closed loops, the
+        residual is 0, and M dqdd is its change."""
         by, qdd, chain, e = self.symbols, self.given.qdd, self.model.chain, self.model.equations
         q, qd, r, tau, _ = by.values()
-        force = applied_forces(chain, q, torques(chain, tau, qd, r))
-        residual = ca.cse(force - e.inverse_dynamics(q, qd, qdd, r))
+        force, loops = applied_forces(chain, q, torques(chain, tau, qd, r)), ca.SX.zeros(len(chain.kept))
+        closed = ca.SX.sym("multipliers", len(chain.kept))
+        residual = ca.cse(ca.vertcat(force, loops) - e.residual(q, qd, ca.vertcat(qdd, closed), r))
         drives, n = drive_rates(chain, q, qd, r, tau), chain.n
-        factor = solver(e, q)
+        factor, acting = closed_solver(e, q), e.constrained(q, qd, force, {}, r).multipliers
 
         d = _directions(by)
-        slope = ca.vertcat(factor.solve(_along(residual, by, d)), _along(drives, by, d))
-        w = ca.SX.sym("w", n + drives.numel())
-        gradient = _against(residual, by, factor.solve(w[:n])) + _against(drives, by, w[n:])
+        slope = ca.vertcat(factor.solve(_along(residual, by, d))[:n], _along(drives, by, d))
+        of_drives, w = ca.SX.sym("v", drives.numel()), ca.SX.sym("w", n)
+        gradient = _against(residual, by, factor.solve(ca.vertcat(w, loops))) + _against(drives, by, of_drives)
+        w = ca.vertcat(w, of_drives)
+        slope, gradient = ca.substitute([slope, gradient], [closed], [acting])
         at = {**by, "qdd": qdd}
         found = [
             (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from pliant.dynamics.kinematics import placements
 from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import ModelError
 from pliant.export.contents import parameter_unit
-from pliant.model import Model, read_state
+from pliant.model import Model
 from pliant.model.coordinate_units import commands, coordinate_units, speed_units
 from pliant.runs.composition import compose
+from pliant.runs.drives import read_start
 from pliant.runs.limits import JointLimit
 
 
@@ -120,7 +121,7 @@ def outputs(model: Model, forces: InternalForces) -> list[Output]:
         Output(f"tip.{axis}", "m", f"position of the tip along {axis} of the base", last.p_tip[k])
         for k, axis in enumerate("xyz")
     ]
-    coupled = model.layout.couplings or model.robot.contacts  # what these do inside links is not known
+    coupled = model.layout.couplings or model.robot.contacts or model.constraints  # what these do inside is not known
     for link in () if coupled else model.chain.links:
         shapes = link.body.shapes
         if shapes is None or link.slides or link.piece.number > 1:
@@ -144,11 +145,11 @@ _STRAIN_UNITS = {"bending_y": "1/m", "bending_z": "1/m", "torsion": "rad/m", "ax
 
 def start_states(model: Model, q0: Any, qd0: Any) -> tuple[float, ...]:
     """Start values of q and qd, read as `simulate` reads them, and of friction, loaded as without torques."""
-    q, qd, friction = read_state(model, q0, "q0"), read_state(model, qd0, "qd0"), len(model.layout.drive_states)
+    (q, qd, _), friction = read_start(model, q0, qd0), len(model.layout.drive_states)
     x = np.concatenate([q, qd])
     if friction:
         p = np.concatenate([np.zeros(model.layout.n_inputs), model.nominal_parameters])
-        x = compose(model, None, None, {}, (), None, False).start(q, qd, p)
+        x = compose(model, None, None, {}, (), None, False, closed=True).start(q, qd, p)
     return tuple(x[: model.n_q + model.n + friction].tolist())
 
 
@@ -196,5 +197,5 @@ def _require_unique(found: list[Variable]) -> None:
 
 def symbols_and_outputs(model: Model) -> tuple[InternalForces, list[Output]]:
     """Symbols of the state, and the outputs in them."""
-    forces = InternalForces(model.chain)
+    forces = InternalForces(replace(model.chain, closures=(), kept=()))
     return forces, outputs(model, forces)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pliant.kernels import cache
-from pliant.kernels.kernel import Kernel
+from pliant.kernels.kernel import Kernel, few_calls
 from pliant.kernels.records import Recorded, recalled
 from pliant.kernels.threads import get_threads, set_threads
 from pliant.later import later
@@ -20,6 +20,7 @@ __all__ = [
     "Recorded",
     "Tape",
     "cache",
+    "few_calls",
     "get_threads",
     "operation_count",
     "recalled",

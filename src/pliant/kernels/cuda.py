@@ -69,14 +69,17 @@ class Source:
     """Times of the stages of chunks, in steps."""
     slots: int = 0
     """Numbers a thread keeps in global memory between chunks."""
+    closing: tuple[str, ...] = ()
+    """Kernels of chunks that close loops behind a step."""
 
     block: int = BLOCK
 
 
-def choose(nodes: Nodes, n: int, precision: Precision) -> CudaForm:
-    """The way that measurements on an H200 recommend for a tape of this size."""
+def choose(nodes: Nodes, n: int, precision: Precision, closing: Nodes | None = None) -> CudaForm:
+    """The way that measurements on an H200 recommend for a tape of this size; one that closes loops runs once a step,
+    so that its length counts for little."""
     name = precision.name
-    if nodes.most_live + 2 * n <= REGISTER_VALUES[name]:
+    if max(nodes.most_live, closing.most_live if closing else 0) + 2 * n <= REGISTER_VALUES[name]:
         return CudaForm("registers", 3, None, 4 if len(nodes.nodes) <= LONGEST_UNROLLED else 1)
     if len(nodes.nodes) > LONGEST_KERNEL[name]:
         return CudaForm("chunks", 2, 100) if name == "double" else CudaForm("chunks", 3, 128)
@@ -108,18 +111,23 @@ def emit(
     shared_bytes: int = SHARED_BYTES,
     states: Array | None = None,
     quaternions: tuple[int, ...] = (),
+    closing: Tape | None = None,
 ) -> Source:
     """Source for steps of a method, adaptive where it has an error estimate.
 
     `tape` has the inputs (t, x, w, p) and the output xdot. In single precision, operations whose rounding would show at
     the typical inputs `states`, one row each, are done in double precision. Where `quaternions` begin in x, their
-    length is made one after every step.
+    length is made one after every step. `closing` has the same inputs; it gives a state nearer to closed loops, by how
+    much it was moved, and the least part of a row that the others leave.
     """
     numbers = Precision(precision)
     n, held, own = tape.in_sizes[1:]
     nodes = _nodes(tape, numbers, states)
     operations = CudaOperations(nodes, numbers, (n, held, own), quaternions)
-    chosen = choice or choose(nodes, n, numbers)
+    closer: CudaOperations | None = None
+    if closing is not None:
+        closer = CudaOperations(_nodes(closing, numbers, states), numbers, (n, held, own), quaternions)
+    chosen = choice or choose(nodes, n, numbers, closer and closer.nodes)
     if chosen.strategy == "chunks":
         if method.adaptive:
             raise UnsupportedModel(
@@ -127,14 +135,19 @@ def emit(
                 f"{LONGEST_KERNEL[precision]}. Use method='rk4', or device='cpu'."
             )
         slots, stages = _slots(chosen, numbers, 0, shared_bytes), method.low_storage
-        chunks = cuda_chunks.source(operations, chosen.values or 100, slots, BLOCK, chosen.blocks, chosen.chunk, stages)
+        chunks = cuda_chunks.source(
+            operations, chosen.values or 100, slots, BLOCK, chosen.blocks, chosen.chunk, stages, closer
+        )
         names = tuple(f"chunk{k}" for k in range(chunks.count))
         return Source(chunks.text, chosen, numbers, (n, held, own), False, chunks.shared * BLOCK * numbers.size, names,
-                      tuple(clock for clock, _, _ in stages), chunks.slots)  # fmt: skip
+                      tuple(clock for clock, _, _ in stages), chunks.slots,
+                      ("close_loops",) if closer else ())  # fmt: skip
     slots = _slots(chosen, numbers, n, shared_bytes) if chosen.strategy == "shared" else 0
     if slots < 0:  # a state too large for shared memory stays in local memory
         chosen, slots = replace(chosen, strategy="registers"), 0
-    writer = cuda_steps.CudaKernel(operations, chosen.strategy == "shared", chosen.values, slots, BLOCK, chosen.blocks)
+    writer = cuda_steps.CudaKernel(
+        operations, chosen.strategy == "shared", chosen.values, slots, BLOCK, chosen.blocks, closer
+    )
     text = writer.adaptive(method) if method.adaptive else writer.fixed(method, chosen.unroll)
     return Source(text, chosen, numbers, (n, held, own), method.adaptive,
                   writer.shared_values * BLOCK * numbers.size, ("steps",))  # fmt: skip

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from pliant.kernels.cuda_allocate import allocate, linear_scan
 from pliant.kernels.cuda_program import Node, Nodes
+from pliant.kernels.cuda_steps import closing_rounds
 from pliant.kernels.cuda_text import PROLOGUE, CudaOperations, by_stage
 
 UPDATE = 12
@@ -138,14 +139,14 @@ def _cheap(nodes: Nodes, made: dict[int, int], first: int, chunk: tuple[Node, ..
 
 def source(
     operations: CudaOperations, values: int, fast_slots: int, block: int, blocks: int, length: int,
-    stages: tuple[tuple[float, float, float], ...],
+    stages: tuple[tuple[float, float, float], ...], closing: CudaOperations | None = None,
 ) -> Chunks:  # fmt: skip
-    """Kernels `chunk0`, `chunk1`, ..., with `fill` and `drain` that bring states in and out."""
+    """Kernels `chunk0`, `chunk1`, ..., with `fill` and `drain` that bring states in and out, and `close_loops`, which
+    closes loops behind a step."""
     n, T = operations.n, operations.precision.type
     nodes, ends = recompute(operations.nodes, cuts(operations.nodes, length))
-    operations = CudaOperations(
-        nodes, operations.precision, (n, operations.held, operations.own), operations.quaternions
-    )
+    turned = () if closing else operations.quaternions  # `close_loops` makes their length one
+    operations = CudaOperations(nodes, operations.precision, (n, operations.held, operations.own), turned)
     cross = crossing(nodes, ends)
     slots = 4 * n + max((slot for own in cross.values() for slot in own), default=-1) + 1
     lines = [PROLOGUE, ACCESS, f"#define BLK {block}", f"#define N {n}", f"#define SLOTS {slots}"]
@@ -168,7 +169,41 @@ def source(
         if chunk == len(ends) - 2:
             lines += _update(operations, stages)
         lines.append("}")
+    if closing:
+        nodes = closing.nodes
+        plan = allocate(nodes, 0, len(nodes.nodes), values, fast_slots, nodes.inputs.__contains__)
+        shared = max(shared, plan.fast)
+        lines += _close(
+            closing, closing.allocated(plan, {}, fast_slots), _head("close_loops", T, block, blocks, plan.slow)
+        )
     return Chunks("\n".join(lines) + "\n", len(ends) - 1, slots, shared)
+
+
+BOTH = "push(g + {0} * BLK, {1}); push(g + (N + {0}) * BLK, {1});"
+"""A component of the state is stored where steps begin and where the equations read."""
+
+
+def _close(closing: CudaOperations, body: list[str], head: list[str]) -> list[str]:
+    """The kernel `close_loops`: run once a step, so that its length counts for little."""
+    T = closing.precision.type
+    return [
+        *head,
+        f"{T} closed_memory[N + 2];",
+        f"volatile {T}* closed = closed_memory + hidden_zero();",
+        "#define KS(j) closed[j]",
+        *closing_rounds(closing, body, BOTH.format("j", "next")),
+        *_turned(closing),
+        "}",
+    ]
+
+
+def _turned(operations: CudaOperations) -> list[str]:
+    """Lines that give the quaternions of the state their length one."""
+    T, made_one = operations.precision.type, [BOTH.format("{0}", "q{0} / LENGTH")]
+    pulled = [
+        f"const {T} q{j} = pull(g + {j} * BLK);" for first in operations.quaternions for j in range(first, first + 4)
+    ]
+    return [*pulled, *operations.normalised("q{0}", made_one)]
 
 
 def _stores(line: str) -> str:
@@ -245,10 +280,5 @@ def _update(operations: CudaOperations, stages: tuple[tuple[float, float, float]
                          f"push(g + (N + {j}) * BLK, x{j} + ahead * k{j}); }}")  # fmt: skip
             lines.append(f"else {{ push(g + {j} * BLK, s{j}); push(g + (N + {j}) * BLK, s{j}); }}")
         lines.append("}")
-    made_one = ["push(g + {0} * BLK, q{0} / LENGTH); push(g + (N + {0}) * BLK, q{0} / LENGTH);"]
-    pulled = [
-        f"const {T} q{j} = pull(g + {j} * BLK);" for first in operations.quaternions for j in range(first, first + 4)
-    ]
-    if pulled:
-        lines += [f"if (stage == {last}) {{", *pulled, *operations.normalised("q{0}", made_one), "}"]
-    return lines
+    turned = _turned(operations)
+    return [*lines, f"if (stage == {last}) {{", *turned, "}"] if turned else lines

@@ -49,10 +49,11 @@ class DeviceIntegrator:
         try:
             module = cp.RawModule(code=source.text, options=("--std=c++17",))
             self.kernels = [module.get_function(name) for name in source.kernels]
+            self.closing = [module.get_function(name) for name in source.closing]
             self.ends = [module.get_function(name) for name in ("fill", "drain")] if source.slots else []
         except Exception as error:
             raise UnsupportedModel(f"The GPU code of these equations could not be compiled: {error}") from error
-        for kernel in self.kernels:
+        for kernel in (*self.kernels, *self.closing):
             if source.shared_bytes:
                 kernel.max_dynamic_shared_size_bytes = source.shared_bytes
         processors = int(cp.cuda.Device().attributes["MultiProcessorCount"])
@@ -115,11 +116,12 @@ class DeviceIntegrator:
             transfer = (G, X, np.int64(first), np.int64(B))
             grid = (-(-arms // source.block),), (source.block,)
             self.ends[0](*grid, transfer)
+            stages = [(self.kernels, clock) for clock in source.clock] + [(self.closing, 1.0)]
             for step in range(count):
-                for stage, clock in enumerate(source.clock):
+                for stage, (kernels, clock) in enumerate(stages):
                     now = max(min(t + (step + clock) * h, late), early)
                     moment = (np.float64(now), np.float64(h), np.int32(stage))
-                    for kernel in self.kernels:
+                    for kernel in kernels:
                         kernel(*grid, (G, *inputs, *span, *moment), shared_mem=source.shared_bytes)
             self.ends[1](*grid, transfer)
 

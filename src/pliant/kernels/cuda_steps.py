@@ -15,8 +15,21 @@ from pliant.arrays import Array
 from pliant.kernels.c_functions import controller
 from pliant.kernels.cuda_allocate import Allocation, allocate
 from pliant.kernels.cuda_text import DOUBLE, PROLOGUE, CudaOperations, by_stage
-from pliant.kernels.step_control import LEAST_FIRST, LEAST_MEMORY, REACH, TINY, exponents
+from pliant.kernels.step_control import (
+    LEAST_FIRST,
+    LEAST_MEMORY,
+    MOST_CLOSING,
+    NEARLY_CLOSED,
+    NEARLY_CLOSED_SINGLE,
+    REACH,
+    SINGULAR,
+    SINGULAR_SINGLE,
+    TINY,
+    exponents,
+)
 
+SLOPES = "k[stage * N + (j)]"
+"""Where adaptive steps keep the slopes of a stage."""
 UPDATE = 12
 """Components updated together: all loads first, then all stores."""
 
@@ -24,6 +37,24 @@ UPDATE = 12
 def _now(kind: str, time: str) -> str:
     """The time of an evaluation, kept inside the segment."""
     return f"const {kind} NOW = fmax(fmin({time}, late), early); (void)NOW;"
+
+
+def closing_rounds(closing: CudaOperations, body: Sequence[str], write: str, unroll: int = 1) -> list[str]:
+    """Newton's steps towards closed loops, as in `pack_loop.close_loops`: `body` gives the nearer state in `closed`,
+    `write` stores component j of it, `next`. What cannot be closed becomes NaN."""
+    double, number = closing.precision.name == "double", closing.precision.number
+    near = number(NEARLY_CLOSED if double else NEARLY_CLOSED_SINGLE)
+    singular = number(SINGULAR if double else SINGULAR_SINGLE)
+    return [
+        f"for (int left = {MOST_CLOSING - 1}; left >= 0; --left) {{",
+        "{", *body, *closing.copies(), "}",
+        f"const bool near = closed[N] <= {near}, sound = closed[N + 1] > {singular} && (near || left > 0);",
+        f"#pragma unroll {unroll}",
+        "for (int j = 0; j < N; ++j) {",
+        f'const {closing.precision.type} next = sound ? closed[j] : nan(""); {write} }}',
+        "if (near || !sound) break;",
+        "}",
+    ]  # fmt: skip
 
 
 class CudaKernel:
@@ -37,19 +68,24 @@ class CudaKernel:
         Most values in registers; None leaves it to the compiler.
     slots : int
         Values that may be stored in shared memory.
+    closing : CudaOperations, optional
+        What brings a state nearer to closed loops, after every step.
     """
 
     def __init__(
-        self, operations: CudaOperations, shared: bool, values: int | None, slots: int, block: int, blocks: int
-    ) -> None:
+        self, operations: CudaOperations, shared: bool, values: int | None, slots: int, block: int, blocks: int,
+        closing: CudaOperations | None = None,
+    ) -> None:  # fmt: skip
         self.operations, self.shared, self.block, self.blocks, self.slots = operations, shared, block, blocks, slots
-        nodes = operations.nodes
-        self.allocation: Allocation | None = None
+        self.closing = closing
+        self.allocations: dict[CudaOperations, Allocation] = {}
         if shared and values is not None:
-            self.allocation = allocate(nodes, 0, len(nodes.nodes), values, slots, nodes.inputs.__contains__)
-        fast = self.allocation.fast if self.allocation else 0
-        self.first_state = fast
-        self.shared_values = fast + operations.n if shared else 0
+            for each in (operations, closing) if closing else (operations,):
+                nodes = each.nodes
+                plan = allocate(nodes, 0, len(nodes.nodes), values, slots, nodes.inputs.__contains__)
+                self.allocations[each] = plan
+        self.first_state = max((plan.fast for plan in self.allocations.values()), default=0)
+        self.shared_values = self.first_state + operations.n if shared else 0
 
     @property
     def n(self) -> int:
@@ -59,11 +95,24 @@ class CudaKernel:
     def T(self) -> str:
         return self.operations.precision.type
 
-    def body(self) -> list[str]:
-        """The right-hand side: reads XS, writes KS."""
-        if self.allocation is None:
-            return self.operations.plain()
-        return self.operations.allocated(self.allocation, {}, self.slots)
+    def body(self, of: CudaOperations | None = None) -> list[str]:
+        """The right-hand side, or what is named: reads XS, writes KS."""
+        operations = of or self.operations
+        if operations not in self.allocations:
+            return operations.plain()
+        return operations.allocated(self.allocations[operations], {}, self.slots)
+
+    def _closed(self) -> list[str]:
+        """Lines that close the loops of the state in XS at the time NOW."""
+        if self.closing is None:
+            return []
+        body = self.body(self.closing)
+        return [
+            "#undef KS",
+            "#define KS(j) closed[j]",
+            *closing_rounds(self.closing, body, "XS(j) = next;", 1 if self.shared else self.n),
+            "#undef KS",
+        ]
 
     def slope(self, place: int, start: int = 0) -> str:
         """The slope of component `place` behind the body; inputs are read where they are, from `start` on."""
@@ -77,15 +126,12 @@ class CudaKernel:
             return self.operations.input(value)
         return f"KS({place})"
 
-    def _copies(self, always: bool) -> list[str]:
-        """Slopes that no operation computed: stored as such where asked or where the state is overwritten too soon."""
-        lines = []
-        for place, value in enumerate(self.operations.nodes.outputs):
-            start = place // UPDATE * UPDATE
-            plain = value < 0 or value in self.operations.nodes.constants or value in self.operations.nodes.inputs
-            if plain and (always or self.slope(place, start) == f"KS({place})"):
-                lines.append(f"KS({place}) = {self.slope(place)};")
-        return lines
+    def _kept(self) -> list[str]:
+        """Slopes that are inputs, stored where the state is overwritten too soon."""
+        nodes = self.operations.nodes
+        places = [place for place, value in enumerate(nodes.outputs) if value in nodes.inputs]
+        kept = [place for place in places if self.slope(place, place // UPDATE * UPDATE) == f"KS({place})"]
+        return [f"KS({place}) = {self.slope(place)};" for place in kept]
 
     def _head(self, name: str, extra: str) -> list[str]:
         T = self.T
@@ -107,16 +153,20 @@ class CudaKernel:
     def _memory(self) -> list[str]:
         T = self.T
         if not self.shared:
-            return [f"{T} xs[N];", "#define XS(j) xs[j]"]
+            room = [f"{T} closed[N + 2];"] if self.closing else []
+            return [f"{T} xs[N];", "#define XS(j) xs[j]", *room]
         lines = [
             f"extern __shared__ {T} memory[];",
             f"volatile {T}* S = memory + threadIdx.x;",
             "#define SLOT(j) S[(j) * BLK]",
             f"#define XS(j) S[({self.first_state} + (j)) * BLK]",
         ]
-        if self.allocation and self.allocation.slow:
-            lines += [f"{T} far_memory[{self.allocation.slow}];", f"volatile {T}* far = far_memory + hidden_zero();"]
+        slow = max((plan.slow for plan in self.allocations.values()), default=0)
+        if slow:
+            lines += [f"{T} far_memory[{slow}];", f"volatile {T}* far = far_memory + hidden_zero();"]
             lines += ["#define FAR(j) far[j]"]
+        if self.closing:
+            lines += [f"{T} closed_memory[N + 2];", f"volatile {T}* closed = closed_memory + hidden_zero();"]
         return lines
 
     # ------------------------------------------------------------------------ one evaluation
@@ -126,7 +176,7 @@ class CudaKernel:
         lines = self._head("steps", "double h, long long count") + self._memory()
         lines += ["#pragma unroll 1", "for (int j = 0; j < N; ++j) XS(j) = STATE(j);"]
         lines += [_now(self.T, "t0"), "#define KS(j) out[(j) * arms + i]"]
-        lines += [*self.body(), *self._copies(always=True), "}"]
+        lines += [*self.body(), *self.operations.copies(), "}"]
         return "\n".join(lines) + "\n"
 
     def rows(self, name: str, in_sizes: Sequence[int], out_sizes: Sequence[int], repeats: Sequence[int]) -> str:
@@ -155,7 +205,7 @@ class CudaKernel:
             row = f"i / {repeats[k]}" if repeats[k] > 1 else "i"
             lines.append(f"for (int j = 0; j < {size}; ++j) XS({place} + j) = in{k}[({row}) * row{k} + j];")
             place += size
-        lines += [f"#define KS(j) *({target})", *self.body(), *self._copies(always=True), "}"]
+        lines += [f"#define KS(j) *({target})", *self.body(), *self.operations.copies(), "}"]
         return "\n".join(lines) + "\n"
 
     # --------------------------------------------------------------------------- fixed steps
@@ -187,7 +237,11 @@ class CudaKernel:
             lines.append(_now(T, f"t0 + (step + ({by_stage(clock, DOUBLE.number)})) * h"))
         lines += ["{", *self.body(), "}"]
         lines += self._update_shared(last) if self.shared else self._update_registers(last)
-        lines += ["}", *self.operations.normalised("x[{0}]", ["x[{0}] = XS({0}) = x[{0}] / LENGTH;"]), "}"]
+        lines += ["}"]
+        if self.closing:
+            lines += ["{", _now(T, "t0 + (step + 1) * h"), *self._closed(), "}", "#define KS(j) k[j]"]
+            lines += [f"#pragma unroll {1 if self.shared else self.n}", "for (int j = 0; j < N; ++j) x[j] = XS(j);"]
+        lines += [*self.operations.normalised("x[{0}]", ["x[{0}] = XS({0}) = x[{0}] / LENGTH;"]), "}"]
         lines += [f"#pragma unroll {1 if self.shared else self.n}"]
         lines += ["for (int j = 0; j < N; ++j) {", f"const {T} last = XS(j);"]
         lines += ["STATE(j) = last;", "if (out) out[j * arms + i] = last;", "}", "}"]
@@ -195,7 +249,7 @@ class CudaKernel:
 
     def _update_registers(self, last: int) -> list[str]:
         return [
-            *self._copies(always=True),
+            *self.operations.copies(),
             "#pragma unroll",
             "for (int j = 0; j < N; ++j) {",
             "sum[j] = (stage == 0 ? x[j] : sum[j]) + weight * k[j];",
@@ -204,7 +258,7 @@ class CudaKernel:
         ]
 
     def _update_shared(self, last: int) -> list[str]:
-        lines = self._copies(always=False)
+        lines = self._kept()
         for start in range(0, self.n, UPDATE):
             rows = range(start, min(start + UPDATE, self.n))
             lines.append("{")
@@ -236,16 +290,17 @@ class CudaKernel:
         lines += [
             f"#define STAGES {method.stages}",
             f"{T} k[STAGES * N];",
-            "#define KS(j) k[stage * N + (j)]",
+            f"#define KS(j) {SLOPES}",
             f"double t = t0; {T} h = control[i], previous = control[arms + i], again = control[2 * arms + i];",
             f"{T} taken = control[3 * arms + i], refused = control[4 * arms + i];",
             f"{T} step = 0; bool last = false, fresh = true; int stage = 0;",
             "for (int j = 0; j < N; ++j) XS(j) = STATE(j);",
             "while (true) {",
             _now(T, "t + CLOCK[stage] * (double)step"),
-            "{", *self.body(), "}", *self._copies(always=True),
+            "{", *self.body(), "}", *self.operations.copies(),
             "if (fresh) {", *self._first_step(), "fresh = false; stage = 0; }",
-            "else if (stage == STAGES - 1) {", *self._judge(*exponents(method.order)), "stage = 0; }",
+            "else if (stage == STAGES - 1) {", *self._judge(*exponents(method.order)), "stage = 0;",
+            "if (fresh && t < end) continue; }",
             "if (stage == 0) {",
             "if (!(t < end)) break;",
             f"last = t + {number(REACH)} * h >= end;",
@@ -293,13 +348,18 @@ class CudaKernel:
             f"const {T} ratio = step_ratio(error, previous, again > 0, {number(alpha)}, {number(beta)});",
             f"h = smaller(next_step(step, h, ratio), ({T})largest);",
             "again = good ? 0 : 1;",
-            "if (good) {",  # rates of quaternions are proportional to them
-            *self.operations.normalised(
-                "XS({0})", ["XS({0}) = XS({0}) / LENGTH;", "k[(STAGES - 1) * N + {0}] /= LENGTH;"]
-            ),
+            "if (good) {",
             f"t = last ? end : t + (double)step; taken += 1; previous = larger(error, {number(LEAST_MEMORY)});",
+            *self._settled(),
             "for (int j = 0; j < N; ++j) { STATE(j) = XS(j); k[j] = k[(STAGES - 1) * N + j]; }",
             "} else refused += 1;",
             f"if (t < end && (h < end * {number(TINY)} || taken + refused >= most)) {{",
             'for (int j = 0; j < N; ++j) STATE(j) = nan(""); t = end; }',
         ]
+
+    def _settled(self) -> list[str]:
+        """Loops closed, whose slopes are evaluated afresh, and quaternions of length one, to which their rates are
+        proportional."""
+        closed = ["{", _now(self.T, "t"), *self._closed(), "}", f"#define KS(j) {SLOPES}", "fresh = true;"]
+        scale = ["XS({0}) = XS({0}) / LENGTH;", "k[(STAGES - 1) * N + {0}] /= LENGTH;"]
+        return [*(closed if self.closing else []), *self.operations.normalised("XS({0})", scale)]

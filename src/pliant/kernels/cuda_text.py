@@ -189,6 +189,17 @@ class CudaOperations:
             for place in self.nodes.places.get(value, ())
         ]
 
+    def copies(self) -> list[str]:
+        """Lines that hand on outputs which no operation computed: inputs, constants and zeros."""
+        zero, nodes, lines = self.precision.number(0.0), self.nodes, []
+        for place, value in enumerate(nodes.outputs):
+            if value in nodes.inputs:
+                lines.append(f"KS({place}) = {self.input(value)};")
+            elif value < 0 or value in nodes.constants:
+                text = self.precision.number(nodes.constants[value]) if value >= 0 else zero
+                lines.append(f"KS({place}) = {text};")
+        return lines
+
     def parts(self, value: int, name: str) -> list[str]:
         """What is stored of a value: itself, or a wide one rounded and what that took away."""
         T = self.precision.type

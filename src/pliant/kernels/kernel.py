@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -71,12 +73,12 @@ class Kernel:
         if backend not in ("llvm", "vm"):
             raise ModelError(f"backend: got {backend!r}, expected 'llvm' or 'vm'")
         self._known, self._longest = Recorded.of(f), longest_optimised
-        self.backend: Backend = backend
+        self._code: llvm.Code | None = None
+        self.backend: Backend = "vm" if _FEW_CALLS.get() and not self.is_cached() else backend
         known = self._known
         shapes = _shapes("in_shapes", in_shapes, known.in_sizes), _shapes("out_shapes", out_shapes, known.out_sizes)
         self.signature = Signature(known.name, _names(known.in_names, names), *shapes)
         self._fast: Callable[..., Any] = _refuse
-        self._code: llvm.Code | None = None
         self._batch: BatchCode | None = None
         self._on_devices: dict[int, DeviceRows | DeviceColumns] = {}
 
@@ -214,6 +216,19 @@ class Kernel:
     def _fast_path(self) -> Callable[..., Any]:
         """What answers plain single states from now on."""
         return fast_call(self._single_code(), self.signature.in_shapes, self.signature.out_shapes) or _no_fast_path
+
+
+_FEW_CALLS: ContextVar[bool] = ContextVar("few calls", default=False)
+
+
+@contextlib.contextmanager
+def few_calls() -> Iterator[None]:
+    """Kernels that are made here are called a few times alone: what is not compiled yet runs on the virtual machine."""
+    before = _FEW_CALLS.set(True)
+    try:
+        yield
+    finally:
+        _FEW_CALLS.reset(before)
 
 
 def _refuse(*arrays: Any) -> None:

@@ -34,6 +34,8 @@ NEARLY_CLOSED = 1e-6
 """Rad or m: what is moved by less is closed to the third power of it, and speeds to the second."""
 SINGULAR = 1e-11
 """Of the square of a row: what is left of it beside the others, where they hang on one another."""
+NEARLY_CLOSED_SINGLE, SINGULAR_SINGLE = 1e-3, 1e-7
+"""Both in single precision, whose rounding is some 1e-7."""
 
 
 def exponents(order: int) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from pliant.algebra.pencil import ROOM, natural_modes
 from pliant.arrays import Array, StateLike
 from pliant.derived import SYMBOLS, Same
+from pliant.dynamics.forces import dissipation
 from pliant.dynamics.matrices import partition
 from pliant.errors import ModelError, PliantError
 from pliant.later import LaterModule
@@ -389,12 +390,22 @@ def damping_ratios(model: Model, q: Array, free: list[int], p: ArrayLike | None)
     """Ratio of each mode of the free coordinates about q to first order, phi^T D phi / 2 omega; NaN without a
     frequency."""
     squares, Phi = modes(model, q, free, (), p)
-    if model.layout.is_open:
-        D = -model.mass_matrix(q, p) @ model.linearize(q, p=p).A[model.n :, model.n :]
-    else:
-        D = slopes(model, q, np.zeros(model.n), (), p)[1]
+    D = _damping(model, q, p)
     omega = np.sqrt(np.where(squares > 0, squares, np.nan))
     return np.asarray(np.einsum("ik,ij,jk->k", Phi, D, Phi) / (2 * omega))
+
+
+def _damping(model: Model, q: Array, p: ArrayLike | None) -> Array:
+    """(n, n) slopes by the speeds of what takes energy, at rest; those of inertia are zero there."""
+
+    def function() -> Any:
+        x, xd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
+        by = ca.jacobian(dissipation(model.chain, x, xd), xd)
+        return ca.Function("damping", [x, xd, model.parameter_symbols], [ca.densify(by)])
+
+    with SYMBOLS:
+        made = model.derived("slopes of dissipation", (), function)
+    return np.array(made(q, np.zeros(model.n), model.values(p)), dtype=float)
 
 
 def rounding(model: Model, K: Array, q: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:

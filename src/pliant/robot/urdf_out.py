@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import UnsupportedModel
+from pliant.errors import UnsupportedModel, warn_user
 from pliant.robot.angles import rpy_of
-from pliant.robot.closed_loops import require_tree
 from pliant.robot.gear import Drive
 from pliant.robot.joint import Freedom, Joint
 from pliant.robot.mass_sum import MassSum
@@ -27,9 +27,11 @@ NAMESPACE = "https://pliant.readthedocs.io/urdf"
 
 def urdf_text(robot: Robot) -> str:
     """The skeleton as a URDF document; what the format cannot hold stands in a comment."""
-    require_tree(robot, "URDF")
     writer = _Writer(robot)
     body = "\n".join(writer.lines())
+    if robot.loops:
+        names = ", ".join(loop.name for loop in robot.loops)
+        warn_user(f"to_urdf: URDF has no closed loops; the file holds the open tree, without {names}")
     notes = "".join(f"\n  - {escape(note).replace('--', '- -')}" for note in writer.notes)
     told = f"\n  Not in this file:{notes}" if notes else ""
     gravity = " ".join(map(repr, robot.gravity))
@@ -157,7 +159,14 @@ class _Writer:
     def _tell_about(self) -> None:
         if tuple(self.robot.gravity) != (0.0, 0.0, -9.81):
             self.notes.append("gravity, which URDF has no place for; pliant reads the attribute `pliant:gravity`")
+        parts: dict[str, tuple[Any, ...]] = {
+            "loop": self.robot.loops, "coupling": self.robot.couplings, "contact": self.robot.contacts,
+        }  # fmt: skip
+        for kind, found in parts.items():
+            self.notes += [f"{kind} {part.name}: between {' and '.join(part.between)}" for part in found]
         for link in self.robot.links:
+            if not link.joint.actuated:
+                self.notes.append(f"link {link.name}: that its joint is passive, without a torque")
             if link.bends:
                 self.notes.append(f"link {link.name}: its beam bends; here it is rigid, straight at rest")
             if link.body is not None and link.amplitudes:

@@ -14,7 +14,6 @@ from pliant.control.law import Felt, Law, opened
 from pliant.control.trajectories import RUN_TIME, looking_up
 from pliant.derived import symbolic_property
 from pliant.dynamics import equations
-from pliant.dynamics.closures import closing_rows
 from pliant.dynamics.differentials import SolvedColumns, acceleration_slopes, solved_columns
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import applied_forces, dissipation, drive_rates, drive_start, torques
@@ -270,17 +269,9 @@ class ComposedEquations:
         return self._closing()
 
     def _closed(self, eq: Any, q: Any, qd: Any, held: dict[int, Any]) -> tuple[Any, Any, Any]:
-        """Two Newton steps of positions and one of speeds with one factor: q <- q - M^-1 J^T S^-1 g(q), then
-        v <- v - M^-1 J^T S^-1 J v with J where the positions have come to."""
-        c, chain, still = self.composition, eq.chain, ca.SX.zeros(self.composition.n)
-        rows = closing_rows(chain, q, still)
-        by = eq.closing(q, rows.J, held)
-        first = by.back(rows.g)
-        q = q + chain.rates(q, first)
-        q = q + chain.rates(q, by.back(closing_rows(chain, q, still).g))
-        qd = qd + by.back(ca.mtimes(closing_rows(chain, q, still).J, qd))
-        x = ca.vertcat(q[c.free_places], qd[c.free], self.x[c.moving :])
-        return x, ca.norm_inf(first), ca.mmin(by.d / by.diagonal)
+        c = self.composition
+        q, qd, moved, least = eq.closer(q, qd, held)
+        return ca.vertcat(q[c.free_places], qd[c.free], self.x[c.moving :]), moved, least
 
     def _function(self, name: str, outputs: list[Any]) -> Any:
         found = [ca.densify(ca.SX(o)) for o in outputs]

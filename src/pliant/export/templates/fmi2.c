@@ -103,11 +103,15 @@ FMI fmi2Status fmi2Reset(void *s)
 
 #define NOTHING_TO_DO(name) FMI fmi2Status name(void *s) { (void)s; return fmi2OK; }
 NOTHING_TO_DO(fmi2EnterInitializationMode)
-NOTHING_TO_DO(fmi2ExitInitializationMode)
 NOTHING_TO_DO(fmi2Terminate)
 NOTHING_TO_DO(fmi2EnterEventMode)
 NOTHING_TO_DO(fmi2EnterContinuousTimeMode)
 NOTHING_TO_DO(fmi2CancelStep)
+
+FMI fmi2Status fmi2ExitInitializationMode(void *s)
+{
+    return begin(s) ? fmi2OK : failed(s, "fmi2ExitInitializationMode: " CANNOT_CLOSE);
+}
 
 FMI fmi2Status fmi2GetReal(void *s, References r, size_t count, double values[])
 {
@@ -189,6 +193,12 @@ FMI fmi2Status fmi2NewDiscreteStates(void *s, EventInfo *info)
 {
     const int limit = left(((State *)s)->values + Q, AT_A_LIMIT);
     memset(info, 0, sizeof *info);
+    if (drifted(s)) {
+        info->states = 1;
+        if (!settle(s)) {
+            return failed(s, "fmi2NewDiscreteStates: " CANNOT_CLOSE);
+        }
+    }
     if (limit) {
         info->terminate = 1;
         at_limit(s, fmi2OK, limit);
@@ -199,7 +209,7 @@ FMI fmi2Status fmi2NewDiscreteStates(void *s, EventInfo *info)
 FMI fmi2Status fmi2CompletedIntegratorStep(void *s, int no_return, int *event, int *terminate)
 {
     (void)no_return;
-    *event = left(((State *)s)->values + Q, 0.0) != 0;
+    *event = left(((State *)s)->values + Q, 0.0) != 0 || drifted(s);
     *terminate = 0;
     return fmi2OK;
 }

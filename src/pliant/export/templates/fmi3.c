@@ -114,7 +114,6 @@ FMI fmi3Status fmi3Reset(void *instance)
 }
 
 #define NOTHING_TO_DO(name) FMI fmi3Status name(void *s) { (void)s; return fmi3OK; }
-NOTHING_TO_DO(fmi3ExitInitializationMode)
 NOTHING_TO_DO(fmi3EnterEventMode)
 NOTHING_TO_DO(fmi3Terminate)
 NOTHING_TO_DO(fmi3EnterConfigurationMode)
@@ -123,12 +122,23 @@ NOTHING_TO_DO(fmi3EvaluateDiscreteStates)
 NOTHING_TO_DO(fmi3EnterContinuousTimeMode)
 NOTHING_TO_DO(fmi3EnterStepMode)
 
+FMI fmi3Status fmi3ExitInitializationMode(void *s)
+{
+    return begin(s) ? fmi3OK : failed(s, "fmi3ExitInitializationMode: " CANNOT_CLOSE);
+}
+
 FMI fmi3Status fmi3UpdateDiscreteStates(void *s, bool *again, bool *terminate, bool *nominals, bool *states,
                                         bool *event, double *time)
 {
     const int limit = left(((State *)s)->values + Q, AT_A_LIMIT);
     (void)time;
     *again = *terminate = *nominals = *states = *event = false;
+    if (drifted(s)) {
+        *states = true;
+        if (!settle(s)) {
+            return failed(s, "fmi3UpdateDiscreteStates: " CANNOT_CLOSE);
+        }
+    }
     if (limit) {
         *terminate = true;
         at_limit(s, fmi3OK, limit);
@@ -316,7 +326,7 @@ FMI fmi3Status fmi3GetNominalsOfContinuousStates(void *s, double nominals[], siz
 FMI fmi3Status fmi3CompletedIntegratorStep(void *s, bool no_return, bool *event, bool *terminate)
 {
     (void)no_return;
-    *event = left(((State *)s)->values + Q, 0.0) != 0;
+    *event = left(((State *)s)->values + Q, 0.0) != 0 || drifted(s);
     *terminate = false;
     return fmi3OK;
 }

@@ -339,6 +339,99 @@ static int deserialize(const void *bytes, size_t size, void **state)
     return save(&found, state);
 }
 
+/* ----------------------------------------------------------------------------------------------------------- loops */
+
+#define OPEN 10.0 /* times the tolerance: loops that a solver has let drift so far are closed at an event */
+
+#if N_CLOSED
+
+typedef void (*Closer)(const double *q, const double *qd, const double *p, double *closed);
+
+/* A state x nearer to closed loops; returns by how much it was moved, or -1 where the loops are singular. */
+static double nearer(const State *s, Closer closer, double *x)
+{
+    double closed[N_Q + N + 2];
+    closer(x, x + N_Q, s->values + PARAMETERS, closed);
+    memcpy(x, closed, (N_Q + N) * sizeof(double));
+    return closed[N_Q + N + 1] > SINGULAR ? closed[N_Q + N] : -1.0;
+}
+
+/* Closes the loops of a state x as runs do; 0 where they cannot be closed. */
+static int close_by(const State *s, Closer closer, double *x)
+{
+    int count;
+    for (count = 0; count < MOST_CLOSING; count++) {
+        const double moved = nearer(s, closer, x);
+        if (!(moved >= 0.0)) {
+            return 0;
+        }
+        if (moved <= NEARLY_CLOSED) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int close_loops(const State *s, double *x)
+{
+    return close_by(s, model_closing, x);
+}
+
+/* Closes the loops of a start by what is not actuated; by all where that cannot be. */
+static int close_start(const State *s, double *x)
+{
+    double y[N_STATES];
+    memcpy(y, x, sizeof y);
+    if (!close_by(s, model_starting, y)) {
+        return close_loops(s, x);
+    }
+    memcpy(x, y, sizeof y);
+    return 1;
+}
+
+/* Whether the loops are open by more than a solver's tolerance explains. */
+static int drifted(const State *s)
+{
+    double x[N_STATES], moved;
+    memcpy(x, s->values + Q, sizeof x);
+    moved = nearer(s, model_closing, x);
+    return !(moved >= 0.0 && moved <= OPEN * s->tolerance);
+}
+
+#else
+
+static int close_loops(const State *s, const double *x)
+{
+    (void)s, (void)x;
+    return 1;
+}
+
+#define close_start close_loops
+
+static int drifted(const State *s)
+{
+    (void)s;
+    return 0;
+}
+
+#endif
+
+/* The state of an instance with loops closed, where it starts or as a solver left it; 0 where that cannot be. */
+static int begin(State *s)
+{
+    s->stale = 1;
+    return close_start(s, s->values + Q);
+}
+
+static int settle(State *s)
+{
+    s->stale = 1;
+    return close_loops(s, s->values + Q);
+}
+
+#define CANNOT_CLOSE "the loops cannot be closed from this state, or their position is singular; start nearer to a " \
+    "closed position"
+
 /* ------------------------------------------------------------------------------------------------------ integrator */
 
 /* One trial step from x with k[0] = rates(x): the new state in y, its rates in the last k; returns the scaled error. */
@@ -480,6 +573,12 @@ static int integrate(State *s, double end)
             const double taken = N_LIMITS ? within(s, x, trying, k, y) : trying;
             memcpy(x, y, sizeof y);
             memcpy(k[0], k[STAGES - 1], sizeof y);
+            if (N_CLOSED) {
+                if (!close_loops(s, x)) {
+                    return FAILED;
+                }
+                rates(s, x, k[0]);
+            }
             t = last && !s->stopped ? end : t + taken;
             s->step = h = next_step(trying, h, ratio);
             s->error = larger(error, LEAST_MEMORY);
@@ -509,7 +608,7 @@ static int do_step(State *s, double time, double step)
     return integrate(s, time + step);
 }
 
-#define CANNOT_GO_ON "the integrator could not go on; the motion may be unbounded or the arm too stiff for an explicit " \
-    "method: use shorter steps, or model exchange with an implicit solver"
+#define CANNOT_GO_ON "the integrator could not go on; the motion may be unbounded, a loop singular, or the arm too " \
+    "stiff for an explicit method: use shorter steps, or model exchange with an implicit solver"
 
 #endif
