@@ -27,7 +27,7 @@ from pliant.model import Model, named_places
 from pliant.model.statics import rest_slope
 from pliant.runs.composition import TABLE_WIDTH, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_start, read_torque
-from pliant.runs.variational import variational
+from pliant.runs.variational import run_closer, variational
 
 SHIFT = 0.1
 """Of the typical size of a delay: how far the inputs are shifted either way for its slope."""
@@ -63,7 +63,7 @@ class Response:
             )
         self.composed = compose(
             model, torque.traced, controller.traced, recording.motion, listed(recording.loads), recording.base,
-            one_table(torque, controller) is not None, looked_up=True,
+            one_table(torque, controller) is not None, looked_up=True, closed=True,
         )  # fmt: skip
         if self.composed.sample_time is not None:
             raise UnsupportedModel(
@@ -154,7 +154,8 @@ class Response:
     def _trace_problem(self) -> Problem:
         c = self.composed.equations
         S, p, seeds = self._directions()
-        return variational(c.t, c.x[: self.N], c.xdot[: self.N], S, ca.vertcat(c.x, c.p), seeds, p)
+        closer = run_closer(self.composed)
+        return variational(c.t, c.x[: self.N], c.xdot[: self.N], S, ca.vertcat(c.x, c.p), seeds, p, closer)
 
     @cached_property
     def _reader(self) -> Kernel:

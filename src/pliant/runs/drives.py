@@ -27,10 +27,10 @@ from pliant.runs.piece_tables import PieceTable
 
 if TYPE_CHECKING:
     from pliant.control.law import Felt
-    from pliant.model import assembly
+    from pliant.model import assembly, balance
     from pliant.runs import coupled_lines
 else:  # what makes expressions
-    assembly = LaterModule("pliant.model.assembly")
+    assembly, balance = (LaterModule(f"pliant.model.{name}") for name in ("assembly", "balance"))
     coupled_lines = LaterModule("pliant.runs.coupled_lines")
 
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
@@ -66,12 +66,16 @@ def read_start(
         given, values = _each(model, q, p)
         places = model.layout.shaft_places() if model.layout.is_open else slice(None)
         if any(coupling.states for coupling in model.layout.commanded):
-            rest = np.array([coupled_lines.rest_on_couplings(model, x, loads, v) for x, v in zip(given, values)])
+            own = assembly.named_speeds(model, q0, "q0")
+            rest = np.array([balance.rest_on_couplings(model, x, loads, v, own) for x, v in zip(given, values)])
         else:
             rest = np.array([model.equilibrium(x[places], loads, v) for x, v in zip(given, values)])
         kept = [*named, *(k for link in model.chain.links if link.joint.is_ball for k in link.joint_places)]
         rest[:, kept] = given[:, kept]
         q = rest if many else rest[0]
+        if model.constraints:  # motors have settled too
+            stand = {*assembly.named_speeds(model, q0, "q0"), *(shaft.actuated for shaft in model.layout.driven)}
+            q0 = {model.speeds[k]: 0.0 for k in stand if model.speeds[k] in model.coordinates}
     if model.constraints:
         q, qd = _closed(model, q, qd, (q0, qd0), placed or {}, p, many)
     if model.layout.commanded:
