@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.derived import SYMBOLS
-from pliant.dynamics.lines import lines
+from pliant.dynamics.lines import line_pushes, lines
 from pliant.dynamics.touching import gap, normal_and_friction, touch
 from pliant.errors import ModelError
 from pliant.kernels import Kernel, Recorded
@@ -26,10 +26,7 @@ def _line_function(model: Model) -> Any:
     with SYMBOLS:
         chain, q, qd = model.chain, ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         at = lines(chain, q, qd)
-        force = [
-            -sum((law.pull(at.L[k]) + law.resisting(at.L[k], at.rate[k]) for law in line.laws), ca.SX(0))
-            for k, line in enumerate(chain.lines)
-        ]
+        force = line_pushes(chain, q, qd, ca.SX.zeros(len(chain.commanded)))
         found = [ca.densify(x) for x in (at.L, at.rate, ca.vertcat(*force))]
         return ca.Function("lines", [q, qd, model.parameter_symbols], found, ["q", "qd", "p"], ["L", "rate", "force"])
 
