@@ -17,11 +17,10 @@ from pliant.derived import Same
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.gradients.costs import Cost, CostedRun, samples_slope
 from pliant.kernels import Kernel
-from pliant.model import Model, named_places
-from pliant.model.assembly import named_speeds
+from pliant.model import Model
 from pliant.model.start_slopes import start_slopes
-from pliant.model.statics import places, rest_slope
 from pliant.runs.drives import TorqueInput, read_start, read_torque
+from pliant.runs.start_columns import settled_columns
 
 POWERS = {"hold": 1, "linear": 2, "cubic": 4}
 """Coefficients of a piece of samples that are not zero."""
@@ -47,8 +46,8 @@ class Inquiry:
     given: Given
     wanted: Wanted
     loads: tuple[Any, ...]
-    settled: Sequence[int] | None
-    """Places of coordinates that were named, where the others were left to settle; None where nothing was."""
+    settled: bool
+    """Whether what was not named was left to settle first."""
     table: tuple[str, Array, str] | None
     """Name, times and kind of the samples."""
     many: bool
@@ -98,9 +97,7 @@ class Inquiry:
         powers = POWERS[table[2]] if table else 0
         key = (Same(terminal), Same(running), powers, f.has_constant, tuple(f.gains))
         run = f.composition.derived("costed runs", key, lambda: CostedRun(f, terminal, running, powers))
-        settled = None
-        if equilibrium or isinstance(q0, str):
-            settled = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
+        settled = equilibrium or isinstance(q0, str)
         wanted = _laid_out(f, drives, asked, numbers)
         return cls(f, run, given, wanted, loads, settled, table, many, key, (q0, qd0))
 
@@ -123,7 +120,7 @@ class Inquiry:
     def starts_change(self) -> bool:
         """Whether the start hangs on parameters or torques: it settles, friction is loaded there, or loops close."""
         c = self.f.composition
-        return bool(c.n_drive_states or self.settled is not None or c.model.constraints)
+        return bool(c.n_drive_states or self.settled or c.model.constraints)
 
     # --------------------------------------------------------------------------------------------- slopes
 
@@ -138,7 +135,7 @@ class Inquiry:
         by_q = self._along_speeds(by_q)
         if c.model.constraints:
             by_q, by_qd, by_p = self._through_closing(by_q, by_qd, by_p)
-        if self.settled is not None and c.model.parameters:
+        if self.settled and c.model.parameters:
             by_p = self._through_rest(by_q, by_p)
         out = {"q0": by_q, "qd0": by_qd}
         for name, (part, shape) in self.wanted.parts.items():
@@ -211,12 +208,8 @@ class Inquiry:
         part, model = self.wanted.parts.get("p"), self.f.composition.model
         if part is None:
             return by_p
-        own = named_speeds(model, self.named[0], "q0")
-        known = [k for k, name in enumerate(model.speeds) if name in model.coordinates]
         for b, (q, _, p) in enumerate(self._arms(len(by_q))):
-            slope = rest_slope(model, q, self.loads, p, own)
-            slope[list(self.settled or ())] = 0.0
-            by_p[b, part[0]] += slope[places(model, known)].T @ by_q[b, known]
+            by_p[b, part[0]] += settled_columns(model, q, self.loads, p, self.named[0]).T @ by_q[b]
         return by_p
 
 

@@ -59,11 +59,12 @@ def _following(
     if not model.constraints:
         return []
     J = closed_statics.row_slopes(model, q, p, np.zeros(len(model.constraints))).J
-    try:
-        found = closed_statics.dependent(model, q, J, [k for k in (*passive, *bending) if k not in named], p)
-    except ModelError:
-        found = closed_statics.dependent(model, q, J, [*passive, *bending], p)
-    return [k for k in found if k in passive]
+    for free in ([k for k in passive if k not in named], passive):
+        try:
+            return closed_statics.dependent(model, q, J, free, p)
+        except ModelError:
+            continue
+    return [k for k in closed_statics.dependent(model, q, J, [*passive, *bending], p) if k in passive]
 
 
 def _function(model: Model, loads: Sequence[Any], by: Balance) -> Any:

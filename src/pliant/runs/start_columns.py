@@ -11,11 +11,12 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.kernels import Kernel
-from pliant.model import Model, named_places
+from pliant.model import Model
 from pliant.model.assembly import motors_given, named_speeds
 from pliant.model.start_slopes import start_slopes
 from pliant.model.statics import rest_slope
 from pliant.runs.composition import Composition
+from pliant.runs.drives import unsettled
 
 
 def start_columns(
@@ -41,8 +42,7 @@ def start_columns(
 def settled_columns(model: Model, q: Array, loads: Any, p: Array, q0: Any) -> Array:
     """(n, P) displacements along the speeds, by parameters, of a start that settled to rest; what `q0` names stays."""
     slope = rest_slope(model, q, loads, p, named_speeds(model, q0, "q0"))
-    if isinstance(q0, dict):
-        slope[sorted(named_places(model, q0, "q0"))] = 0.0
+    slope[unsettled(model, q0)] = 0.0
     out = np.zeros((model.n, len(model.parameters)))
     for k, name in enumerate(model.speeds):
         if name in model.coordinates:
