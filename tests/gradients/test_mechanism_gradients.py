@@ -86,9 +86,7 @@ def test_one_short_step_has_the_derivatives_of_the_dynamics() -> None:
     run = pliant.simulate(model, h, q, {"crank": 3.0}, method="rk4", step=h)
     by = model.forward_dynamics_derivatives(run.q[0], run.qd[0], TORQUE, model.nominal_parameters)
     weights = np.array([1.0, -2.0, 3.0])
-    found = gradient(
-        model, h, q, {"crank": 3.0}, TORQUE, terminal=lambda t, q, qd: ca.dot(ca.DM(weights), qd), step=h
-    )
+    found = gradient(model, h, q, {"crank": 3.0}, TORQUE, terminal=lambda t, q, qd: ca.dot(ca.DM(weights), qd), step=h)
     assert_near(found["torque"] / h, weights @ by.dtau)
     assert_near(found["p"] / h, weights @ by.dp)
 
@@ -151,7 +149,13 @@ def test_a_cylinder_from_rest_behind_its_valve() -> None:
     names = ["couplings.0.cylinder.areas.0", "couplings.0.cylinder.bulk_modulus", "links.boom.rigid.mass"]
     model = boom().model(parameters=names)
     opening = ([0.0, 0.05, 0.1], [[0.0], [0.5], [0.2]])
-    options: dict[str, Any] = {"torque": opening, "equilibrium": True, "method": "rodas5p", "rtol": 1e-10, "atol": 1e-12}
+    options: dict[str, Any] = {
+        "torque": opening,
+        "equilibrium": True,
+        "method": "rodas5p",
+        "rtol": 1e-10,
+        "atol": 1e-12,
+    }
     found = gradient(model, 0.1, {"boom": 0.4}, terminal=terminal_of_one, with_respect_to=["p", "torque"], **options)
 
     def cost(scale: Any) -> float:

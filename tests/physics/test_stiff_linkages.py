@@ -1,4 +1,4 @@
-"""Linkages by implicit methods: they follow the explicit ones, end every step closed, find events, keep their energy."""
+"""Linkages by implicit methods: they follow explicit ones, end every step closed, find events, keep their energy."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_events_end_on_closed_loops(options: dict[str, Any]) -> None:
     assert np.abs(stiff().gaps(found.q[-1])).max() < 1e-14
 
 
-# ---------------------------------------------------------------------------------------------------------------- energy
+# ------------------------------------------------------------------------------------------ energy
 
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])

@@ -27,7 +27,11 @@ def hung(x: float = 0.6, EI: float = 1e8) -> Robot:
         Frame(name="eye", link="arm", x=x),
     ]
     pull = 3.0 * G / 2 / x
-    string = {"name": "string", "between": ["hook", "eye"], "spring": {"stiffness": 1e3, "length": 0.5, "preload": pull}}
+    string = {
+        "name": "string",
+        "between": ["hook", "eye"],
+        "spring": {"stiffness": 1e3, "length": 0.5, "preload": pull},
+    }
     return Robot(name="hung", links=[arm], frames=frames, couplings=[string], gravity=(0, 0, -G))
 
 
@@ -57,7 +61,9 @@ def test_couplings_are_loads_that_act_where_they_are() -> None:
     """A spring with its damper, a cable and a commanded force in motion, against wrenches of the same size."""
     model = strung().model()
     start = {"upper": 0.3, "fore": -0.4, "upper.bending_y.1": 0.01}
-    run = pliant.simulate(model, 0.1, start, qd0={"upper": 1.0, "fore": -2.0}, torque=[3.0, -2.0, 25.0], output_step=0.05)
+    run = pliant.simulate(
+        model, 0.1, start, qd0={"upper": 1.0, "fore": -2.0}, torque=[3.0, -2.0, 25.0], output_step=0.05
+    )
     bare = model.robot.model_copy(update={"couplings": ()}).model()
     where = {"post": "post", "mid": "mid", "tip": "tip", "fore.tip": "fore.tip"}
     for row in (0, 2):

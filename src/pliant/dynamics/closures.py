@@ -68,9 +68,7 @@ def closing_rows(chain: Chain, q: SX, qd: SX, every: bool = False) -> LoopRows:
     return LoopRows(*ca.substitute([ca.densify(x) for x in (g, J, gamma)], [Q, V], [q, qd]))
 
 
-def closing_wrench(
-    closure: Closure, first: tuple[SX, SX], second: tuple[SX, SX], multipliers: SX
-) -> tuple[SX, SX]:
+def closing_wrench(closure: Closure, first: tuple[SX, SX], second: tuple[SX, SX], multipliers: SX) -> tuple[SX, SX]:
     """Moment about the origin of the second frame and force that multipliers of all rows exert there, in base axes: the
     slopes of their work by a turn and a shift of that frame."""
     shift, turn, (R, p) = ca.SX.sym("shift", 3), ca.SX.sym("turn", 3), second

@@ -78,13 +78,11 @@ class InternalForces:
 
     @property
     def on_base(self) -> tuple[SX, SX]:
-        """Moment about the origin of the base and force that the links, couplings, loops and contacts on it exert on it,
-        in its axes."""
+        """Moment about the origin of the base and force that links, couplings, loops and contacts exert on it, in its
+        axes."""
         return self._balance[1]
 
-    def at(
-        self, value: SX, t: SX, q: SX, qd: SX, qdd: SX, push: SX | None = None, multipliers: SX | None = None
-    ) -> SX:
+    def at(self, value: SX, t: SX, q: SX, qd: SX, qdd: SX, push: SX | None = None, multipliers: SX | None = None) -> SX:
         """An expression of these symbols at other ones; refuses one that hangs on forces that are not given."""
         given = [(self.push, push, "commanded couplings"), (self.multipliers, multipliers, "closed loops")]
         for symbol, known, what in given:

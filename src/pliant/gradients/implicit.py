@@ -43,6 +43,7 @@ class _Traced:
     closing: Kernel | None
     closing_product: Kernel | None
 
+
 def midpoint(asked: Inquiry, t_end: float, stops: Array, step: float) -> Found:
     """Forward by the compiled loop, back by linear solves."""
     c, run, given = asked.f.composition, asked.run, asked.given
@@ -143,4 +144,3 @@ def _trace(asked: Inquiry) -> _Traced:
     kernels = (None if f is None else Kernel(f) for f in (run.closing, run.closing_product))
     return _Traced(problem, Kernel(run.rates), Kernel(jacobian), Kernel(run.product), Kernel(run.ending, "vm"),
                    run.by_w + run.by_p, *kernels)  # fmt: skip
-

@@ -65,9 +65,7 @@ class _Columns:
         self.asked, self.run, c = asked, asked.run, asked.f.composition
         self.n, self.m = self.run.n, c.m
         wanted = set(asked.wanted.names)
-        places = (
-            list(range(self.n - 1)) if wanted & {"q0", "qd0"} or asked.starts_change else []
-        )
+        places = list(range(self.n - 1)) if wanted & {"q0", "qd0"} or asked.starts_change else []
         self.places = places
         samples = asked.given.samples is not None and asked.table is not None and asked.table[0] in wanted
         self.by_sample = len(asked.table[1]) if samples and asked.table is not None else 0

@@ -130,7 +130,8 @@ class Response:
         for k in range(P):
             below[c.p.shape[0] - P + k, k] = scale[k]
         for k, number in enumerate(self._steered):
-            j, (part, constant) = self.model.layout.inputs.index(number.of), ca.vertsplit(scale[P + 2 * k : P + 2 * k + 2])
+            j = self.model.layout.inputs.index(number.of)
+            part, constant = ca.vertsplit(scale[P + 2 * k : P + 2 * k + 2])
             table = [c.p[i * m + j] for i in range(1, TABLE_WIDTH + 1)]
             since = c.t - table[-1]
             command = table[0] + since * (table[1] + since * (table[2] + since * table[3]))

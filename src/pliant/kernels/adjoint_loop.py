@@ -23,7 +23,6 @@ from pliant.kernels import step_control as control
 from pliant.kernels.pack_loop import PackForm, body, closing, gather, norm, scatter
 from pliant.kernels.primitives import Doubles, Integers, Packs, fma, in_lanes, numbers, shift, unrolled
 
-
 CLOSINGS = 2
 """Evaluations that close the loops after a step: they close gaps up to 1e-2 m or rad."""
 
@@ -237,9 +236,7 @@ def step_forward(
             pack.x[j] = state[j]
 
 
-def close_loops(
-    pack: Scratch, form: AdjointForm, job: AdjointJob, s: int, step: int, kept: Packs, keep: bool
-) -> None:
+def close_loops(pack: Scratch, form: AdjointForm, job: AdjointJob, s: int, step: int, kept: Packs, keep: bool) -> None:
     """Bring the state at the end of a step to closed loops; a lane in which that takes longer gets NaN."""
     n, state = form.n, shift(pack.inp, 1)
     at_time(pack, form, job, s, step + 1.0)

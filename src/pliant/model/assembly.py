@@ -268,9 +268,7 @@ def closed_near(model: Model, q: Array, given: Any, p: Array, placed: Collection
     return closed_with(model, q, p, named_speeds(model, given, "q0"), placed)
 
 
-def closed_with(
-    model: Model, q: Array, p: Array, named: Collection[int], placed: Collection[int] = ()
-) -> Array:
+def closed_with(model: Model, q: Array, p: Array, named: Collection[int], placed: Collection[int] = ()) -> Array:
     """The same, with the speeds of what is named."""
     by = mechanism(model, p)
     try:

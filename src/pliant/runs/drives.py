@@ -77,8 +77,9 @@ def _settled(
 ) -> tuple[Array, Any]:
     """A start at rest, and names of what then stands where loops are closed."""
     given, values = _each(model, q, p)
-    own = assembly.named_speeds(model, q0, "q0")
-    if any(coupling.states for coupling in model.layout.commanded):
+    on_cylinders = any(coupling.states for coupling in model.layout.commanded)
+    own = assembly.named_speeds(model, q0, "q0") if on_cylinders or model.constraints else set()
+    if on_cylinders:
         rest = np.array([balance.rest_on_couplings(model, x, loads, v, own) for x, v in zip(given, values)])
     else:
         places = model.layout.shaft_places() if model.layout.is_open else slice(None)
