@@ -21,10 +21,10 @@ END, EXACT = 0.1, {"method": "dop853", "rtol": 1e-12, "atol": 1e-13}
 
 @cache
 def stiff() -> pliant.Model:
-    """A four-bar whose coupler has a mode at 90 Hz and one at 400 Hz that is damped at once."""
+    """A four-bar whose coupler bends, with damping."""
     beam = Beam(length=FOUR_BAR["coupler"], mass_per_length=0.5, EI_y=40.0, EI_z=40.0)
     links = list(four_bar().links)
-    links[1] = Link(name="coupler", joint=passive(), beam=beam, shapes=Shapes(bending_y=2, damping=[0.05, 0.6]))
+    links[1] = Link(name="coupler", joint=passive(), beam=beam, shapes=Shapes(bending_y=2, damping=0.1))
     return four_bar(links=links).model()
 
 
@@ -102,7 +102,7 @@ def test_a_hundred_turns_of_a_four_bar(method: str) -> None:
     """What is lost is the local error of the steps, which goes with the tolerance: 5e-7 at 1e-8, 3e-8 at 1e-9."""
     model = four_bar(gravity=(0, 0, 0)).model()
     run = pliant.simulate(
-        model, 125.0, {"crank": 0.7}, {"crank": 6.0}, method=method, rtol=1e-9, atol=1e-11, output_step=0.1
+        model, 150.0, {"crank": 0.7}, {"crank": 6.0}, method=method, rtol=1e-9, atol=1e-11, output_step=0.1
     )
     assert np.abs(run["crank"][-1] - 0.7) > 100 * 2 * np.pi
     assert np.abs(run.energy_balance).max() < 1e-7 * run.energy.kinetic.max()
