@@ -19,7 +19,7 @@ from pliant.gradients.costs import Cost, CostedRun, samples_slope
 from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.model.start_slopes import start_slopes
-from pliant.runs.drives import TorqueInput, read_start, read_torque
+from pliant.runs.drives import TorqueInput, names_that_stay, read_start, read_torque
 from pliant.runs.start_columns import settled_columns
 
 POWERS = {"hold": 1, "linear": 2, "cubic": 4}
@@ -194,9 +194,9 @@ class Inquiry:
     def _through_closing(self, by_q: Array, by_qd: Array, by_p: Array) -> tuple[Array, Array, Array]:
         """What was given for a start, and parameters, act on it through the loops that are closed there."""
         c, part = self.f.composition, self.wanted.parts.get("p")
-        held = list(c.prescribed)
+        held, given = list(c.prescribed), (names_that_stay(c.model, self.named[0], self.settled), self.named[1])
         for b, (q, qd, p) in enumerate(self._arms(len(by_q))):
-            found = start_slopes(c.model, q, qd, self.named, held, p)
+            found = start_slopes(c.model, q, qd, given, held, p)
             if part is not None:
                 by_p[b, part[0]] += found.q_by_p.T @ by_q[b] + found.v_by_p.T @ by_qd[b]
             by_q[b], by_qd[b] = found.q_by_q.T @ by_q[b] + found.v_by_q.T @ by_qd[b], found.v_by_v.T @ by_qd[b]

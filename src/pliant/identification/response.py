@@ -26,8 +26,8 @@ from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.model.assembly import closed_start
 from pliant.runs.composition import TABLE_WIDTH, compose
-from pliant.runs.drives import Inputs, listed, one_table, read_start, read_torque
-from pliant.runs.start_columns import names_that_stay, settled_columns, start_columns
+from pliant.runs.drives import Inputs, listed, names_that_stay, one_table, read_start, read_torque
+from pliant.runs.start_columns import settled_columns, start_columns
 from pliant.runs.variational import run_closer, variational
 
 SHIFT = 0.1
@@ -197,7 +197,7 @@ class Response:
         speeds = [c.free[k - f] for k in self.free if k >= f]
         known = r.qd0 if isinstance(r.qd0, Mapping) else {}
         given = (
-            names_that_stay(model, r.q0, [model.coordinates[k] for k in places]),
+            names_that_stay(model, r.q0, r.equilibrium, [model.coordinates[k] for k in places]),
             {**known, **{model.speeds[k]: 0.0 for k in speeds}} if known or speeds else r.qd0,
         )
         if start is not None and self.free:

@@ -7,7 +7,7 @@ of the equations themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -77,9 +77,8 @@ def _settled(
 ) -> tuple[Array, Any]:
     """A start at rest, and names of what then stands where loops are closed."""
     given, values = _each(model, q, p)
-    on_cylinders = any(coupling.states for coupling in model.layout.commanded)
-    own = assembly.named_speeds(model, q0, "q0") if on_cylinders or model.constraints else set()
-    if on_cylinders:
+    if any(coupling.states for coupling in model.layout.commanded):
+        own = assembly.named_speeds(model, q0, "q0")
         rest = np.array([balance.rest_on_couplings(model, x, loads, v, own) for x, v in zip(given, values)])
     else:
         places = model.layout.shaft_places() if model.layout.is_open else slice(None)
@@ -87,10 +86,7 @@ def _settled(
     balls = [k for link in model.chain.links if link.joint.is_ball for k in link.joint_places]
     kept = [*unsettled(model, q0), *([] if model.constraints else balls)]
     rest[:, kept] = given[:, kept]
-    if model.constraints:  # motors have settled too
-        own |= {shaft.actuated for shaft in model.layout.driven}
-        q0 = {model.speeds[k]: 0.0 for k in own if model.speeds[k] in model.coordinates}
-    return rest if many else rest[0], q0
+    return rest if many else rest[0], names_that_stay(model, q0, True) if model.constraints else q0
 
 
 def unsettled(model: Model, q0: Any) -> list[int]:
@@ -102,6 +98,15 @@ def unsettled(model: Model, q0: Any) -> list[int]:
     joints = {shaft.place for shaft in model.layout.all_shafts}
     joints |= {k for link in model.chain.links for k in link.joint_places}
     return [k for k in named if k not in joints]
+
+
+def names_that_stay(model: Model, q0: Any, settled: bool, further: Collection[str] = ()) -> dict[str, float]:
+    """Names of the coordinates that a start gives, and `further` ones, as a start gives them by name: what does not
+    give way where loops are closed. Motors of one that `settled` are among them."""
+    own = assembly.named_speeds(model, q0, "q0")
+    own |= {shaft.actuated for shaft in model.layout.driven} if settled else assembly.motors_given(model, q0, own)
+    names = (*(model.speeds[k] for k in sorted(own)), *further)
+    return dict.fromkeys([name for name in names if name in model.coordinates], 0.0)
 
 
 def _each(model: Model, x: Array, p: ArrayLike | None) -> tuple[Array, Array]:

@@ -3,7 +3,6 @@ columns that are integrated beside a run."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 import casadi as ca
@@ -12,7 +11,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.kernels import Kernel
 from pliant.model import Model
-from pliant.model.assembly import motors_given, named_speeds
+from pliant.model.assembly import named_speeds
 from pliant.model.start_slopes import start_slopes
 from pliant.model.statics import rest_slope
 from pliant.runs.composition import Composition
@@ -48,14 +47,6 @@ def settled_columns(model: Model, q: Array, loads: Any, p: Array, q0: Any) -> Ar
         if name in model.coordinates:
             out[k] = slope[model.index(name)]
     return out
-
-
-def names_that_stay(model: Model, q0: Any, further: Collection[str] = ()) -> dict[str, float]:
-    """Names of the coordinates that a start gives, and `further` ones, as a start gives them by name."""
-    own = named_speeds(model, q0, "q0")
-    own |= motors_given(model, q0, own)
-    names = [model.speeds[k] for k in sorted(own)]
-    return dict.fromkeys([name for name in (*names, *further) if name in model.coordinates], 0.0)
 
 
 def _along_coordinates(model: Model, q: Array, along: Array) -> Array:
