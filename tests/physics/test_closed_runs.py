@@ -87,6 +87,19 @@ def test_a_closed_start_of_an_arm_with_an_elastic_drive_is_taken_as_it_is() -> N
     assert np.abs(run.energy_balance).max() < 1e-7 * max(run.energy.kinetic.max(), 1e-3)
 
 
+def test_a_gear_that_is_wound_up_at_rest_starts_so() -> None:
+    """By a whole state, and by `equilibrium`: under its holding torque nothing moves."""
+    links = list(four_bar().links)
+    links[0] = bar("crank", FOUR_BAR["crank"], Joint(drive=Drive(gear_ratio=50, rotor_inertia=1e-5, stiffness=300.0)))
+    model = four_bar(links=links).model()
+    named = {"crank": 0.7, "rocker": 1.6}
+    q = model.equilibrium(named)
+    assert abs(q[model.index("crank.motor")] - 0.7) > 1e-3
+    for start, settles in ((named, True), (q, False)):
+        run = pliant.simulate(model, 0.05, start, torque=model.holding_torque(q), equilibrium=settles)
+        np.testing.assert_allclose(run.q, np.tile(q, (len(run), 1)), atol=1e-8)
+
+
 def test_an_own_step_of_a_stepper() -> None:
     assert 1e-3 < pliant.Stepper(four_bar().model()).step_length < np.inf
 

@@ -25,6 +25,8 @@ from pliant.protocols import Control, PrescribedMotion, Torque
 from pliant.robot import Robot
 from pliant.runs.composition import Composition, compose
 from pliant.runs.drives import read_start
+from pliant.runs.start_columns import start_columns
+from pliant.runs.variational import run_closer, variational
 from pliant.signatures import checked
 
 EPS = float(np.finfo(np.float64).eps)
@@ -235,7 +237,7 @@ def run_sensitivity(
     (1, 1)
     """
     _require_parameters(model)
-    composed = compose(model, torque, controller, motion or {}, (), None, False)
+    composed = compose(model, torque, controller, motion or {}, (), None, False, closed=True)
     if composed.sample_time is not None:
         raise ModelError("run_sensitivity: a sampled controller has no sensitivity; bind it without sampling")
     p = np.concatenate([np.zeros(model.layout.n_inputs), model.nominal_parameters])
@@ -244,12 +246,17 @@ def run_sensitivity(
         raise ModelError("run_sensitivity: a prescribed rate jumps at the start; leave its rate out of qd0")
     x0 = composed.start(q, qd, p)
     N, P = len(x0), len(model.parameters)
-    S0 = np.zeros((N, P))
+    dq, still = np.zeros((model.n, P)), np.zeros((model.n, P))
     if q0_slope is not None:
         slope = np.asarray(q0_slope, dtype=float)
         if slope.shape != (model.n_q, P):
             raise ModelError(f"q0_slope: got shape {slope.shape}, expected {(model.n_q, P)}")
-        S0[: len(composed.free_places)] = slope[composed.free_places]
+        known = [k for k, name in enumerate(model.speeds) if name in model.coordinates]
+        dq[known] = slope[statics.places(model, known)]
+    S0 = start_columns(composed, q, qd, p, (q0, qd0), dq, still, np.eye(P))
+    if q0_slope is not None:  # coordinates of joints with quaternions, which no loop moves
+        turned = [k for k, place in enumerate(composed.free_places) if model.coordinates[place] not in model.speeds]
+        S0[turned] += slope[[composed.free_places[k] for k in turned]]
     problem = _augmented(composed, N, P)
     solution = solve(
         problem, (0.0, float(t_end)), np.concatenate([x0, S0.ravel(order="F")]), method=method, rtol=rtol, atol=atol,
@@ -268,8 +275,8 @@ def _augmented(composed: Composition, N: int, P: int) -> Problem:
     S = ca.SX.sym("S", N, P)
     inputs = p.shape[0] - P
     f = e.xdot
-    rate = ca.mtimes(ca.jacobian(f, x), S) + ca.jacobian(f, p)[:, inputs:]
-    return Problem.traced("sensitivity", t, ca.vertcat(x, ca.vec(S)), p, ca.vertcat(f, ca.vec(rate)))
+    seeds = ca.vertcat(S, ca.SX.zeros(inputs, P), ca.SX.eye(P))
+    return variational(t, x, f, S, ca.vertcat(x, p), seeds, p, run_closer(composed))
 
 
 def _outcome(

@@ -97,7 +97,8 @@ class TorqueSensor(Sensor):
         n, f = forces.carried[place].at_root
         link = forces.chain.links[place]
         turning, sliding = link.joint.columns(forces.carried[place].motion.q)[link.joint_indices.index(index)]
-        return forces.at(ca.dot(n, turning) + ca.dot(f, sliding), acting.t, q, qd, qdd)
+        torque = ca.dot(n, turning) + ca.dot(f, sliding)
+        return forces.at(torque, acting.t, q, qd, qdd, acting.push, acting.multipliers)
 
     def unit(self, model: Model) -> str:
         """Of a joint that turns or slides."""

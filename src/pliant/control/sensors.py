@@ -35,11 +35,14 @@ from pliant.signatures import checked
 
 
 class Acting(NamedTuple):
-    """What acts on an arm at the time of a reading: loads and motion of the base, objects of `pliant.loads`."""
+    """What acts on an arm at the time of a reading: loads and motion of the base, objects of `pliant.loads`, and, where
+    they are known, forces of commanded couplings and multipliers of loops."""
 
     t: Any
     loads: tuple[Any, ...] = ()
     base: Any = None
+    push: Any = None
+    multipliers: Any = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -422,7 +425,8 @@ class StrainGauge(Sensor):
         if self.at is None and self.plane not in shapes.fields:
             raise ModelError(f"plane: links.{link.name} has no {self.plane!r}, it has {', '.join(set(shapes.fields))}")
         forces = forces_inside(model, acting)
-        return forces.at(self._reading(forces.stretches(place, eta)), acting.t, q, qd, qdd)
+        value = self._reading(forces.stretches(place, eta))
+        return forces.at(value, acting.t, q, qd, qdd, acting.push, acting.multipliers)
 
     def _reading(self, stretches: Stretches) -> Any:
         """Of a section that is stretched and bent."""

@@ -68,6 +68,16 @@ def closing_rows(chain: Chain, q: SX, qd: SX, every: bool = False) -> LoopRows:
     return LoopRows(*ca.substitute([ca.densify(x) for x in (g, J, gamma)], [Q, V], [q, qd]))
 
 
+def closing_wrench(closure: Closure, first: tuple[SX, SX], second: tuple[SX, SX], multipliers: SX) -> tuple[SX, SX]:
+    """Moment about the origin of the second frame and force that multipliers of all rows exert there, in base axes: the
+    slopes of their work by a turn and a shift of that frame."""
+    shift, turn, (R, p) = ca.SX.sym("shift", 3), ca.SX.sym("turn", 3), second
+    rows, _ = _rows(closure, first, (R + ca.mtimes(ca.skew(turn), R), p + shift))
+    by = ca.gradient(ca.dot(rows, multipliers), ca.vertcat(turn, shift))
+    (by,) = ca.substitute([ca.densify(by)], [ca.vertcat(turn, shift)], [ca.SX.zeros(6)])
+    return by[:3], by[3:]
+
+
 def _rows(closure: Closure, first: tuple[SX, SX], second: tuple[SX, SX]) -> tuple[SX, SX]:
     (R_a, p_a), (R_b, p_b) = first, second
     d, R = ca.mtimes(R_a.T, p_b - p_a), ca.mtimes(R_a.T, R_b)

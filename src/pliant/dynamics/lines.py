@@ -77,6 +77,16 @@ def pushes(chain: Chain, command: SX, states: dict[tuple[str, str], SX]) -> list
     return [drive.push(command[k], y) for k, (_, drive, y) in enumerate(_driven(chain, states))]
 
 
+def line_pushes(chain: Chain, q: SX, qd: SX, push: SX) -> list[SX]:
+    """Whole forces of all couplings, apart, under those of the commanded ones (k,)."""
+    found, own = lines(chain, q, qd) if chain.lines else None, iter(ca.vertsplit(push) if push.shape[0] else ())
+    out = []
+    for k, line in enumerate(chain.lines):
+        acting = sum((law.pull(found.L[k]) + law.resisting(found.L[k], found.rate[k]) for law in line.laws), ca.SX(0))
+        out.append((next(own) if line.drive is not None else ca.SX(0)) - acting)
+    return out
+
+
 def line_forces(chain: Chain, q: SX, force: SX) -> SX:
     """(n,) generalised forces of those that are commanded, by their forces."""
     J = lines(chain, q, ca.SX.zeros(chain.n)).J

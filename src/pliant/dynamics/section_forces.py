@@ -24,6 +24,7 @@ from pliant.dynamics.denoc import Motion, body_wrench, euler_matrix, link_wrench
 from pliant.dynamics.kinematics import placements
 from pliant.dynamics.stations import section_axes, station_rule
 from pliant.dynamics.stiffening import StiffenedBeam
+from pliant.dynamics.ties import Tie, ties
 from pliant.errors import UnsupportedModel
 
 
@@ -52,19 +53,22 @@ class Stretches(NamedTuple):
 
 
 class InternalForces:
-    """The wrenches inside a chain whose base may move, under loads that say where they act.
+    """The wrenches inside a chain whose base may move, under loads that say where they act, couplings, loops and
+    contacts.
 
     Attributes
     ----------
     t, q, qd, qdd : symbols of time, coordinates, rates and accelerations
+    push, multipliers : symbols of the forces of couplings that are commanded, and of the rows that close loops
     """
 
     def __init__(self, chain: Chain, loads: Sequence[Any] = (), base: Any = None) -> None:
-        chain.require_tree("forces inside links")
         n = chain.n
         self.t, self.q, self.qd, self.qdd = (
             ca.SX.sym(*given) for given in (("t", 1), ("q", chain.n_q), ("qd", n), ("qdd", n))
         )  # fmt: skip
+        self.push = ca.SX.sym("push", len(chain.commanded))
+        self.multipliers = ca.SX.sym("multipliers", len(chain.kept))
         self.chain, self.loads = chain.on(base, self.t), loads
 
     @cached_property
@@ -74,19 +78,27 @@ class InternalForces:
 
     @property
     def on_base(self) -> tuple[SX, SX]:
-        """Moment about the origin of the base and force that the links on it exert on it, in its axes."""
+        """Moment about the origin of the base and force that links, couplings, loops and contacts exert on it, in its
+        axes."""
         return self._balance[1]
 
-    def at(self, value: SX, t: SX, q: SX, qd: SX, qdd: SX) -> SX:
-        """An expression of these symbols at other ones."""
-        return ca.substitute(value, ca.vertcat(self.t, self.q, self.qd, self.qdd), ca.vertcat(t, q, qd, qdd))
+    def at(self, value: SX, t: SX, q: SX, qd: SX, qdd: SX, push: SX | None = None, multipliers: SX | None = None) -> SX:
+        """An expression of these symbols at other ones; refuses one that hangs on forces that are not given."""
+        given = [(self.push, push, "commanded couplings"), (self.multipliers, multipliers, "closed loops")]
+        for symbol, known, what in given:
+            if known is None and symbol.shape[0] and ca.depends_on(value, symbol):
+                raise UnsupportedModel(f"forces inside links, as a sensor feels them: not built yet for {what}")
+        old = [self.t, self.q, self.qd, self.qdd, *(symbol for symbol, known, _ in given if known is not None)]
+        new = [t, q, qd, qdd, *(known for _, known, _ in given if known is not None)]
+        return ca.substitute(value, ca.vertcat(*old), ca.vertcat(*new))
+
+    @cached_property
+    def _ties(self) -> list[Tie]:
+        return ties(self.chain, self.q, self.qd, self.push, self.multipliers)
 
     @cached_property
     def _balance(self) -> tuple[list[Carried], tuple[SX, SX]]:
         """The wrenches that every link needs, summed from tip to base, and what they do to the base."""
-        self.chain.require_uncoupled("forces inside links")
-        for contact in self.chain.contacts:
-            raise UnsupportedModel(f"forces inside links: not built yet for contacts, and this arm has {contact.name}")
         found: list[Carried] = []
         at_base = (ca.SX.zeros(3), ca.SX.zeros(3))
         handed = Arrivals(self.chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
@@ -103,8 +115,11 @@ class InternalForces:
             handed.add(place, wrench)
             if motion.link.parent is None:
                 at_base = at_base[0] + wrench[0], at_base[1] + wrench[1]
-        needed = handed.at(0)[0] if self.chain.first else at_base
-        return found[::-1], (-needed[0], -needed[1])
+        n, f = (-x for x in (handed.at(0)[0] if self.chain.first else at_base))
+        base = 0 if self.chain.first else None
+        for n_own, f_own in (self._tied(tie, base) for tie in self._ties if tie.link == base):
+            n, f = n + n_own, f + f_own
+        return found[::-1], (n, f)
 
     def rotation(self, place: int) -> SX:
         """(3, 3) from link axes to base axes."""
@@ -129,7 +144,20 @@ class InternalForces:
                 r = link.body.tip(c := self.chain.body(link, self.q), ca.SX.zeros(c.shape)).p
                 r = r if point.eta == 1.0 else link.body.point(c, point.eta)[0]
                 n, f = n + point.n + ca.cross(r - about, point.f), f + point.f
+        for tie in self._ties:
+            beyond = whole if tie.eta is None else low <= tie.eta and (high is None or tie.eta < high)
+            if tie.link == place and beyond:
+                n_own, f_own = self._tied(tie, place)
+                n, f = n + n_own - ca.cross(about, f_own), f + f_own
         return n, f
+
+    def _tied(self, tie: Tie, place: int | None) -> tuple[SX, SX]:
+        """Moment about the origin of a link, or of what stands still, and force of a tie, in its axes."""
+        if place is None:
+            return tie.n + ca.cross(tie.point, tie.f), tie.f
+        link = placements(self.chain, self.q)[place]
+        f = ca.mtimes(link.R.T, tie.f)
+        return ca.mtimes(link.R.T, tie.n) + ca.cross(ca.mtimes(link.R.T, tie.point - link.p), f), f
 
     def section(self, place: int, eta: float) -> tuple[SX, SX]:
         """Force and moment of the outer part on the inner part at a section, in its axes."""

@@ -72,6 +72,13 @@ def normal_and_friction(chain: Chain, q: SX, qd: SX, number: int) -> tuple[SX, S
     return _forces(chain, number, touch(chain, q, qd, number))
 
 
+def touching_force(chain: Chain, q: SX, qd: SX, number: int) -> tuple[SX, SX]:
+    """Where a contact is, and its whole force on the sphere, both in base axes."""
+    at = touch(chain, q, qd, number)
+    pressed, friction = _forces(chain, number, at)
+    return _placed(chain, q, number)[2], pressed * at.normal + friction
+
+
 def _forces(chain: Chain, number: int, at: Touch) -> tuple[SX, SX]:
     contact = chain.contacts[number]
     pressed = contact.law.elastic(at.depth) + contact.law.resisting(at.depth, at.rate)

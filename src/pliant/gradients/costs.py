@@ -11,6 +11,7 @@ import numpy as np
 from pliant.batch.batch_equations import BatchEquations
 from pliant.errors import ModelError
 from pliant.kernels.adjoint import Differentiated
+from pliant.runs.variational import run_closer
 
 Cost = Callable[..., Any]
 
@@ -66,7 +67,22 @@ class CostedRun:
         out = inner(t, x, w, p, *more)
         if name == "ending":
             out[0] += cost
+        if name == "closing":
+            out = ca.vertcat(out[: self.n - 1], cost, out[self.n - 1 :])
         return ca.Function(name, arguments, ca.cse([ca.densify(out)]))
+
+    def _closing(self, own: Any, v: Any) -> tuple[Any, Any]:
+        """What closes loops after a step, and its derivatives along v; of all states those that move alone change."""
+        c, n = self.f.composition, self.n - 1
+        found = run_closer(c)
+        if found is None:
+            return None, None
+        x, moved, least = found
+        by = ca.jtimes(x, ca.vertcat(self.states, self.held, own), v[: c.moving], True)
+        stay = ca.vertcat(ca.SX.zeros(c.moving), v[c.moving : n])
+        column = ca.vertcat(by[:n] + stay, v[n], by[n:])
+        closed = ca.vertcat(x, self.states[c.moving :], moved, least)
+        return self._function("closing", closed), self._function("closing_product", column, v)
 
     def differentiated(self, chosen: list[int]) -> Differentiated:
         """The run and its derivatives; of the entries of p those `chosen`."""
@@ -81,7 +97,9 @@ class CostedRun:
         ending = ca.vertcat(self.last, slopes[:n], 1, slopes[n:])
         functions = (self._function("rates", self.rates), self._function("product", column, v),
                      self._function("ending", ending))  # fmt: skip
-        return Differentiated(*functions, self.held.shape[0], len(chosen), self.f.composition.quaternions)
+        return Differentiated(
+            *functions, self.held.shape[0], len(chosen), self.f.composition.quaternions, *self._closing(own, v)
+        )
 
 
 def samples_slope(times: Any, kind: str, by_piece: Any) -> Any:

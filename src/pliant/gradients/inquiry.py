@@ -17,9 +17,10 @@ from pliant.derived import Same
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.gradients.costs import Cost, CostedRun, samples_slope
 from pliant.kernels import Kernel
-from pliant.model import Model, named_places
-from pliant.model.statics import rest_slope
-from pliant.runs.drives import TorqueInput, read_start, read_torque
+from pliant.model import Model
+from pliant.model.start_slopes import start_slopes
+from pliant.runs.drives import TorqueInput, names_that_stay, read_start, read_torque
+from pliant.runs.start_columns import settled_columns
 
 POWERS = {"hold": 1, "linear": 2, "cubic": 4}
 """Coefficients of a piece of samples that are not zero."""
@@ -45,12 +46,14 @@ class Inquiry:
     given: Given
     wanted: Wanted
     loads: tuple[Any, ...]
-    settled: Sequence[int] | None
-    """Places of coordinates that were named, where the others were left to settle; None where nothing was."""
+    settled: bool
+    """Whether what was not named was left to settle first."""
     table: tuple[str, Array, str] | None
     """Name, times and kind of the samples."""
     many: bool
     key: tuple[Any, ...]
+    named: tuple[Any, Any]
+    """q0 and qd0 as they were given."""
 
     @classmethod
     def read(
@@ -59,7 +62,6 @@ class Inquiry:
         equilibrium: bool, many: bool, device: str = "cpu",
     ) -> Inquiry:  # fmt: skip
         """Arguments of a gradient, as those of `simulate` or of `simulate_batch`."""
-        model.layout.require_open("gradients of runs")
         if terminal is None and running is None:
             raise ModelError("terminal, running: got neither, expected at least one cost to differentiate")
         drives = {}
@@ -95,11 +97,9 @@ class Inquiry:
         powers = POWERS[table[2]] if table else 0
         key = (Same(terminal), Same(running), powers, f.has_constant, tuple(f.gains))
         run = f.composition.derived("costed runs", key, lambda: CostedRun(f, terminal, running, powers))
-        settled = None
-        if equilibrium:
-            settled = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
+        settled = equilibrium or isinstance(q0, str)
         wanted = _laid_out(f, drives, asked, numbers)
-        return cls(f, run, given, wanted, loads, settled, table, many, key)
+        return cls(f, run, given, wanted, loads, settled, table, many, key, (q0, qd0))
 
     # ------------------------------------------------------------------------------------------- numbers
 
@@ -116,6 +116,12 @@ class Inquiry:
         samples, pieces = self.given.samples, self.given.pieces()
         return pieces[:, 0 if samples is None else int(samples.piece(np.zeros(1))[0])]
 
+    @property
+    def starts_change(self) -> bool:
+        """Whether the start hangs on parameters or torques: it settles, friction is loaded there, or loops close."""
+        c = self.f.composition
+        return bool(c.n_drive_states or self.settled or c.model.constraints)
+
     # --------------------------------------------------------------------------------------------- slopes
 
     def slopes(self, by_x: Array, by_w: Array, by_p: Array, sampled: bool = False) -> dict[str, Array]:
@@ -126,9 +132,12 @@ class Inquiry:
         by_x, by_p = by_x + loaded[0], by_p + loaded[2]
         by_q, by_qd = np.zeros((B, c.n_q)), np.zeros((B, c.n))
         by_q[:, c.free_places], by_qd[:, c.free] = by_x[:, :f], by_x[:, f : c.moving]
-        if self.settled is not None and c.model.parameters:
+        by_q = self._along_speeds(by_q)
+        if c.model.constraints:
+            by_q, by_qd, by_p = self._through_closing(by_q, by_qd, by_p)
+        if self.settled and c.model.parameters:
             by_p = self._through_rest(by_q, by_p)
-        out = {"q0": self._along_speeds(by_q), "qd0": by_qd}
+        out = {"q0": by_q, "qd0": by_qd}
         for name, (part, shape) in self.wanted.parts.items():
             out[name] = by_p[:, part].reshape(B, *shape)
         if self.table is not None:
@@ -176,17 +185,31 @@ class Inquiry:
         more[2][:] = found[:, n + w :]
         return more
 
+    def _arms(self, count: int) -> list[tuple[Array, Array, Array]]:
+        """Coordinates, speeds and parameters at the start of each arm."""
+        given, P = self.given, len(self.f.composition.model.parameters)
+        rows = (np.broadcast_to(a, (count, a.shape[1])) for a in (given.q0, given.qd0, given.parameters))
+        return [(q, qd, p[:P]) for q, qd, p in zip(*rows)]
+
+    def _through_closing(self, by_q: Array, by_qd: Array, by_p: Array) -> tuple[Array, Array, Array]:
+        """What was given for a start, and parameters, act on it through the loops that are closed there."""
+        c, part = self.f.composition, self.wanted.parts.get("p")
+        held, given = list(c.prescribed), (names_that_stay(c.model, self.named[0], self.settled), self.named[1])
+        for b, (q, qd, p) in enumerate(self._arms(len(by_q))):
+            found = start_slopes(c.model, q, qd, given, held, p)
+            if part is not None:
+                by_p[b, part[0]] += found.q_by_p.T @ by_q[b] + found.v_by_p.T @ by_qd[b]
+            by_q[b], by_qd[b] = found.q_by_q.T @ by_q[b] + found.v_by_q.T @ by_qd[b], found.v_by_v.T @ by_qd[b]
+        by_q[:, held], by_qd[:, held] = 0.0, 0.0
+        return by_q, by_qd, by_p
+
     def _through_rest(self, by_q: Array, by_p: Array) -> Array:
         """Coordinates that settled first hang on the parameters."""
-        part = self.wanted.parts.get("p")
+        part, model = self.wanted.parts.get("p"), self.f.composition.model
         if part is None:
             return by_p
-        P = len(self.f.composition.model.parameters)
-        q0, values = (np.broadcast_to(a, (len(by_q), a.shape[1])) for a in (self.given.q0, self.given.parameters))
-        for b, (q, p) in enumerate(zip(q0, values)):
-            slope = rest_slope(self.f.composition.model, q, self.loads, p[:P])
-            slope[list(self.settled or ())] = 0.0
-            by_p[b, part[0]] += slope.T @ by_q[b]
+        for b, (q, _, p) in enumerate(self._arms(len(by_q))):
+            by_p[b, part[0]] += settled_columns(model, q, self.loads, p, self.named[0]).T @ by_q[b]
         return by_p
 
 

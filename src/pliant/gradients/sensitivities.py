@@ -20,7 +20,7 @@ from pliant.gradients.inquiry import Inquiry
 from pliant.integrate import Problem, SampledInput, solve
 from pliant.kernels import Kernel
 from pliant.runs.drives import SampledTorque
-from pliant.runs.variational import variational
+from pliant.runs.variational import run_closer, variational
 
 MOST_COLUMNS = 100
 """Beyond, the equations with their columns compile for minutes, and going back through fixed steps is far cheaper."""
@@ -65,9 +65,7 @@ class _Columns:
         self.asked, self.run, c = asked, asked.run, asked.f.composition
         self.n, self.m = self.run.n, c.m
         wanted = set(asked.wanted.names)
-        places = (
-            list(range(self.n - 1)) if wanted & {"q0", "qd0"} or c.n_drive_states or asked.settled is not None else []
-        )
+        places = list(range(self.n - 1)) if wanted & {"q0", "qd0"} or asked.starts_change else []
         self.places = places
         samples = asked.given.samples is not None and asked.table is not None and asked.table[0] in wanted
         self.by_sample = len(asked.table[1]) if samples and asked.table is not None else 0
@@ -107,7 +105,7 @@ class _Columns:
         table = e.p[c.m : 6 * c.m] if c.has_table else ca.SX(0, 1)
         inputs = ca.vertcat(table, unit, run.own)
         by = ca.vertcat(run.states, torque, own)
-        problem = variational(e.t, ca.vertcat(run.states, cost), rates, S, by, seeds, inputs)
+        problem = variational(e.t, ca.vertcat(run.states, cost), rates, S, by, seeds, inputs, run_closer(c))
         return problem, Kernel(run.differentiated(self.asked.wanted.chosen).ending, "vm")
 
     def inputs(self) -> tuple[Array, SampledInput | None]:

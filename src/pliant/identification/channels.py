@@ -56,7 +56,7 @@ def _reading(composed: Composition, recording: Recording, channel: str) -> Any:
         if isinstance(sensor, Strain):
             return _strain(composed, recording, sensor)
         if isinstance(sensor, Sensor):
-            acting = Acting(e.t, composed.loads, composed.base)
+            acting = Acting(e.t, composed.loads, composed.base, _pushes(composed), e.multipliers)
             return ca.SX(sensor.expression(model, e.q, e.qd, e.qdd, acting))[part]
         return _scalar(channel, sensor(e.t, e.q, e.qd))
     if channel in model.coordinates:
@@ -69,6 +69,11 @@ def _reading(composed: Composition, recording: Recording, channel: str) -> Any:
     if channel in AXES:
         return tip_pose(model.chain, composed.equations.q)[AXES.index(channel), 3]
     return composed.equations.tau[model.joints.index(name)]
+
+
+def _pushes(composed: Composition) -> Any:
+    """Forces of couplings that are commanded."""
+    return composed.equations.tau[composed.model.n_joints :, :]
 
 
 def _scalar(channel: str, value: Any) -> Any:
@@ -85,4 +90,5 @@ def _strain(composed: Composition, recording: Recording, gauge: Strain) -> Any:
     section_data(chain.links[place])
     forces = InternalForces(chain, recording.loads, recording.base)
     value = forces.stretches(place, eta).strain(*gauge.at)
-    return forces.at(value, composed.equations.t, composed.equations.q, composed.equations.qd, composed.equations.qdd)
+    e = composed.equations
+    return forces.at(value, e.t, e.q, e.qd, e.qdd, _pushes(composed), e.multipliers)

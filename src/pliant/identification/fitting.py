@@ -130,9 +130,10 @@ def identify(
         calibration = [calibration_number(name) for name in parameters if is_calibration(name)]
         paths = [name for name in parameters if not is_calibration(name)]
         built = _model(model, parameters, paths)
-        require_use(calibration, recordings, built.joints)
+        inputs = built.layout.inputs
+        require_use(calibration, recordings, inputs)
         responses = [
-            Response(built, r, method, rtol, atol, [n for n in calibration if concerns(n, r, title, built.joints)])
+            Response(built, r, method, rtol, atol, [n for n in calibration if concerns(n, r, title, inputs)])
             for r, title in zip(recordings, titles_of(recordings))
         ]
         others = [*_starts(responses, built.nominal_parameters), *_calibration(calibration, responses)]

@@ -24,11 +24,12 @@ from pliant.identification.lagging import lagged
 from pliant.identification.recording import Recording
 from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
-from pliant.model import Model, named_places
-from pliant.model.statics import rest_slope
+from pliant.model import Model
+from pliant.model.assembly import closed_start
 from pliant.runs.composition import TABLE_WIDTH, compose
-from pliant.runs.drives import Inputs, listed, one_table, read_start, read_torque
-from pliant.runs.variational import variational
+from pliant.runs.drives import Inputs, listed, names_that_stay, one_table, read_start, read_torque
+from pliant.runs.start_columns import settled_columns, start_columns
+from pliant.runs.variational import run_closer, variational
 
 SHIFT = 0.1
 """Of the typical size of a delay: how far the inputs are shifted either way for its slope."""
@@ -64,7 +65,7 @@ class Response:
             )
         self.composed = compose(
             model, torque.traced, controller.traced, recording.motion, listed(recording.loads), recording.base,
-            one_table(torque, controller) is not None, looked_up=True,
+            one_table(torque, controller) is not None, looked_up=True, closed=True,
         )  # fmt: skip
         if self.composed.sample_time is not None:
             raise UnsupportedModel(
@@ -109,7 +110,7 @@ class Response:
 
     def _torque(self, known: Mapping[str, float]) -> Any:
         """What acted, under this calibration."""
-        return calibrated_torque(self.recording.torque, self.model.joints, known, self.recording.t_end)
+        return calibrated_torque(self.recording.torque, self.model.layout.inputs, known, self.recording.t_end)
 
     def acting(self, values: Array) -> Any:
         """What acted, under these values of the fitted calibration."""
@@ -124,13 +125,14 @@ class Response:
 
     def _directions(self) -> tuple[Any, Any, Any]:
         """Sensitivities, inputs with scales, and the seeds of the K directions in (x, p)."""
-        c, P, K, m = self.composed.equations, self.P, self.K, self.model.n_joints
+        c, P, K, m = self.composed.equations, self.P, self.K, self.composed.m
         S, scale = ca.SX.sym("S", self.N, K), ca.SX.sym("scale", P + 2 * len(self._steered))
         below = ca.SX.zeros(c.p.shape[0], K)
         for k in range(P):
             below[c.p.shape[0] - P + k, k] = scale[k]
         for k, number in enumerate(self._steered):
-            j, (part, constant) = self.model.joints.index(number.of), ca.vertsplit(scale[P + 2 * k : P + 2 * k + 2])
+            j = self.model.layout.inputs.index(number.of)
+            part, constant = ca.vertsplit(scale[P + 2 * k : P + 2 * k + 2])
             table = [c.p[i * m + j] for i in range(1, TABLE_WIDTH + 1)]
             since = c.t - table[-1]
             command = table[0] + since * (table[1] + since * (table[2] + since * table[3]))
@@ -155,7 +157,8 @@ class Response:
     def _trace_problem(self) -> Problem:
         c = self.composed.equations
         S, p, seeds = self._directions()
-        return variational(c.t, c.x[: self.N], c.xdot[: self.N], S, ca.vertcat(c.x, c.p), seeds, p)
+        closer = run_closer(self.composed)
+        return variational(c.t, c.x[: self.N], c.xdot[: self.N], S, ca.vertcat(c.x, c.p), seeds, p, closer)
 
     @cached_property
     def _reader(self) -> Kernel:
@@ -175,36 +178,36 @@ class Response:
 
     def start_values(self, p: Array) -> Array:
         """(F,) values that the recording itself gives to the unknown part of the start."""
-        return np.asarray(self._start(p)[0][list(self.free)])
+        q, qd, _ = self._start(p, None)
+        return np.asarray(self.composed.start(q, qd)[list(self.free)])
 
-    def _start(self, p: Array) -> tuple[Array, Array]:
-        """State (N,) and its slope (N, P) by the parameters at the start."""
-        r, model = self.recording, self.model
-        loads, slope = listed(r.loads), np.zeros((model.n_q, self.P))
+    def _start(self, p: Array, start: Array | None) -> tuple[Array, Array, tuple[Any, Any]]:
+        """Coordinates and speeds at the start, with these values of what is unknown of it, and the names of what stays
+        where loops are closed."""
+        r, model, c = self.recording, self.model, self.composed
         try:
             q, qd, work = read_start(
-                model,
-                r.q0,
-                r.qd0,
-                r.equilibrium,
-                loads,
-                p,
-                placed=self.composed.on_paths,
-                before=self.composed.before_start,
+                model, r.q0, r.qd0, r.equilibrium, listed(r.loads), p, placed=c.on_paths, before=c.before_start
             )
         except PliantError as error:
             raise SimulationError(f"recording {r.name!r}: {error}") from error
         if work is not None:
             raise UnsupportedModel(self._no_jump)
-        if r.equilibrium:
-            slope = rest_slope(model, q, loads, p)
-            if isinstance(r.q0, Mapping):
-                slope[sorted(named_places(model, r.q0, "q0"))] = 0.0
-        inputs = self._inputs(p, self._known(()))
-        x = self.composed.start(q, qd, inputs.at_start(q, qd))[: self.N]
-        out = np.zeros((self.N, self.P))
-        out[: len(self.composed.free_places)] = slope[self.composed.free_places]
-        return x, out
+        f = len(c.free_places)
+        places = [c.free_places[k] for k in self.free if k < f]
+        speeds = [c.free[k - f] for k in self.free if k >= f]
+        known = r.qd0 if isinstance(r.qd0, Mapping) else {}
+        given = (
+            names_that_stay(model, r.q0, r.equilibrium, [model.coordinates[k] for k in places]),
+            {**known, **{model.speeds[k]: 0.0 for k in speeds}} if known or speeds else r.qd0,
+        )
+        if start is not None and self.free:
+            x = c.start(q, qd)
+            x[list(self.free)] = start
+            q[c.free_places], qd[c.free] = x[:f], x[f : c.moving]
+            if model.constraints:
+                q, qd, _ = closed_start(model, q, qd, given, list(c.prescribed), p)
+        return q, qd, given
 
     def _breaks(self, end: float) -> Array:
         breaks = self.composed.breaks(end)
@@ -221,9 +224,12 @@ class Response:
 
     def start_state(self, parameters: Array, start: Array) -> Array:
         """State of the run at its start, work included."""
-        x, _ = self._start(parameters)
-        x[list(self.free)] = start
-        return np.append(x, 0.0)
+        q, qd, _ = self._start(parameters, start)
+        return self.composed.start(q, qd, self._at_start(parameters, q, qd))
+
+    def _at_start(self, parameters: Array, q: Array, qd: Array) -> Array:
+        """All inputs of the equations at t = 0."""
+        return self._inputs(parameters, self._known(())).at_start(q, qd)
 
     def _inputs(self, parameters: Array, known: Mapping[str, float], later: float = 0.0) -> Inputs:
         """What feeds the equations; `later` delays it further."""
@@ -271,13 +277,26 @@ class Response:
 
     def _first(self, parameters: Array, start: Array, scale: Array) -> tuple[Array, Array]:
         """State and sensitivities (N, K) at the start."""
-        x0, by_p = self._start(parameters)
-        S0 = np.hstack([by_p * scale[: self.P], np.zeros((self.N, self.K - self.P))])
+        c, model, P = self.composed, self.model, self.P
+        q, qd, given = self._start(parameters, start)
+        dq, dv, dp = (np.zeros((size, self.K)) for size in (model.n, model.n, P))
+        dp[:, :P] = np.diag(scale[:P])
+        if self.recording.equilibrium:
+            rest = settled_columns(model, q, listed(self.recording.loads), parameters, self.recording.q0)
+            dq[:, :P] = rest * scale[:P]
+        f, turned = len(c.free_places), {}
         for k, place in enumerate(self.free):
-            x0[place] = start[k]
-            S0[place] = 0.0
-            S0[place, self.P + k] = scale[self.P + k]
-        return x0, S0
+            name = model.speeds[c.free[place - f]] if place >= f else model.coordinates[c.free_places[place]]
+            if name not in model.speeds:  # a coordinate of a joint with a quaternion, which no loop moves
+                turned[place] = P + k
+                continue
+            into, row = dv if place >= f else dq, model.speed_index(name)
+            into[row, :P], into[row, P + k] = 0.0, scale[P + k]
+        inputs = self._at_start(parameters, q, qd)
+        S0 = start_columns(c, q, qd, inputs, given, dq, dv, dp)
+        for place, column in turned.items():
+            S0[place], S0[place, column] = 0.0, scale[column]
+        return c.start(q, qd, inputs)[: self.N], S0[: self.N]
 
     def _solved(self, times: Array, x0: Array, S0: Array, inputs: Inputs, first: Array) -> Array:
         """States with sensitivities at these times."""

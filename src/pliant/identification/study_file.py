@@ -224,7 +224,7 @@ class MeasuredRun(Description):
     def _torque(self, scenario: Scenario, table: dict[str, Any], t: Any, inputs: dict[str, str]) -> Any:
         if not inputs:
             return as_given(scenario.torque)
-        joints = scenario.built.joints
+        joints = scenario.built.layout.inputs  # and couplings that are commanded
         strange = [joint for joint in self.torque if joint not in joints]
         if strange:
             raise ModelError(f"{self.data}: torque of {', '.join(strange)}; expected joints among {', '.join(joints)}")

@@ -67,8 +67,11 @@ class Problem:
             )
 
     @classmethod
-    def traced(cls, name: str, t: Any, x: Any, p: Any, xdot: Any, largest: float = np.inf) -> Problem:
-        """Of expressions; the exact Jacobian is compiled when a method asks, if it is not too large."""
+    def traced(
+        cls, name: str, t: Any, x: Any, p: Any, xdot: Any, largest: float = np.inf, closing: Any = None
+    ) -> Problem:
+        """Of expressions; the exact Jacobian is compiled when a method asks, if it is not too large. `closing` is what
+        the address of that name computes."""
         import casadi as ca
 
         xdot = ca.densify(xdot)
@@ -80,8 +83,13 @@ class Problem:
             kept.append(Kernel(ca.Function(f"{name}_slopes", [t, x, p], ca.cse(slopes))))
             return kept[-1].address
 
+        if closing is not None:
+            kept.append(Kernel(ca.Function(f"{name}_closing", [t, x, p], ca.cse([ca.densify(closing)]))))
         n, exact = x.shape[0], function.n_instructions() * x.shape[0] < largest
-        return cls(kept[0].address, n, p.shape[0], jacobian if exact else None, 0, lambda: function, kept)
+        return cls(
+            kept[0].address, n, p.shape[0], jacobian if exact else None, 0, lambda: function, kept,
+            closing=0 if closing is None else kept[1].address,
+        )  # fmt: skip
 
     def jacobian_address(self) -> int:
         """Address of the Jacobian, 0 if there is none."""

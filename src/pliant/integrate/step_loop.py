@@ -21,6 +21,7 @@ def finish_step(
     """Events, rows, and the move to (t_new, y); at a break new p. Returns the status of the loop."""
     tally = ode.tally
     h = t_new - t
+    sound = close_step(ode, step, t_new)
     end = 2.0
     if watch and adaptive and record.cuts > 0:
         cut = first_cut(ode, record, step, t, h)
@@ -37,7 +38,8 @@ def finish_step(
         interpolate(ode, step, end)
         for k in range(ode.n):
             step.y[k] = step.z[k]
-    if not settle(ode, t_new, step.y):
+        sound = settle(ode, t_new, step.y)
+    if not sound:
         return LoopStatus.SINGULAR
     while tally[Tally.NEXT] < record.requested and record.times[tally[Tally.NEXT]] <= t_new:
         at = record.times[tally[Tally.NEXT]]
@@ -69,6 +71,18 @@ def finish_step(
         ode.clock[Clock.FROM] = t_new
         ode.clock[Clock.JUMP] = math.inf
     return LoopStatus.RUNNING
+
+
+def close_step(ode: Ode, step: StepState, t_new: float) -> bool:
+    """Bring the end of a step to where it belongs, and with it the dense output, which is closed at both ends then."""
+    if ode.closing == 0:
+        return settle(ode, t_new, step.y)
+    for k in range(ode.n):
+        step.z[k] = step.y[k]
+    sound = settle(ode, t_new, step.y)
+    for k in range(ode.n):
+        step.Q[k] += step.y[k] - step.z[k]
+    return sound
 
 
 def cross_break(ode: Ode, plan: LoopPlan, ticking: Ticking, step: StepState) -> int:

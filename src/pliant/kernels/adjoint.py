@@ -15,13 +15,13 @@ from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import emit, llvm, threads
-from pliant.kernels.adjoint_loop import AdjointForm, AdjointJob, ending, product, run_adjoints
+from pliant.kernels.adjoint_loop import AdjointForm, AdjointJob, closing_product, ending, product, run_adjoints
 from pliant.kernels.batch import in_blocks
 from pliant.kernels.lanes import Lanes
 from pliant.kernels.lower import lower
 from pliant.kernels.operations import INPUT
 from pliant.kernels.pack import TimeSegments
-from pliant.kernels.pack_loop import body
+from pliant.kernels.pack_loop import body, closing
 from pliant.kernels.primitives import table
 from pliant.kernels.tape import Tape
 from pliant.kernels.target import machine
@@ -61,6 +61,9 @@ class Differentiated:
         Numbers of these entries.
     quaternions : tuple of int
         Where quaternions begin in x: their length is made one after every step.
+    closing, closing_product : casadi.Function, optional
+        Of arms with loops: (t, x, w, p) -> a state nearer to closed loops, by how much it was moved, and the least part
+        of a row that the others leave; and (t, x, w, p, v) -> v^T times the derivatives of that state, as `product`.
     """
 
     rates: ca.Function
@@ -69,6 +72,8 @@ class Differentiated:
     by_w: int
     by_p: int
     quaternions: tuple[int, ...] = ()
+    closing: ca.Function | None = None
+    closing_product: ca.Function | None = None
 
     def __post_init__(self) -> None:
         n = self.rates.size1_out(0)
@@ -88,10 +93,9 @@ class AdjointIntegrator:
 
     def __init__(self, run: Differentiated, method: ExplicitTableau, width: int | None = None) -> None:
         target = machine()
-        tapes = {
-            function.__name__: Tape.from_function(traced)
-            for function, traced in ((body, run.rates), (product, run.product), (ending, run.ending))
-        }
+        parts = ((body, run.rates), (product, run.product), (ending, run.ending), (closing, run.closing),
+                 (closing_product, run.closing_product))  # fmt: skip
+        tapes = {function.__name__: Tape.from_function(traced) for function, traced in parts if traced is not None}
         self.lanes = Lanes(width) if width else target.pack(len(tapes["body"]))
         self.n, self.n_held, self.n_own = tapes["body"].in_sizes[1:]
         angles = target.width if self.lanes.width == 1 and target.fma else 1
@@ -99,8 +103,11 @@ class AdjointIntegrator:
         reads_time = any(bool(((tape.op == INPUT) & (tape.a == 0)).any()) for tape in tapes.values())
         work = max(program.work_size for program in programs.values())
         sizes = (self.n, self.n_held, self.n_own, work, self.lanes.width)
-        self.form = AdjointForm(method, *sizes, reads_time, run.quaternions, by_w=run.by_w, by_p=run.by_p)
-        loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=(body, product, ending))
+        closes = run.closing is not None
+        self.form = AdjointForm(
+            method, *sizes, reads_time, run.quaternions, closes=closes, by_w=run.by_w, by_p=run.by_p
+        )
+        loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=tuple(part for part, _ in parts))
         loops.entry(ENTRY, run_adjoints, form=self.form)
         writers = {name: emit.BodyWriter(program, self.lanes, angles) for name, program in programs.items()}
         text = emit.bodies(writers, target.fma, "external")

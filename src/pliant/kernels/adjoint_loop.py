@@ -7,16 +7,24 @@ the run itself, so that the gradient is that of the computed cost, to rounding.
 
 Stages are kept for `block` steps at a time, and states at the start of every block: going back, a block is run again
 from its start. One block keeps all stages and runs nothing twice.
+
+Where loops are closed after every step, x' becomes C(C(x')): two of the evaluations that close them, of which one is
+the rule, so that all lanes do the same. l' then goes back through both, (dC/dx)^T, before it goes through the step.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pliant.kernels import primitives
-from pliant.kernels.pack_loop import PackForm, body, gather, norm, scatter
+from pliant.kernels import step_control as control
+from pliant.kernels.pack_loop import PackForm, body, closing, gather, norm, scatter
 from pliant.kernels.primitives import Doubles, Integers, Packs, fma, in_lanes, numbers, shift, unrolled
+
+CLOSINGS = 2
+"""Evaluations that close the loops after a step: they close gaps up to 1e-2 m or rad."""
 
 
 class AdjointJob(NamedTuple):
@@ -84,14 +92,29 @@ class AdjointForm(PackForm):
 
     @property
     def step_rows(self) -> int:
-        """Rows kept of a step: its stages, and quaternions before they get their length."""
+        """Rows kept of a step: its stages, quaternions before they get their length, states before loops are closed."""
+        return self.before_closing + len(self.rounds) * self.n
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """Numbers of the evaluations that close the loops after a step."""
+        return tuple(range(CLOSINGS)) if self.closes else ()
+
+    @property
+    def rounds_back(self) -> tuple[int, ...]:
+        """The last one first."""
+        return self.rounds[::-1]
+
+    @property
+    def before_closing(self) -> int:
+        """Rows of a step at which states before loops are closed begin."""
         return self.stages * self.n + 4 * len(self.quaternions)
 
     @property
     def starts(self) -> tuple[int, ...]:
         """Rows at which the parts of `Scratch` begin, and where the kept stages do."""
         n, inputs = self.n, 1 + self.n + self.held + self.own
-        out = max(n + self.by_w + self.by_p, 1 + n + self.by_p)
+        out = max(n + self.by_w + self.by_p, 1 + n + self.by_p, n + 2)
         sizes = (inputs, n, n, 2 * n, n, n, out, self.by_w, self.by_p, self.work)
         return tuple(sum(sizes[:k]) for k in range(len(sizes) + 1))
 
@@ -103,6 +126,11 @@ def product(inp: Packs, out: Packs, work: Packs) -> None:
 
 def ending(inp: Packs, out: Packs, work: Packs) -> None:
     """The cost of a run from its end, and its derivatives by x and p, written from its tape."""
+    raise NotImplementedError
+
+
+def closing_product(inp: Packs, out: Packs, work: Packs) -> None:
+    """v^T times the derivatives of what brings a state nearer to closed loops, by x, w and p, written from its tape."""
     raise NotImplementedError
 
 
@@ -197,12 +225,29 @@ def step_forward(
             else:
                 pack.x[j] = gathered
                 state[j] = gathered
+    if form.closes:
+        close_loops(pack, form, job, s, step, shift(kept, form.before_closing), keep)
     for turn, place in unrolled(tuple(enumerate(form.quaternions))):
         if keep:
             copy(shift(state, place), shift(kept, len(stages) * n + 4 * turn), 4)
         length = norm(shift(state, place))
         for j in unrolled(range(place, place + 4)):
             state[j] = state[j] / length
+            pack.x[j] = state[j]
+
+
+def close_loops(pack: Scratch, form: AdjointForm, job: AdjointJob, s: int, step: int, kept: Packs, keep: bool) -> None:
+    """Bring the state at the end of a step to closed loops; a lane in which that takes longer gets NaN."""
+    n, state = form.n, shift(pack.inp, 1)
+    at_time(pack, form, job, s, step + 1.0)
+    for turn in unrolled(form.rounds):
+        if keep:
+            copy(state, shift(kept, turn * n), n)
+        closing(pack.inp, pack.out, pack.work)
+        near = pack.out[n] <= control.NEARLY_CLOSED or turn < len(form.rounds) - 1
+        sound = pack.out[n + 1] > control.SINGULAR and near
+        for j in range(n):
+            state[j] = pack.out[j] if sound else math.nan
             pack.x[j] = state[j]
 
 
@@ -242,6 +287,13 @@ def step_backward(pack: Scratch, form: AdjointForm, job: AdjointJob, s: int, ste
             along = fma(whole[j], costate[place + j], along)
         for j in unrolled(range(4)):
             costate[place + j] = (costate[place + j] - whole[j] * along / (length * length)) / length
+    for turn in unrolled(form.rounds_back):
+        copy(shift(kept, form.before_closing + turn * n), state, n)
+        at_time(pack, form, job, s, step + 1.0)
+        copy(costate, pack.v, n)
+        closing_product(pack.inp, pack.out, pack.work)
+        copy(pack.out, costate, n)
+        gather_slopes(pack, form)
     for stage, (clock, weight, ahead) in unrolled(form.backwards):
         copy(shift(kept, stage * n), state, n)
         at_time(pack, form, job, s, step + clock)
@@ -251,11 +303,16 @@ def step_backward(pack: Scratch, form: AdjointForm, job: AdjointJob, s: int, ste
         product(pack.inp, pack.out, pack.work)
         for j in range(n):
             pack.total[j] = pack.out[j] + (costate[j] if stage == last else pack.total[j])
-        for j in range(form.by_w):
-            pack.by_w[j] += pack.out[n + j]
-        for j in range(form.by_p):
-            pack.by_p[j] += pack.out[n + form.by_w + j]
+        gather_slopes(pack, form)
     copy(pack.total, costate, n)
+
+
+def gather_slopes(pack: Scratch, form: AdjointForm) -> None:
+    """Add what a product says of w and p."""
+    for j in range(form.by_w):
+        pack.by_w[j] += pack.out[form.n + j]
+    for j in range(form.by_p):
+        pack.by_p[j] += pack.out[form.n + form.by_w + j]
 
 
 def hand_over(pack: Scratch, form: AdjointForm, job: AdjointJob, s: int, first: int, stop: int) -> None:

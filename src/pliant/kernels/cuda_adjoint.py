@@ -136,6 +136,8 @@ def _function(name: str, tape: Tape, own: int) -> list[str]:
 
 def source(run: Differentiated, method: ExplicitTableau) -> str:
     """CUDA source of a run forward and back."""
+    if run.closing is not None:
+        raise UnsupportedModel("device: gradients on a GPU are not built yet for closed loops; use device='cpu'")
     tapes = {name: Tape.from_function(getattr(run, name)) for name in ("rates", "product", "ending")}
     longest = max(len(tape) for tape in tapes.values())
     if longest > LONGEST:

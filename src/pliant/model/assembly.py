@@ -90,7 +90,7 @@ class Mechanism:
             No closed position is found; the loop that stays open is named.
         """
         best = (np.inf, q)
-        for own in self._movable(held):
+        for own in self.movable(held):
             rng, best, start = np.random.default_rng(0), (np.inf, q), q
             for _ in range(KICKS + 1):
                 found, gap = self._descend(start, own)
@@ -102,7 +102,7 @@ class Mechanism:
                 start = self._kicked(q, own, HALF_TURN, rng) if closed else self._kicked(best[1], own, KICK, rng)
         raise ModelError(self._gap(best[1]))
 
-    def _movable(self, held: Collection[int]) -> list[list[int]]:
+    def movable(self, held: Collection[int]) -> list[list[int]]:
         """Speeds that may give way: those of joints, and if that does not do, all."""
         free = [k for k in range(self.layout.n) if k not in held]
         joints = [k for k in free if k in self.joints]
@@ -195,7 +195,7 @@ class Mechanism:
     def along(self, q: Array, qd: Array, held: Collection[int] = ()) -> Array | None:
         """Speeds along the closed loops, the nearest by M; None where those that are `held` cannot be kept."""
         out, gap = np.array(qd, dtype=float), self.slopes(q) @ qd
-        for own in self._movable(held):
+        for own in self.movable(held):
             A, L = self._weighted(q, own)
             change = np.linalg.lstsq(A, -gap, rcond=1e-10)[0]
             if np.abs(A @ change + gap).max() <= 1e-9 * (1 + np.abs(gap).max()):
@@ -248,31 +248,36 @@ def closed_start(
     Speeds that are `placed` belong to prescribed coordinates, which do not give way. What a user has `given` by name
     stays too, if the others can close the loops.
     """
-    by, named, named_speeds = mechanism(model, p), *(_named(model, x, kind) for x, kind in zip(given, ("q0", "qd0")))
-    motors = {shaft.actuated for shaft in model.layout.driven}
+    by, named, fast = mechanism(model, p), *(named_speeds(model, x, kind) for x, kind in zip(given, ("q0", "qd0")))
     found = closed_near(model, np.array(q), given[0], p, placed)
     by.require_regular(found, placed)
-    rates = by.along(found, qd, {*placed, *named_speeds})
+    rates = by.along(found, qd, {*placed, *fast})
     if rates is None:
         rates = by.along(found, qd, placed)
     if rates is None:
         raise ModelError("qd0: no speeds of the free joints go with those that are prescribed; change the motion")
-    found = model.layout.followed(found, [model.index(model.speeds[k]) for k in motors & {*placed, *named}])
-    rates = model.layout.following(rates, motors & {*placed, *named_speeds})
+    stand = motors_given(model, given[0], {*placed, *named})
+    found = model.layout.followed(found, [model.index(model.speeds[k]) for k in stand])
+    rates = model.layout.following(rates, motors_given(model, given[1], {*placed, *fast}))
     return found, rates, _told(model, q, found, named)
 
 
 def closed_near(model: Model, q: Array, given: Any, p: Array, placed: Collection[int] = ()) -> Array:
     """The closed position near q in which what a user has `given` by name stays, if the others can close the loops;
     speeds that are `placed` stay in any case."""
+    return closed_with(model, q, p, named_speeds(model, given, "q0"), placed)
+
+
+def closed_with(model: Model, q: Array, p: Array, named: Collection[int], placed: Collection[int] = ()) -> Array:
+    """The same, with the speeds of what is named."""
     by = mechanism(model, p)
     try:
-        return by.closed(q, {*placed, *_named(model, given, "q0")})
+        return by.closed(q, {*placed, *named})
     except ModelError:
         return by.closed(q, placed)
 
 
-def _named(model: Model, given: Any, name: str) -> set[int]:
+def named_speeds(model: Model, given: Any, name: str) -> set[int]:
     """Speeds of the coordinates that a start gives by name, or as positions of the actuated joints."""
     if isinstance(given, Mapping):
         names = model.speeds if name == "qd0" else model.coordinates
@@ -280,6 +285,14 @@ def _named(model: Model, given: Any, name: str) -> set[int]:
         return {k for k, speed in enumerate(model.speeds) if speed in found}
     few = given is not None and not isinstance(given, str) and np.shape(given)[-1] < len(model.speeds)
     return {shaft.index for shaft in model.layout.shafts} if few else set()
+
+
+def motors_given(model: Model, given: Any, own: Collection[int]) -> set[int]:
+    """Motors of elastic drives that a start gives: those among the speeds `own`, and all by a whole state. Others stand
+    and turn with their joints."""
+    motors = {shaft.actuated for shaft in model.layout.driven}
+    is_whole = not (given is None or isinstance(given, str | Mapping)) and np.shape(given)[-1] >= model.n
+    return motors if is_whole else motors & set(own)
 
 
 def _told(model: Model, q: Array, found: Array, named: Collection[int]) -> dict[str, str]:

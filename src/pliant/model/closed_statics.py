@@ -196,7 +196,7 @@ def independent_motion(
     """
     require_closed(model, q, p, "q")
     J, _, of_rates = row_slopes(model, q, p, np.zeros(len(model.constraints)), qd)
-    follow = _dependent(model, q, J, free, p)
+    follow = dependent(model, q, J, free, p)
     own, n = [k for k in free if k not in follow], model.n
     Z, N = np.zeros((n, len(own))), np.zeros((n, len(own)))
     Z[own] = np.eye(len(own))
@@ -205,7 +205,7 @@ def independent_motion(
     return own, np.block([[Z, np.zeros(Z.shape)], [N, Z]])
 
 
-def _dependent(model: Model, q: Array, J: Array, free: list[int], p: ArrayLike | None) -> list[int]:
+def dependent(model: Model, q: Array, J: Array, free: list[int], p: ArrayLike | None) -> list[int]:
     """As many of the speeds `free` as there are rows, by which loops are closed: passive joints before amplitudes,
     these before what is actuated, and of each kind those first that move the rows most, by M."""
     actuated = {shaft.actuated for shaft in model.layout.shafts} | {shaft.index for shaft in model.layout.shafts}

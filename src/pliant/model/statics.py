@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
@@ -22,10 +22,10 @@ from pliant.robot.angles import in_radians
 from pliant.signatures import require_loads
 
 if TYPE_CHECKING:
-    from pliant.model import closed_statics
+    from pliant.model import balance, closed_statics
     from pliant.model.model import Model
-else:  # it computes with what stands here
-    closed_statics = LaterModule("pliant.model.closed_statics")
+else:  # they compute with what stands here
+    balance, closed_statics = (LaterModule(f"pliant.model.{name}") for name in ("balance", "closed_statics"))
 
 Applied = Callable[[ArrayLike], tuple[Array, Array]]
 """q -> generalised forces (n,) and their slopes (n, n)."""
@@ -231,9 +231,17 @@ def _require_steady(
         )
 
 
-def rest_slope(model: Model, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
-    """(n, P) derivative of the state of static rest `q` by the parameters, joints held: -K^-1 d(force)/dp."""
-    model.layout.require_open("slopes of static rest (compare equilibria at two values of p)")
+def rest_slope(
+    model: Model, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None, named: Collection[int] = ()
+) -> Array:
+    """(n_q, P) derivative of the state of static rest `q` by the parameters, joints held: -K^-1 d(force)/dp. Of arms
+    with loops, passive joints or cylinders by their balance, in which joints that are `named` rather stand."""
+    if not model.layout.is_open or any(coupling.states for coupling in model.layout.commanded):
+        along = balance.slope_of_rest(model, np.asarray(q), loads, p, named)
+        slope = np.zeros((model.n_q, along.shape[1]))
+        known = [k for k, name in enumerate(model.speeds) if name in model.coordinates]
+        slope[places(model, known)] = along[known]
+        return slope
 
     def slopes() -> Any:
         x, rest, symbols = ca.SX.sym("q", model.n_q), ca.SX.zeros(model.n), model.parameter_symbols

@@ -1,25 +1,19 @@
-"""Couplings and contacts of a run: how long and how far apart they are, what they carry, when they touch, and where an
-arm rests on its cylinders."""
+"""Couplings and contacts of a run: how long and how far apart they are, what they carry, when they touch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.derived import SYMBOLS, Same
-from pliant.dynamics.lines import line_forces, lines
+from pliant.derived import SYMBOLS
+from pliant.dynamics.lines import line_pushes, lines
 from pliant.dynamics.touching import gap, normal_and_friction, touch
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError
 from pliant.kernels import Kernel, Recorded
 from pliant.model import Model
-
-MOST_STEPS, CONVERGED, STALLED, TINY = 50, 1e-13, 1e-8, 1e-300
-"""Newton steps to a rest, the last one over what has settled, and one that no longer shrinks and is rounding."""
 
 
 def line_kernel(model: Model) -> Kernel:
@@ -32,10 +26,7 @@ def _line_function(model: Model) -> Any:
     with SYMBOLS:
         chain, q, qd = model.chain, ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         at = lines(chain, q, qd)
-        force = [
-            -sum((law.pull(at.L[k]) + law.resisting(at.L[k], at.rate[k]) for law in line.laws), ca.SX(0))
-            for k, line in enumerate(chain.lines)
-        ]
+        force = line_pushes(chain, q, qd, ca.SX.zeros(len(chain.commanded)))
         found = [ca.densify(x) for x in (at.L, at.rate, ca.vertcat(*force))]
         return ca.Function("lines", [q, qd, model.parameter_symbols], found, ["q", "qd", "p"], ["L", "rate", "force"])
 
@@ -93,50 +84,3 @@ def require_strokes(model: Model, q: Array, p: Array) -> None:
                     f"q0: {found}, expected {low:g} (its dead_length) to {high:g} m; move the joints, or change its "
                     "stroke, dead_length or frames"
                 )
-
-
-def rest_on_couplings(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
-    """Coordinates (n_q,) at rest with joints where `q` has them: cylinders carry what passive joints do not, and links
-    bend under all of it."""
-    chain, layout = model.chain, model.layout
-    passive = [shaft.index for shaft in layout.all_shafts if shaft.passive]
-    joints = {k for link in chain.links for k in link.joint_indices} | {s.index for s in layout.all_shafts}
-    unknown = [k for k in range(model.n) if k not in joints]
-    at, rows = [model.coordinates.index(model.speeds[k]) for k in unknown], [*unknown, *passive]
-    held = [k for k, coupling in enumerate(layout.commanded) if coupling.states]
-
-    def residual() -> Any:
-        x, f, still = ca.SX.sym("q", model.n_q), ca.SX.sym("f", len(held)), ca.SX.zeros(model.n)
-        push = ca.SX.zeros(len(layout.commanded))
-        push[held] = f
-        applied = sum((load.expression(chain, ca.SX(0), x, still) for load in loads), still)
-        found = (model.equations.bias(x, still) - applied - line_forces(chain, x, push))[rows]
-        slope = ca.horzcat(chain.jacobian(found, x)[:, unknown], ca.jacobian(found, f))
-        return ca.Function("rest", [x, f, model.parameter_symbols], [ca.densify(found), ca.densify(slope)])
-
-    with SYMBOLS:
-        function = model.derived("rest on couplings", tuple(map(Same, loads)), residual)
-    q, force, last = layout.followed(np.array(q, dtype=float)), np.zeros(len(held)), np.inf
-    for _ in range(MOST_STEPS):
-        r, K = (np.array(part, dtype=float) for part in function(q, force, model.values(p)))
-        step = _solved(K, -r.ravel())
-        q[at] += step[: len(at)]
-        force += step[len(at) :]
-        pairs = ((step[: len(at)], q[at]), (step[len(at) :], force))
-        size = max(
-            np.abs(change).max(initial=0.0) / max(np.abs(whole).max(initial=0.0), TINY) for change, whole in pairs
-        )
-        if size <= CONVERGED or last <= size <= STALLED:
-            return q
-        last = size
-    raise PliantError(
-        "equilibrium: no rest on the couplings found; check that each passive joint is held by one of them"
-    )
-
-
-def _solved(K: Array, r: Array) -> Array:
-    """By Gauss where there is one solution; the smallest one where couplings share a load, or a torque carries it."""
-    try:
-        return np.asarray(np.linalg.solve(K, r))
-    except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.lstsq(K, r, rcond=None)[0])

@@ -7,7 +7,7 @@ of the equations themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -27,10 +27,10 @@ from pliant.runs.piece_tables import PieceTable
 
 if TYPE_CHECKING:
     from pliant.control.law import Felt
-    from pliant.model import assembly
+    from pliant.model import assembly, balance
     from pliant.runs import coupled_lines
 else:  # what makes expressions
-    assembly = LaterModule("pliant.model.assembly")
+    assembly, balance = (LaterModule(f"pliant.model.{name}") for name in ("assembly", "balance"))
     coupled_lines = LaterModule("pliant.runs.coupled_lines")
 
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
@@ -60,16 +60,7 @@ def read_start(
     qd, jumps = _placed(model, qd0, "qd0", many, placed or {}, before)
     tell(model, odd_start(model, q, "q0"))
     if equilibrium:
-        named = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
-        given, values = _each(model, q, p)
-        places = model.layout.shaft_places() if model.layout.is_open else slice(None)
-        if any(coupling.states for coupling in model.layout.commanded):
-            rest = np.array([coupled_lines.rest_on_couplings(model, x, loads, v) for x, v in zip(given, values)])
-        else:
-            rest = np.array([model.equilibrium(x[places], loads, v) for x, v in zip(given, values)])
-        kept = [*named, *(k for link in model.chain.links if link.joint.is_ball for k in link.joint_places)]
-        rest[:, kept] = given[:, kept]
-        q = rest if many else rest[0]
+        q, q0 = _settled(model, q, q0, loads, p, many)
     if model.constraints:
         q, qd = _closed(model, q, qd, (q0, qd0), placed or {}, p, many)
     if model.layout.commanded:
@@ -77,6 +68,43 @@ def read_start(
     if not jumps:
         return q, qd, None
     return _struck(model, q, qd, {k: jumps.get(k, np.zeros(qd.shape[:-1])) for k in placed or {}}, p, many)
+
+
+def _settled(
+    model: Model, q: Array, q0: Any, loads: Sequence[Any], p: ArrayLike | None, many: bool
+) -> tuple[Array, Any]:
+    """A start at rest, and names of what then stands where loops are closed."""
+    given, values = _each(model, q, p)
+    if any(coupling.states for coupling in model.layout.commanded):
+        own = assembly.named_speeds(model, q0, "q0")
+        rest = np.array([balance.rest_on_couplings(model, x, loads, v, own) for x, v in zip(given, values)])
+    else:
+        places = model.layout.shaft_places() if model.layout.is_open else slice(None)
+        rest = np.array([model.equilibrium(x[places], loads, v) for x, v in zip(given, values)])
+    balls = [k for link in model.chain.links if link.joint.is_ball for k in link.joint_places]
+    kept = [*unsettled(model, q0), *([] if model.constraints else balls)]
+    rest[:, kept] = given[:, kept]
+    return rest if many else rest[0], names_that_stay(model, q0, True) if model.constraints else q0
+
+
+def unsettled(model: Model, q0: Any) -> list[int]:
+    """Places of coordinates that do not settle because `q0` names them; joints in loops stand as far as these let
+    them."""
+    named = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
+    if not model.constraints:
+        return named
+    joints = {shaft.place for shaft in model.layout.all_shafts}
+    joints |= {k for link in model.chain.links for k in link.joint_places}
+    return [k for k in named if k not in joints]
+
+
+def names_that_stay(model: Model, q0: Any, settled: bool, further: Collection[str] = ()) -> dict[str, float]:
+    """Names of the coordinates that a start gives, and `further` ones, as a start gives them by name: what does not
+    give way where loops are closed. Motors of one that `settled` are among them."""
+    own = assembly.named_speeds(model, q0, "q0")
+    own |= {shaft.actuated for shaft in model.layout.driven} if settled else assembly.motors_given(model, q0, own)
+    names = (*(model.speeds[k] for k in sorted(own)), *further)
+    return dict.fromkeys([name for name in names if name in model.coordinates], 0.0)
 
 
 def _each(model: Model, x: Array, p: ArrayLike | None) -> tuple[Array, Array]:

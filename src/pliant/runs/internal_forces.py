@@ -69,6 +69,10 @@ class Reaction(NamedTuple):
     moment: Array
 
 
+ALONG = ("qd", "qdd", "push", "multipliers")
+"""What a history and `InternalForces` have besides time and coordinates."""
+
+
 @dataclass(frozen=True)
 class RunHistory:
     """States of a run, and what acted on it."""
@@ -79,18 +83,22 @@ class RunHistory:
     qd: Array
     qdd: Array
     parameters: Array
+    push: Array
+    """(N, k) forces of couplings that are commanded."""
+    multipliers: Array
+    """(N, rows) of what closes loops."""
     loads: Sequence[Any] = ()
     base: Any = None
 
     def between(self, t: Array) -> RunHistory:
         """At other times, linear between rows."""
         q = interpolated_states(self.model.chain, t, self.t, self.q)
-        qd, qdd = (interpolated(t, self.t, values) for values in (self.qd, self.qdd))
-        return replace(self, t=t, q=q, qd=qd, qdd=qdd)
+        others = {name: interpolated(t, self.t, getattr(self, name)) for name in ALONG}
+        return replace(self, t=t, q=q, **others)
 
     def rows(self, rows: Any) -> RunHistory:
         """At some of its rows."""
-        return replace(self, t=self.t[rows], q=self.q[rows], qd=self.qd[rows], qdd=self.qdd[rows])
+        return replace(self, t=self.t[rows], q=self.q[rows], **{name: getattr(self, name)[rows] for name in ALONG})
 
     def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
         """What the link receives through its joint, drive and friction included; in link or base axes. The base
@@ -192,7 +200,7 @@ class RunHistory:
         def trace() -> ca.Function:
             forces = InternalForces(self.model.chain, self.loads, self.base)
             outputs = ca.cse([ca.densify(ca.vec(ca.SX(o).T)) for o in build(forces)])
-            inputs = [forces.t, forces.q, forces.qd, forces.qdd, self.model.parameter_symbols]
+            inputs = [forces.t, forces.q, *(getattr(forces, name) for name in ALONG), self.model.parameter_symbols]
             return ca.Function("internal_forces", inputs, outputs)
 
         known = content(what, list(self.loads), self.base)
@@ -201,13 +209,14 @@ class RunHistory:
         key = (*what, tuple(map(Same, self.loads)), Same(self.base))
         kernel = self.model.derived("internal forces", key, lambda: Kernel(recorded, "vm"))
         p = np.tile(self.parameters, (len(self.t), 1))
-        found = kernel(self.t[:, None], self.q, self.qd, self.qdd, p)
+        found = kernel(self.t[:, None], self.q, *(getattr(self, name) for name in ALONG), p)
         return [np.asarray(o).reshape(len(self.t), -1) for o in (found if isinstance(found, tuple | list) else [found])]
 
 
 def interpolated(t: Array, rows: Array, values: Array) -> Array:
     """Columns of a history at other times, linear in between."""
-    return np.column_stack([np.interp(t, rows, column) for column in values.T])
+    columns = [np.interp(t, rows, column) for column in values.T]
+    return np.column_stack(columns) if columns else np.zeros((len(t), 0))
 
 
 def interpolated_states(chain: Chain, t: Array, rows: Array, q: Array) -> Array:

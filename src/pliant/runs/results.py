@@ -399,15 +399,9 @@ class Result:
 
         The estimate takes some rows of the run, each with the forces that it carries, and asks where an exact beam
         under the same ones would have its tip; where the share of the last shape in the strain energy says more, that
-        counts. Computed when first asked for. Arms with loops, couplings or contacts are not judged
-        yet.
+        counts. Computed when first asked for.
         """
-        return judgement.judge(self) if self.forces_known else ()
-
-    @property
-    def forces_known(self) -> bool:
-        """Whether forces inside links can be told: not yet of arms with loops, couplings or contacts."""
-        return not (self.model.constraints or self.model.layout.couplings or self.robot.contacts)
+        return judgement.judge(self)
 
     # ----------------------------------------------------------------------------------- internal forces
 
@@ -578,7 +572,10 @@ class Result:
         qdd = self.qdd
         if qdd is None:
             qdd = self.model.forward_dynamics(self.q, self.qd, self.tau, self.parameters)
-        return internal_forces.RunHistory(self.model, self.t, self.q, self.qd, qdd, self.parameters, *acting)
+        commanded = self.tau[:, self.model.n_joints :]
+        return internal_forces.RunHistory(
+            self.model, self.t, self.q, self.qd, qdd, self.parameters, commanded, self.multipliers, *acting
+        )
 
     # ------------------------------------------------------------------------------------------ files
 

@@ -279,7 +279,7 @@ def scene_of(result: Result, frames: int | Array | None = None) -> Scene:
         raise ModelError("the result has no rows; nothing can be drawn")
     t = frames if isinstance(frames, np.ndarray) else result.t[frame_rows(result.t, frames)]
     try:
-        history = result.history.between(t) if result.forces_known else None
+        history = result.history.between(t)
     except ModelError:  # a file does not keep its loads
         history = None
     q = interpolated_states(result.model.chain, t, result.t, result.q)
