@@ -79,8 +79,9 @@ def pushes(chain: Chain, command: SX, states: dict[tuple[str, str], SX]) -> list
 
 def line_pushes(chain: Chain, q: SX, qd: SX, push: SX) -> list[SX]:
     """Whole forces of all couplings, apart, under those of the commanded ones (k,)."""
-    found, own = lines(chain, q, qd) if chain.lines else None, iter(ca.vertsplit(push) if push.shape[0] else ())
-    out = []
+    if not chain.lines:
+        return []
+    found, own, out = lines(chain, q, qd), iter(ca.vertsplit(push) if push.shape[0] else ()), []
     for k, line in enumerate(chain.lines):
         acting = sum((law.pull(found.L[k]) + law.resisting(found.L[k], found.rate[k]) for law in line.laws), ca.SX(0))
         out.append((next(own) if line.drive is not None else ca.SX(0)) - acting)

@@ -105,7 +105,7 @@ class _Steps:
         """I - (h/2) J of some steps."""
         J = np.asarray(self.traced.jacobian(self.middle[rows, None], self.z[rows], self.w[rows], self.own))
         n = self.z.shape[1]
-        return np.eye(n) - 0.5 * self.h[rows, None, None] * J.reshape(-1, n, n)
+        return np.asarray(np.eye(n) - 0.5 * self.h[rows, None, None] * J.reshape(-1, n, n))
 
     def _find_middles(self, rows: slice) -> None:
         """z of steps whose ends were closed, from the middle of these."""

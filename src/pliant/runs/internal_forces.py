@@ -93,12 +93,13 @@ class RunHistory:
     def between(self, t: Array) -> RunHistory:
         """At other times, linear between rows."""
         q = interpolated_states(self.model.chain, t, self.t, self.q)
-        others = {name: interpolated(t, self.t, getattr(self, name)) for name in ALONG}
+        others: dict[str, Any] = {name: interpolated(t, self.t, getattr(self, name)) for name in ALONG}
         return replace(self, t=t, q=q, **others)
 
     def rows(self, rows: Any) -> RunHistory:
         """At some of its rows."""
-        return replace(self, t=self.t[rows], q=self.q[rows], **{name: getattr(self, name)[rows] for name in ALONG})
+        others: dict[str, Any] = {name: getattr(self, name)[rows] for name in ALONG}
+        return replace(self, t=self.t[rows], q=self.q[rows], **others)
 
     def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
         """What the link receives through its joint, drive and friction included; in link or base axes. The base
