@@ -84,7 +84,7 @@ def chosen(model: Model, functions: Sequence[str] | None) -> tuple[str, ...]:
     for name in functions or ():
         if name not in FUNCTIONS:
             raise ModelError(f"functions: got {name!r}, expected some of {', '.join(FUNCTIONS)}")
-        if name not in usual(model):
+        if name in ONLY and name not in usual(model):
             raise UnsupportedModel(f"functions: {name} is {ONLY[name]}")
     return tuple(functions) if functions else usual(model)
 

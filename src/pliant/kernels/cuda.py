@@ -127,7 +127,7 @@ def emit(
     closer: CudaOperations | None = None
     if closing is not None:
         closer = CudaOperations(_nodes(closing, numbers, states), numbers, (n, held, own), quaternions)
-    chosen = choice or choose(nodes, n, numbers, closer and closer.nodes)
+    chosen = choice or choose(nodes, n, numbers, closer.nodes if closer else None)
     if chosen.strategy == "chunks":
         if method.adaptive:
             raise UnsupportedModel(

@@ -43,7 +43,7 @@ class Yields:
         """(couplings,) of each line."""
         model, many = self.model, np.tile(self.rest, (self.model.n, 1))
         _, slopes, _ = line_histories(model, many, np.eye(model.n), model.nominal_parameters)
-        return np.einsum("ik,ij,jk->k", slopes, self._inverse, slopes)
+        return np.asarray(np.einsum("ik,ij,jk->k", slopes, self._inverse, slopes))
 
     def point(self, frame: str) -> float:
         """Of a frame, in the direction in which it is softest; nothing of the ground."""
