@@ -118,6 +118,12 @@ class ShapedMotion:
         -------
         dict
             Seconds, metres, shares.
+
+        Examples
+        --------
+        >>> still = pliant.shape(pliant.load("spin-up").model(), [0.0], [0.5], intervals=10)
+        >>> sorted(still.to_dict())
+        ['duration', 'frequency', 'method', 'plain_duration', 'residual', 'shares']
         """
         return {
             "method": self.method,
@@ -142,6 +148,12 @@ class ShapedMotion:
         Returns
         -------
         matplotlib.figure.Figure
+
+        Examples
+        --------
+        >>> still = pliant.shape(pliant.load("spin-up").model(), [0.0], [0.5], intervals=10)
+        >>> len(still.plot().axes)
+        2
         """
         from pliant.ringing.shaped_figure import shaped_figure
 
