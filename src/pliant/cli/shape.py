@@ -60,16 +60,16 @@ def command(
     robot = robot_of(file, flexible, tip)
     model = robot.model()
     given = None if trajectory is None else read_trajectory(trajectory)
-    ends = [
+    begin, end = (
         None if text is None else positions_of(model, text, name)
         for name, text in (("--start", start), ("--goal", goal))
-    ]
+    )
     limits = {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort}
     chosen: dict[str, Any] = {key: _numbers(key, text) for key, text in limits.items()}
     folder = fresh_folder(out if out is not None else Path("out") / f"{Path(file).stem}-shaped", force)
     try:
         found = shape(
-            model, *ends, given, payload=payload, payload_error=payload_error, stiffness_error=stiffness_error,
+            model, begin, end, given, payload=payload, payload_error=payload_error, stiffness_error=stiffness_error,
             time_limit=time_limit, **chosen,
         )  # fmt: skip
     except BaseException:

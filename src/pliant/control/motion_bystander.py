@@ -69,15 +69,14 @@ class Following:
     def __init__(self, driven: Driven, goal: Array, rows: Array, guess: DrivenMotion, scale: Array) -> None:
         self.driven, self.goal, self._curvature = driven, goal, Curvature(driven)
         self._slopes: DrivenSlopes | None = None
-        self.follow(guess.nodes[:, 2, list(driven.grid.actuated)], guess.T, guess)
+        self.at = driven.response(guess.nodes[:, 2, list(driven.grid.actuated)], guess.T, guess)
         reach = np.abs(rows @ self.end_slopes().end * scale).sum(axis=1)
         self.rows = rows[reach > FELT]
         self.count = len(self.rows)
 
-    def follow(self, a: Array, T: float, near: DrivenMotion | None = None) -> None:
+    def follow(self, a: Array, T: float) -> None:
         """Accelerations d2q/ds2 (N + 1, m) at the nodes."""
-        self.at = self.driven.response(a, T, self.at if near is None else near)
-        self._slopes = None
+        self.at, self._slopes = self.driven.response(a, T, self.at), None
 
     def end_slopes(self) -> DrivenSlopes:
         """Of the response, by accelerations at the nodes and by T."""

@@ -13,7 +13,7 @@ from pliant.arrays import Array
 from pliant.control.shaping import zv, zvd
 from pliant.model import Model
 from pliant.ringing.joint_paths import DENSE, JointPath, Progress, smooth
-from pliant.ringing.residuals import rest_behind
+from pliant.ringing.residual_swing import rest_behind
 
 POSES = 7
 """At which frequencies are found along a path."""
@@ -31,8 +31,9 @@ def followed(progress: Progress, u: Array, hertz: Array, robust: bool) -> Progre
     period_phase = zvd(1.0) if robust else zv(1.0)  # phases in periods
     phase = _integral(progress.t, smooth(u, hertz, progress.u))
     whole = np.linspace(0.0, phase[-1] + period_phase.duration, 2 * DENSE)
-    parts = zip(period_phase.times, period_phase.amplitudes)
-    way = sum(a * smooth(phase, progress.u, whole - late) for late, a in parts)
+    way = np.zeros_like(whole)
+    for late, amplitude in zip(period_phase.times, period_phase.amplitudes):
+        way += amplitude * smooth(phase, progress.u, whole - late)
     t = _integral(whole, 1 / smooth(u, hertz, way))
     even = np.linspace(0.0, t[-1], DENSE)
     return Progress(even, smooth(t, way, even))

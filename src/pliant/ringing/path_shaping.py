@@ -14,7 +14,7 @@ from pliant.control.splines import Piecewise
 from pliant.model import Model
 from pliant.ringing.following_shapers import followed, frequencies_along
 from pliant.ringing.joint_paths import JointPath, Progress, shares
-from pliant.ringing.residuals import Residual, residual_vibration
+from pliant.ringing.residual_swing import Residual, residual_vibration
 
 MOST_MODES, FAR = 3, 5.0
 """Vibrations that are shaped for: so many of the lowest, up to so many times the lowest frequency."""
@@ -81,7 +81,7 @@ class PathTask:
     def _beyond(self, progress: Progress, run: Residual) -> float:
         """By what factor a motion is too fast."""
         torque = np.abs(run.run.tau[run.run.t <= progress.duration, : len(self.effort)] / self.effort).max()
-        return max(stretch_for(shares(progress.on(self.path), self.bounds)), float(torque) ** (1 / 2))
+        return max(stretch_for(shares(progress.on(self.path), self.bounds)), float(np.sqrt(torque)))
 
     def _content(self, runs: Sequence[Residual]) -> bool:
         shares_left = [run.peak / max(plain.peak, 1e-12) for run, plain in zip(runs, self.plain)]
@@ -110,7 +110,7 @@ class PathTask:
 
 def stretch_for(taken: Mapping[str, float]) -> float:
     """By what factor the time must grow to bring shares of speed, acceleration and jerk to one."""
-    return max(taken["speed"], taken["acceleration"] ** (1 / 2), taken["jerk"] ** (1 / 3))
+    return max(taken["speed"], float(np.sqrt(taken["acceleration"])), float(np.cbrt(taken["jerk"])))
 
 
 def within(
@@ -122,7 +122,7 @@ def within(
         chosen = shaped(stretch)
         chosen = chosen.softened(soft) if soft else chosen
         taken = shares(chosen.on(path), bounds)
-        over = max(taken["speed"], taken["acceleration"] ** (1 / 2))
+        over = stretch_for({**taken, "jerk": 0.0})
         if max(over, taken["jerk"]) <= TIGHT:
             break
         stretch *= max(over, 1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from pliant.arrays import Array
@@ -11,7 +13,7 @@ from pliant.control.motion_forces import StiffArmForces
 from pliant.control.splines import Piecewise
 from pliant.errors import PliantError
 from pliant.model import Model
-from pliant.ringing.residuals import commanded
+from pliant.ringing.residual_swing import commanded
 
 SAMPLES = 400
 """Times at which torques are looked at."""
@@ -22,8 +24,7 @@ def plain_motion(model: Model, start: Array, goal: Array, bounds: MotionBounds, 
     """Of the motors (or joints), (m,) each; stretched in time until torques of the stiff arm stay within `effort`."""
 
     def stretched(factor: float) -> JerkLimited:
-        limits = (x / factor**k for k, x in enumerate((bounds.speed, bounds.acceleration, bounds.jerk), 1))
-        return JerkLimited(start, goal, *limits)
+        return JerkLimited(start, goal, bounds.speed / factor, bounds.acceleration / factor**2, bounds.jerk / factor**3)
 
     factor = 1.0
     if model.layout.is_open and model.layout.plain and np.isfinite(effort).any():
@@ -32,11 +33,11 @@ def plain_motion(model: Model, start: Array, goal: Array, bounds: MotionBounds, 
     return Piecewise(found.pieces, found.end, commanded(model))
 
 
-def _least_stretch(arm: StiffArmForces, stretched: object, effort: Array) -> float:
+def _least_stretch(arm: StiffArmForces, stretched: Callable[[float], JerkLimited], effort: Array) -> float:
     """The least factor of the duration with which all torques stay within their limits, to a thousandth."""
 
     def fits(factor: float) -> bool:
-        move = stretched(factor)  # type: ignore[operator]
+        move = stretched(factor)
         q, qd, qdd = move(np.linspace(0.0, move.end, SAMPLES))
         return bool((np.abs(arm.slopes(q, qd, qdd)[0]) <= effort).all())
 

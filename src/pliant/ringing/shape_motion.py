@@ -24,7 +24,7 @@ from pliant.progress import reporter
 from pliant.ringing.joint_paths import DENSE, JointPath, Progress, shares
 from pliant.ringing.path_shaping import PathTask, within
 from pliant.ringing.plain_motion import plain_motion
-from pliant.ringing.residuals import Residual, commanded, residual_vibration
+from pliant.ringing.residual_swing import Residual, commanded, residual_vibration
 from pliant.ringing.stated_limits import require_limits, stated_limits
 from pliant.ringing.trajectory_files import JointMotion, read_trajectory
 from pliant.ringing.uncertainty import off_by
@@ -118,6 +118,12 @@ class ShapedMotion:
         -------
         dict
             Seconds, metres, shares.
+
+        Examples
+        --------
+        >>> still = pliant.shape(pliant.load("spin-up").model(), [0.0], [0.5], intervals=10)
+        >>> sorted(still.to_dict())
+        ['duration', 'frequency', 'method', 'plain_duration', 'residual', 'shares']
         """
         return {
             "method": self.method,
@@ -142,6 +148,12 @@ class ShapedMotion:
         Returns
         -------
         matplotlib.figure.Figure
+
+        Examples
+        --------
+        >>> still = pliant.shape(pliant.load("spin-up").model(), [0.0], [0.5], intervals=10)
+        >>> len(still.plot().axes)
+        2
         """
         from pliant.ringing.shaped_figure import shaped_figure
 
@@ -221,8 +233,8 @@ def shape(
             return _Shaping(arm, limits, torques, off).along(given.in_order(arm.joints))
         if start is None or goal is None:
             raise ModelError("start, goal: expected both, or a trajectory")
-        ends = [numbers(name, x, arm.n_joints) for name, x in (("start", start), ("goal", goal))]
-        return _Shaping(arm, limits, torques, off).between(*ends, intervals, Watch(longest, report))
+        begin, end = (numbers(name, x, arm.n_joints) for name, x in (("start", start), ("goal", goal)))
+        return _Shaping(arm, limits, torques, off).between(begin, end, intervals, Watch(longest, report))
 
 
 def _loaded(model: Model, payload: float) -> Model:

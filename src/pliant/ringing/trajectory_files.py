@@ -169,7 +169,7 @@ class JointMotion:
         ('a',)
         """
         names = ("positions", "velocities", "accelerations", "effort")
-        given = [([] if x is None else np.round(x, 12)) for x in (self.q, self.qd, self.qdd, self.tau)]
+        given: list[Any] = [([] if x is None else np.round(x, 12)) for x in (self.q, self.qd, self.qdd, self.tau)]
         points = []
         for k, t in enumerate(self.t):
             whole = round(float(t) * 1e9)

@@ -184,6 +184,9 @@ class _Writer:
                     self.notes.append(f"joint {name}: its motor and amplifier; efforts are torques on the joint")
                 if freedom.limits is not None and freedom.limits.stop is not None:
                     self.notes.append(f"joint {name}: the stop at its limits")
+                for key in ("acceleration", "jerk"):
+                    if freedom.limits is not None and getattr(freedom.limits, key) is not None:
+                        self.notes.append(f"joint {name}: its limit of {key}")
                 if freedom.limits is not None and freedom.limits.effort == 0.0:
                     self.notes.append(f"joint {name}: that its effort is zero, which is read as no limit")
             if len(link.joint.freedoms) > 1:
