@@ -16,9 +16,18 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import AnglesLike, Array, Expression, StateLike
+from pliant.arrays import AnglesLike, Array, Expression
 from pliant.control import riccati
-from pliant.control.law import Controller, Law, Sampler, actuated, actuated_places, checked_limit, gain_matrix, reference_for
+from pliant.control.law import (
+    Controller,
+    Law,
+    Sampler,
+    actuated,
+    actuated_places,
+    checked_limit,
+    gain_matrix,
+    reference_for,
+)
 from pliant.control.lqr import check_weights, state_weight
 from pliant.control.observer import require_torques
 from pliant.control.sampled import HeldLaw
@@ -30,7 +39,7 @@ from pliant.horizon.interior_point import BROKEN, INFEASIBLE, LIMIT, SOLVED
 from pliant.horizon.receding import PLANNED, SAFE, SHIFTED, UNREAD
 from pliant.horizon.solver import Dynamics, HorizonSolver
 from pliant.kernels import Kernel
-from pliant.model import Model, read_state
+from pliant.model import Model
 from pliant.signatures import checked
 
 STATUS = {
@@ -123,7 +132,7 @@ class Output(NamedTuple):
 @checked
 @dataclass(frozen=True)
 class MPC(Controller):
-    """Torques that minimise a cost over a horizon ahead, of the nonlinear model and within bounds, anew at every sample.
+    """Torques that minimise a cost over a horizon ahead, along the nonlinear model, within bounds, anew at each sample.
 
     The cost is the integral of dx^T Q dx + dtau^T R dtau, and of what is given besides, from now to the horizon, by its
     values at the nodes; dx and dtau are from the reference and from what rests there. Bounds of torques are kept

@@ -15,7 +15,7 @@ import math
 from typing import NamedTuple
 
 from pliant.horizon.dense import add_row, add_rows, cholesky, cholesky_solve, dot, fill, largest
-from pliant.kernels.primitives import Doubles, Integers, integers, reassociated, shift, unpack
+from pliant.kernels.primitives import Doubles, Integers, integers, shift, unpack
 
 GAP, FEASIBLE, STATIONARY = 1e-10, 1e-10, 1e-8
 """Mean product of slacks and multipliers, largest violated row and largest slope at which a solution is one, scaled,
@@ -28,8 +28,9 @@ SOLVED, LIMIT, INFEASIBLE, BROKEN = 0, 1, 2, 3
 
 
 class Program(NamedTuple):
-    """Sizes and numbers of a program: `rows` of G, each of `width` entries that count; their bounds, infinite where there
-    are none; weights of slacks, infinite of hard rows, then those of their squares. The solution z, and `value` G z."""
+    """Sizes and numbers of a program: `rows` of G, each of `width` entries that count; their bounds, infinite where
+    there are none; weights of slacks, infinite of hard rows, then those of their squares. The solution z, and `value`
+    G z."""
 
     n: int
     rows: int
@@ -199,7 +200,13 @@ def iterate(program: Program, sides: Sides, count: int) -> int:
         direction(program, sides, count, 0.0, False)
         share = reach(sides, count, 1.0)
         ahead = mean_product(sides, count, share) / gap
-        direction(program, sides, count, max(gap * ahead * ahead * ahead, 0.1 * GAP * gap / max(program.told[1], 1e-300)), True)
+        direction(
+            program,
+            sides,
+            count,
+            max(gap * ahead * ahead * ahead, 0.1 * GAP * gap / max(program.told[1], 1e-300)),
+            True,
+        )
         share = min(1.0, BACK * reach(sides, count, 2.0))
         if share < 1e-9:
             break

@@ -4,10 +4,10 @@
     x_0 as measured, bounds on torques and their rates, and soft bounds on outputs y(x_k) of all later nodes.
 
 The real-time iteration [DBS05]: the last plan, shifted by an interval, is where all is linearised. States are
-eliminated, and torques are counted from the feedback that is best without bounds, dtau_k = L_k dx_k + U_k^-1 w_k, with L
-and U of the Riccati recursion. In these w the cost is 1/2 w^T w + g^T w, however unstable the arm and however long the
-horizon, and a measurement enters the bounds alone. A step that finds no solution gives the torques of the shifted plan,
-as often as it has intervals, and then those of a safe law.
+eliminated, and torques are counted from the feedback that is best without bounds, dtau_k = L_k dx_k + U_k^-1 w_k, with
+L and U of the Riccati recursion. In these w the cost is 1/2 w^T w + g^T w, however unstable the arm and however long
+the horizon, and a measurement enters the bounds alone. A step that finds no solution gives the torques of the shifted
+plan, as often as it has intervals, and then those of a safe law.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ HAS, PREPARED, LATE, STALE = 0, 1, 2, 3
 
 
 class Horizon(NamedTuple):
-    """A problem: intervals, outputs at each node, 1 where rates of torques are bounded, most iterations of a first plan and of a step; addresses of the cost
-    and the outputs of a node, of the last node, and of the safe law; [t, length of an interval, of a collocation step];
-    bounds of torques, their rates, bounds and weights of outputs; what is measured, what is answered;
-    memory."""
+    """A problem: intervals, outputs at each node, 1 where rates of torques are bounded, most iterations of a first plan
+    and of a step; addresses of the cost and the outputs of a node, of the last node, and of the safe law; [t, length of
+    an interval, of a collocation step]; bounds of torques, their rates, bounds of outputs; what is measured, what is
+    answered; memory."""
 
     intervals: int
     outputs: int
@@ -103,8 +103,8 @@ def horizon_sizes(n: int, m: int, intervals: int, outputs: int, kept_numbers: in
         "measured": x, "answer": m, "slack": max(outputs, 1), "told": TOLD, "given": 1 + x + m,
         "F": intervals * x * (x + m), "miss": intervals * x, "K": intervals * kept_numbers,
         "cost": (intervals + 1) * node_size(n, m, outputs), "closed": intervals * x * x, "gain": intervals * m * x,
-        "root": intervals * m * m, "P": x * x, "work": x * x, "small": 2 * m * x + m * m + m, "Gamma": 2 * x * variables,
-        "free": (intervals + 1) * x, "slope": 2 * x + m,
+        "root": intervals * m * m, "P": x * x, "work": x * x, "small": 2 * m * x + m * m + m,
+        "Gamma": 2 * x * variables, "free": (intervals + 1) * x, "slope": 2 * x + m,
     }  # fmt: skip
 
 
@@ -396,7 +396,7 @@ def planned(horizon: Horizon, plan: Plan, steps: Steps, program: Program, sides:
         start_plan(horizon, plan, steps)
         rounds = horizon.first
     status = SOLVED
-    for k in range(rounds):
+    for _k in range(rounds):
         if plan.mark[PREPARED] == 0.0:
             status = prepared(horizon, plan, steps, program)
         if status == SOLVED:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.horizon.collocation import Steps, radau_tableau, interval, kept_size, step_sizes
+from pliant.horizon.collocation import Steps, interval, kept_size, radau_tableau, step_sizes
 from pliant.horizon.interior_point import TOLD as PROGRAM_TOLD
 from pliant.horizon.interior_point import Program, Sides, side_sizes
 from pliant.horizon.receding import Horizon, Plan, answer_horizon, horizon_sizes, prepare_horizon
