@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from pliant.horizon.collocation import Steps, follow, interval, kept
 from pliant.horizon.dense import add_product, add_row, cholesky, copy, dot, fill, largest
-from pliant.horizon.interior_point import BROKEN, SOLVED, Program, Sides, solve_program
+from pliant.horizon.interior_point import BROKEN, SOLVED, QuadraticProgram, Sides, solve_program
 from pliant.kernels.primitives import Doubles, call, integers, shift, unpack
 
 UNREAD = 4
@@ -110,20 +110,20 @@ def horizon_sizes(n: int, m: int, intervals: int, outputs: int, kept_numbers: in
 
 def prepare_horizon(address: int) -> int:
     """Shift the plan where it is stale, linearise all nodes and intervals about it, and eliminate the states."""
-    horizon, plan, steps, program, _ = unpack(integers(address), Horizon, Plan, Steps, Program, Sides)
+    horizon, plan, steps, program, _ = unpack(integers(address), Horizon, Plan, Steps, QuadraticProgram, Sides)
     return prepared(horizon, plan, steps, program)
 
 
 def answer_horizon(address: int) -> int:
     """Torques for what was measured; the status says what came of it, `told` where they come from."""
-    horizon, plan, steps, program, sides = unpack(integers(address), Horizon, Plan, Steps, Program, Sides)
+    horizon, plan, steps, program, sides = unpack(integers(address), Horizon, Plan, Steps, QuadraticProgram, Sides)
     return answered(horizon, plan, steps, program, sides)
 
 
 # ---------------------------------------------------------------------------------------------------- preparation
 
 
-def prepared(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> int:
+def prepared(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram) -> int:
     """Everything that needs no measurement. BROKEN: numbers are not finite, and there is no plan any more."""
     plan.mark[PREPARED] = 0.0
     if plan.mark[HAS] == 0.0:
@@ -200,7 +200,7 @@ def linearised(horizon: Horizon, plan: Plan, steps: Steps) -> bool:
     return sound
 
 
-def regulated(horizon: Horizon, steps: Steps, program: Program) -> None:
+def regulated(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
     """From the end: gains L, roots U^-1 of what torques cost, and g, by the Riccati recursion with an affine part.
 
     With V_(k+1) = 1/2 x^T P x + p^T x behind an interval, and e = p + P miss: Lambda = R + B^T P B = U^T U,
@@ -315,7 +315,7 @@ def cost_to_go(horizon: Horizon, steps: Steps, k: int) -> None:
             P[i * x + j] = P[j * x + i]
 
 
-def condensed(horizon: Horizon, steps: Steps, program: Program) -> None:
+def condensed(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
     """Rows of torques, of their differences and of outputs, by w."""
     x = 2 * steps.n
     m = steps.m
@@ -352,7 +352,7 @@ def condensed(horizon: Horizon, steps: Steps, program: Program) -> None:
 # ------------------------------------------------------------------------------------------------------- an answer
 
 
-def answered(horizon: Horizon, plan: Plan, steps: Steps, program: Program, sides: Sides) -> int:
+def answered(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, sides: Sides) -> int:
     """Torques of a plan from what was measured, or of the last plan, or of the safe law."""
     m = steps.m
     fill(horizon.told, TOLD, 0.0)
@@ -389,7 +389,7 @@ def within(horizon: Horizon, plan: Plan, m: int) -> None:
         horizon.answer[i] = min(max(answer, horizon.least[i]), horizon.most[i])
 
 
-def planned(horizon: Horizon, plan: Plan, steps: Steps, program: Program, sides: Sides) -> int:
+def planned(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, sides: Sides) -> int:
     """Solve for the measurement: once, or several times for a first plan."""
     rounds = horizon.iterations
     if plan.mark[HAS] == 0.0:
@@ -425,7 +425,7 @@ def start_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
     plan.mark[STALE] = 0.0
 
 
-def one_round(horizon: Horizon, plan: Plan, steps: Steps, program: Program, sides: Sides) -> int:
+def one_round(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, sides: Sides) -> int:
     """Gradient and bounds for the measurement, the program, and the plan moved to its solution."""
     free_motion(horizon, plan, steps)
     bounds(horizon, plan, steps, program)
@@ -451,7 +451,7 @@ def free_motion(horizon: Horizon, plan: Plan, steps: Steps) -> None:
             before[x + i] = horizon.miss[k * x + i] + dot(shift(horizon.closed, (k * x + i) * x), before, x)
 
 
-def bounds(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> None:
+def bounds(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram) -> None:
     """Bounds of what w adds to torques, to their differences, and to outputs."""
     x = 2 * steps.n
     m = steps.m
@@ -484,7 +484,7 @@ def bounds(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> None
             high[block - outputs + i] = horizon.high[i] - now
 
 
-def slacks(horizon: Horizon, steps: Steps, program: Program) -> None:
+def slacks(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
     """By how much each output is predicted to leave its bounds, at most, and the largest of all."""
     first = steps.m * (1 + horizon.rated)
     fill(horizon.slack, horizon.outputs, 0.0)
@@ -496,7 +496,7 @@ def slacks(horizon: Horizon, steps: Steps, program: Program) -> None:
     horizon.told[1] = largest(horizon.slack, horizon.outputs)
 
 
-def expand(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> float:
+def expand(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram) -> float:
     """Torques, states and stages of the plan, moved to the solution; by how much torques were, of what they are."""
     x = 2 * steps.n
     m = steps.m
