@@ -1,4 +1,4 @@
-"""Predictive control of a three-link flexible arm whose strain is bounded: as fast as the links allow, and no faster."""
+"""Predictive control of three flexible links whose strain is bounded: as fast as the links allow, and no faster."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ period = 1 / model.frequencies(model.equilibrium(start))[0]
 
 LIMIT, AT = 1.0e-4, (2e-3, 0.0)  # strain of the fibre 2 mm beside the axis, at the root of each link
 strains = [StrainBound(link.name, 0.0, AT, LIMIT) for link in links]
-weights = {"Q": {"joints": 100.0, "rates": 0.3}, "R": 1e-3, "torque": [8.0, 5.0, 2.0], "stages": 4, "steps": 2}
+weights = {"Q": {"joints": 100.0, "rates": 0.3}, "R": 1e-3, "torque": [8.0, 5.0, 2.0], "stages": 5, "steps": 4}
 free = MPC(model, horizon=1.2 * period, intervals=20, reference=goal, **weights)
 careful = MPC(model, horizon=1.2 * period, intervals=20, reference=goal, strains=strains, **weights)
 

@@ -57,7 +57,9 @@ def test_bounds_are_kept_on_the_real_arm(arm: Model) -> None:
     """Against a simulation of small tolerance: torques and their rates always, deflections, speeds and strain to 1e-6.
 
     The first link bends by 0.016 m at rest, and would by 0.036 m."""
-    limit = 0.01 * 3.5160153 * 1.4 * 0.0165 * 2.0  # of the shape: psi'' = 2 (beta L)^2 = 7.03 at the root of a cantilever
+    limit = (
+        0.01 * 3.5160153 * 1.4 * 0.0165 * 2.0
+    )  # of the shape: psi'' = 2 (beta L)^2 = 7.03 at the root of a cantilever
     strain = StrainBound("upper", 0.0, (0.01, 0.0), limit)
     bounds: dict[str, Any] = {
         "torque": [160.0, 45.0], "torque_rate": [900.0, 900.0],
@@ -70,11 +72,13 @@ def test_bounds_are_kept_on_the_real_arm(arm: Model) -> None:
     )
     tau = run.tau[:-1]
     steps = np.abs(np.diff(np.vstack([arm.holding_torque(arm.equilibrium(GOAL)), tau]), axis=0))
-    assert over(tau[:, 0], -160.0, 160.0) <= 0 and over(tau[:, 1], -45.0, 45.0) <= 0
+    assert over(tau[:, 0], -160.0, 160.0) <= 0
+    assert over(tau[:, 1], -45.0, 45.0) <= 0
     assert (steps <= 900.0 * h * (1 + 1e-9)).all()
     assert over(run.q[:, 2], -1.4 * 0.0165, 1.4 * 0.0165) < 1e-6
     assert over(run.q[:, 3], -0.0045, 0.02) < 1e-6
-    assert over(run.qd[:, 0], -1.2, 1.2) < 1e-6 and over(run.qd[:, 1], -1.5, 1.5) < 1e-6
+    assert over(run.qd[:, 0], -1.2, 1.2) < 1e-6
+    assert over(run.qd[:, 1], -1.5, 1.5) < 1e-6
     met = (tau[:, 1].max() - 45.0, steps.max() - 900.0 * h, run.q[:, 2].min() + 1.4 * 0.0165, run.qd[:, 0].max() - 1.2)
     assert sum(abs(x) < 1e-4 for x in met) >= 2
     assert np.abs(run.q[-1, :2] - GOAL).max() < 0.05
@@ -95,7 +99,8 @@ def test_the_loop_pays_what_the_optimum_off_line_does(arm: Model) -> None:
 
 def test_at_rest_it_holds(arm: Model) -> None:
     found = MPC(arm, 0.2, 10, [0.1, 0.2], Q, R).step(rest(arm, [0.1, 0.2]))
-    assert found.iterations == 0 and found.slack == {}
+    assert found.iterations == 0
+    assert found.slack == {}
     assert np.allclose(found.tau, arm.holding_torque(arm.equilibrium([0.1, 0.2])), atol=1e-6)
 
 
@@ -145,14 +150,16 @@ def test_what_cannot_be_kept_is_told_as_slack(arm: Model) -> None:
 def test_hard_bounds_that_contradict_are_no_exception(arm: Model) -> None:
     given: dict[str, Any] = {"tip_bounds": {"y": (-2.0, 0.2)}, "torque": 200.0, "slack_weight": np.inf}
     found = MPC(arm, 0.2, 20, [0.0, 0.0], Q, R, **given).step(rest(arm, [0.3, 0.0]))
-    assert found.status == "infeasible" and found.source in ("safe law", "shifted plan")
+    assert found.status == "infeasible"
+    assert found.source in ("safe law", "shifted plan")
     assert np.isfinite(found.tau).all()
 
 
 def test_an_iteration_limit_is_no_exception(arm: Model) -> None:
     bounds: dict[str, Any] = {"torque": [120.0, 30.0], "program_iterations": 2}
     found = MPC(arm, 0.4, 10, GOAL, Q, R, **bounds).step(rest(arm))
-    assert found.status in ("iteration limit", "infeasible") and np.isfinite(found.tau).all()
+    assert found.status in ("iteration limit", "infeasible")
+    assert np.isfinite(found.tau).all()
 
 
 def test_states_absurd_but_finite_are_no_exception(arm: Model) -> None:

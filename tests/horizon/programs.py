@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.horizon.interior_point import TOLD, Program, Sides, run_program, side_sizes
+from pliant.horizon.interior_point import TOLD, QuadraticProgram, Sides, run_program, side_sizes
 from pliant.kernels.compiled_loop import compiled
 from pliant.kernels.primitives import table
 
@@ -34,7 +34,7 @@ class Given:
             "told": self.told,
         }  # fmt: skip
         arrays = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
-        program = Program(n, rows, self.iterations, *arrays.values())
+        program = QuadraticProgram(n, rows, self.iterations, *arrays.values())
         sizes = side_sizes(n, rows)
         sides = Sides(**{name: np.zeros(k, dtype=np.int64 if name == "row" else float) for name, k in sizes.items()})
         given = table(program, sides)

@@ -26,7 +26,7 @@ def stepped(model: Model, stages: int = 3, steps: int = 1) -> Dynamics:
 
 def start(model: Model) -> tuple[np.ndarray, np.ndarray]:
     q = model.equilibrium([0.3, -0.4])
-    return np.concatenate([q, [0.5, -0.8, 0.02, -0.01]]), model.holding_torque(q) + [5.0, -3.0]
+    return np.concatenate([q, [0.5, -0.8, 0.02, -0.01]]), model.holding_torque(q) + np.array([5.0, -3.0])
 
 
 def exact(model: Model, x: np.ndarray, tau: np.ndarray, duration: float) -> np.ndarray:
@@ -46,7 +46,9 @@ def test_the_tableau_has_its_order(stages: int) -> None:
         assert b @ c ** (k - 1) == pytest.approx(1 / k, rel=1e-11)
     for k in range(1, stages + 1):
         assert np.allclose(A @ c ** (k - 1), c**k / k, rtol=1e-11)
-    assert np.allclose(square, A @ A) and np.allclose(twice, b @ A) and c[-1] == pytest.approx(1.0)
+    assert np.allclose(square, A @ A)
+    assert np.allclose(twice, b @ A)
+    assert c[-1] == pytest.approx(1.0)
 
 
 def test_steps_converge_with_order_five(model: Model) -> None:

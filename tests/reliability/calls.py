@@ -113,7 +113,7 @@ def _controllers() -> dict[str, Call]:
             "torque_rate": 500.0, "positions": {"upper": 1.0}, "speeds": {"fore": (-1.0, 2.0)}, "tip": [1.0, 0.1, 0.0],
             "tip_weight": 1.0, "tip_bounds": {"y": 1.0}, "terminal": 0.1, "slack_weight": 10.0, "stages": 2, "steps": 1,
             "iterations": 1, "first_iterations": 2, "program_iterations": 20, "damping": 0.1}),
-        "StrainBound": Call(lambda **a: control.MPC(m, 0.1, 3, [0.1, 0.2], 1.0, 1e-3, strains=[control.StrainBound(**a)]),
+        "StrainBound": Call(lambda **a: control.MPC(m, 0.1, 3, two, 1.0, 1e-3, strains=[control.StrainBound(**a)]),
                             {"link": "upper", "x": 0.0, "at": (0.01, 0.0), "limit": 1e-3}),
         "Limited": Call(bound(control.Limited), {"controller": pd, "limit": [1.0, 2.0]}),
         "Sampled": Call(bound(control.Sampled), {"controller": pd, "sample_time": 0.01, "delay": 0.0}),

@@ -16,9 +16,18 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import AnglesLike, Array, Expression, StateLike
+from pliant.arrays import AnglesLike, Array, Expression
 from pliant.control import riccati
-from pliant.control.law import Controller, Law, Sampler, actuated, actuated_places, checked_limit, gain_matrix, reference_for
+from pliant.control.law import (
+    Controller,
+    Law,
+    Sampler,
+    actuated,
+    actuated_places,
+    checked_limit,
+    gain_matrix,
+    reference_for,
+)
 from pliant.control.lqr import check_weights, state_weight
 from pliant.control.observer import require_torques
 from pliant.control.sampled import HeldLaw
@@ -30,7 +39,7 @@ from pliant.horizon.interior_point import BROKEN, INFEASIBLE, LIMIT, SOLVED
 from pliant.horizon.receding import PLANNED, SAFE, SHIFTED, UNREAD
 from pliant.horizon.solver import Dynamics, HorizonSolver
 from pliant.kernels import Kernel
-from pliant.model import Model, read_state
+from pliant.model import Model
 from pliant.signatures import checked
 
 STATUS = {
@@ -104,7 +113,7 @@ class Predicted:
     iterations: int
 
 
-class Output(NamedTuple):
+class BoundedOutput(NamedTuple):
     """A bounded number: its name, expression in q and qd, and bounds."""
 
     name: str
@@ -123,7 +132,7 @@ class Output(NamedTuple):
 @checked
 @dataclass(frozen=True)
 class MPC(Controller):
-    """Torques that minimise a cost over a horizon ahead, of the nonlinear model and within bounds, anew at every sample.
+    """Torques that minimise a cost over a horizon ahead, along the nonlinear model, within bounds, anew at each sample.
 
     The cost is the integral of dx^T Q dx + dtau^T R dtau, and of what is given besides, from now to the horizon, by its
     values at the nodes; dx and dtau are from the reference and from what rests there. Bounds of torques are kept
@@ -339,7 +348,7 @@ class Parts(NamedTuple):
     node: Kernel
     end: Kernel
     hold: Kernel
-    outputs: tuple[Output, ...]
+    outputs: tuple[BoundedOutput, ...]
     torque: Array
     rate: Array
     weights: Array
@@ -421,7 +430,7 @@ class Target:
         """(m,) torques of the reference at a time."""
         return np.array(ca.Function("torque", [self.t], [ca.densify(ca.SX(self.rest[1]))])(t), dtype=float).ravel()
 
-    def slack_weights(self, outputs: Sequence[Output], torque: Array) -> Array:
+    def slack_weights(self, outputs: Sequence[BoundedOutput], torque: Array) -> Array:
         """(2, outputs) costs of slacks and of their squares, in the units of the outputs."""
         given = self.given.slack_weight
         if given is None:
@@ -446,7 +455,7 @@ class Target:
             parts.append(ca.vec(ca.SX(self.given.cost(self.t, self.q, self.qd, self.tau))))
         return self._nominal(ca.vertcat(*parts))
 
-    def kernels(self, outputs: Sequence[Output], dynamics: Dynamics) -> tuple[Kernel, Kernel]:
+    def kernels(self, outputs: Sequence[BoundedOutput], dynamics: Dynamics) -> tuple[Kernel, Kernel]:
         """Functions of a node and of the last one."""
         state, torque = self.rest
         away, effort = self.x - state, self.tau - torque
@@ -483,7 +492,7 @@ class Target:
                 f"terminal: no cost to go of a regulator ({error}); weigh every joint in Q, or give `terminal` seconds"
             ) from error
 
-    def _kernel(self, name: str, residuals: Expression, outputs: Sequence[Output]) -> Kernel:
+    def _kernel(self, name: str, residuals: Expression, outputs: Sequence[BoundedOutput]) -> Kernel:
         """Gradient and Gauss-Newton Hessian of a sum of squares, outputs and their slopes."""
         z = ca.vertcat(self.x, self.tau)
         J = ca.jacobian(residuals, z)
@@ -494,30 +503,30 @@ class Target:
         return Kernel(ca.Function(name, [self.t, self.x, self.tau], dense, ["t", "x", "tau"], names))
 
 
-def bounded_outputs(given: MPC, q: Expression, qd: Expression) -> list[Output]:
+def bounded_outputs(given: MPC, q: Expression, qd: Expression) -> list[BoundedOutput]:
     """All numbers that are bounded at nodes."""
     model, found = given.model, []
     for name, bound in given.positions.items():
-        found.append(Output(name, q[model.index(name)], *_range(f"positions[{name!r}]", bound)))
+        found.append(BoundedOutput(name, q[model.index(name)], *_range(f"positions[{name!r}]", bound)))
     for name, bound in given.speeds.items():
-        found.append(Output(f"rate of {name}", qd[model.speed_index(name)], *_range(f"speeds[{name!r}]", bound)))
+        found.append(BoundedOutput(f"rate of {name}", qd[model.speed_index(name)], *_range(f"speeds[{name!r}]", bound)))
     for k, strain in enumerate(given.strains):
         found.append(_strain(model, q, k, StrainBound(*strain)))
     tip = tip_pose(model.chain, q)[:3, 3]
     for axis, bound in given.tip_bounds.items():
         if axis not in ("x", "y", "z"):
             raise ModelError(f"tip_bounds: got {axis!r}, expected 'x', 'y' or 'z'")
-        found.append(Output(f"tip {axis}", tip["xyz".index(axis)], *_range(f"tip_bounds[{axis!r}]", bound)))
+        found.append(BoundedOutput(f"tip {axis}", tip["xyz".index(axis)], *_range(f"tip_bounds[{axis!r}]", bound)))
     return found
 
 
-def _strain(model: Model, q: Expression, k: int, given: StrainBound) -> Output:
+def _strain(model: Model, q: Expression, k: int, given: StrainBound) -> BoundedOutput:
     y, z = numbers(f"strains[{k}].at", given.at, 2)
     limit = positive(f"strains[{k}].limit", given.limit)
     place, eta = locate(model.chain, given.link, given.x)
     link = model.chain.links[place]
     bend = shape_curvature(link, model.chain.body(link, q), eta)
-    return Output(f"strain of {given.link} at {given.x}", -y * bend[2] + z * bend[1], -limit, limit)
+    return BoundedOutput(f"strain of {given.link} at {given.x}", -y * bend[2] + z * bend[1], -limit, limit)
 
 
 def _range(name: str, given: Range) -> tuple[float, float]:

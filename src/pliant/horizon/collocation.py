@@ -1,5 +1,7 @@
-"""A step of the arm over an interval by Radau collocation, with its exact slopes. The method is stiffly accurate: modes too
-fast for its steps settle, as damped ones do, and are no reason for short steps.
+"""A step of the arm over an interval by Radau collocation, with its exact slopes.
+
+The method is stiffly accurate: modes too fast for its steps settle, as damped ones do, and are no reason for short
+ones.
 
 With stages a_i, the accelerations at times c_i h of a step,
 
@@ -20,7 +22,6 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.horizon.dense import add_product, add_row, copy, dot, fill, largest, solve
 from pliant.kernels.primitives import Doubles, call, shift
-
 
 RESTING = 1e-9
 """Part of the stages by which Newton's method moves them where another round would be for nothing."""
@@ -79,7 +80,9 @@ def interval(
     copy(x, end, 2 * n)
     for k in range(steps.steps):
         own = shift(K, k * stride + steps.stages * n * (1 + columns))
-        sound = one_step(steps, h, end, tau, shift(a, k * steps.stages * n), own, shift(K, k * stride), rounds) and sound
+        sound = (
+            one_step(steps, h, end, tau, shift(a, k * steps.stages * n), own, shift(K, k * stride), rounds) and sound
+        )
         if k == 0:
             copy(own, F, 2 * n * columns)
         else:  # x' = own_x x + own_tau tau, with x = F (x_0, tau)

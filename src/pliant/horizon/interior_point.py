@@ -15,7 +15,7 @@ import math
 from typing import NamedTuple
 
 from pliant.horizon.dense import add_row, add_rows, cholesky, cholesky_solve, dot, fill, largest
-from pliant.kernels.primitives import Doubles, Integers, integers, reassociated, shift, unpack
+from pliant.kernels.primitives import Doubles, Integers, integers, shift, unpack
 
 GAP, FEASIBLE, STATIONARY = 1e-10, 1e-10, 1e-8
 """Mean product of slacks and multipliers, largest violated row and largest slope at which a solution is one, scaled,
@@ -27,9 +27,10 @@ BACK = 0.995
 SOLVED, LIMIT, INFEASIBLE, BROKEN = 0, 1, 2, 3
 
 
-class Program(NamedTuple):
-    """Sizes and numbers of a program: `rows` of G, each of `width` entries that count; their bounds, infinite where there
-    are none; weights of slacks, infinite of hard rows, then those of their squares. The solution z, and `value` G z."""
+class QuadraticProgram(NamedTuple):
+    """Sizes and numbers of a program: `rows` of G, each of `width` entries that count; their bounds, infinite where
+    there are none; weights of slacks, infinite of hard rows, then those of their squares. The solution z, and `value`
+    G z."""
 
     n: int
     rows: int
@@ -78,11 +79,11 @@ TOLD = 4
 
 def side_sizes(n: int, rows: int) -> dict[str, int]:
     """How many numbers each part of `Sides` has."""
-    own = dict.fromkeys(Sides._fields[:14], 2 * rows)
+    own = dict.fromkeys(list(Sides.__annotations__)[:14], 2 * rows)
     return own | {"length": rows, "M": n * n} | dict.fromkeys(("z", "g", "dz", "r"), n) | {"of_rows": rows}
 
 
-def solve_program(program: Program, sides: Sides) -> int:
+def solve_program(program: QuadraticProgram, sides: Sides) -> int:
     """Put the solution into `program.z`, and G z into `program.value`; how it ended."""
     n = program.n
     fill(program.told, TOLD, 0.0)
@@ -107,7 +108,7 @@ def solve_program(program: Program, sides: Sides) -> int:
     return status
 
 
-def is_inside(program: Program) -> bool:
+def is_inside(program: QuadraticProgram) -> bool:
     """Whether a solution without bounds keeps them all."""
     inside = True
     for r in range(program.rows):
@@ -116,13 +117,13 @@ def is_inside(program: Program) -> bool:
     return inside
 
 
-def products(program: Program, z: Doubles, out: Doubles) -> None:
+def products(program: QuadraticProgram, z: Doubles, out: Doubles) -> None:
     """out = G z."""
     for r in range(program.rows):
         out[r] = dot(shift(program.G, r * program.n), z, program.width[r])
 
 
-def add_transposed(program: Program, y: Doubles, out: Doubles) -> None:
+def add_transposed(program: QuadraticProgram, y: Doubles, out: Doubles) -> None:
     """out += G^T y."""
     for r in range(program.rows):
         if y[r] != 0.0:
@@ -132,7 +133,7 @@ def add_transposed(program: Program, y: Doubles, out: Doubles) -> None:
 # ---------------------------------------------------------------------------------------------------------- a start
 
 
-def size_of_solution(program: Program, sides: Sides, strength: float) -> float:
+def size_of_solution(program: QuadraticProgram, sides: Sides, strength: float) -> float:
     """What z is counted in: the largest slope, or the farthest that a violated row asks for. Finds lengths of rows."""
     for r in range(program.rows):
         row = shift(program.G, r * program.n)
@@ -143,7 +144,7 @@ def size_of_solution(program: Program, sides: Sides, strength: float) -> float:
     return strength
 
 
-def bounded_sides(program: Program, sides: Sides, strength: float) -> int:
+def bounded_sides(program: QuadraticProgram, sides: Sides, strength: float) -> int:
     """List the sides of rows that have a bound, with a start inside: how many they are. Rows that nothing moves are
     left out."""
     count = 0
@@ -182,7 +183,7 @@ def start_side(sides: Sides, k: int) -> None:
 # ------------------------------------------------------------------------------------------------------ iterations
 
 
-def iterate(program: Program, sides: Sides, count: int) -> int:
+def iterate(program: QuadraticProgram, sides: Sides, count: int) -> int:
     """Predictor and corrector until all products are small."""
     n = program.n
     fill(sides.z, n, 0.0)
@@ -199,7 +200,13 @@ def iterate(program: Program, sides: Sides, count: int) -> int:
         direction(program, sides, count, 0.0, False)
         share = reach(sides, count, 1.0)
         ahead = mean_product(sides, count, share) / gap
-        direction(program, sides, count, max(gap * ahead * ahead * ahead, 0.1 * GAP * gap / max(program.told[1], 1e-300)), True)
+        direction(
+            program,
+            sides,
+            count,
+            max(gap * ahead * ahead * ahead, 0.1 * GAP * gap / max(program.told[1], 1e-300)),
+            True,
+        )
         share = min(1.0, BACK * reach(sides, count, 2.0))
         if share < 1e-9:
             break
@@ -212,7 +219,7 @@ def iterate(program: Program, sides: Sides, count: int) -> int:
     return status
 
 
-def residuals(program: Program, sides: Sides, count: int) -> float:
+def residuals(program: QuadraticProgram, sides: Sides, count: int) -> float:
     """Slopes r = z + g + G^T lambda, how rows miss in e, and the mean product of slacks and multipliers."""
     n = program.n
     for i in range(n):
@@ -240,7 +247,7 @@ def residuals(program: Program, sides: Sides, count: int) -> float:
     return gap
 
 
-def row_sums(program: Program, sides: Sides, count: int, weighed: bool) -> None:
+def row_sums(program: QuadraticProgram, sides: Sides, count: int, weighed: bool) -> None:
     """Multipliers of both sides of each row; or D e of both."""
     fill(sides.of_rows, program.rows, 0.0)
     for k in range(count):
@@ -251,7 +258,7 @@ def row_sums(program: Program, sides: Sides, count: int, weighed: bool) -> None:
         sides.of_rows[r] += sides.sign[k] * y / sides.length[r]
 
 
-def values(program: Program, sides: Sides, z: Doubles) -> None:
+def values(program: QuadraticProgram, sides: Sides, z: Doubles) -> None:
     """Scaled G z by rows."""
     products(program, z, sides.of_rows)
     for r in range(program.rows):
@@ -267,7 +274,7 @@ def stiffness(sides: Sides, k: int) -> float:
     return 1.0 / (sides.t[k] / sides.lam[k] + soft)
 
 
-def matrix(program: Program, sides: Sides, count: int) -> None:
+def matrix(program: QuadraticProgram, sides: Sides, count: int) -> None:
     """M = 1 + G^T D G, its upper triangle."""
     n = program.n
     D = sides.of_rows
@@ -280,7 +287,7 @@ def matrix(program: Program, sides: Sides, count: int) -> None:
     add_weighted_rows(program, sides.M, D)
 
 
-def add_weighted_rows(program: Program, M: Doubles, D: Doubles) -> None:
+def add_weighted_rows(program: QuadraticProgram, M: Doubles, D: Doubles) -> None:
     """M += G^T D G, its upper triangle, four rows of G at a time."""
     n = program.n
     r = 0
@@ -301,7 +308,7 @@ def add_weighted_rows(program: Program, M: Doubles, D: Doubles) -> None:
         r += 1
 
 
-def direction(program: Program, sides: Sides, count: int, target: float, corrected: bool) -> None:
+def direction(program: QuadraticProgram, sides: Sides, count: int, target: float, corrected: bool) -> None:
     """The step towards products of size `target`; a corrected one takes those of the last step into account."""
     n = program.n
     for k in range(count):
@@ -366,7 +373,7 @@ def mean_product(sides: Sides, count: int, share: float) -> float:
     return total / max(pairs, 1)
 
 
-def advance(program: Program, sides: Sides, count: int, share: float) -> None:
+def advance(program: QuadraticProgram, sides: Sides, count: int, share: float) -> None:
     """Take a part of the step."""
     add_row(sides.z, share, sides.dz, program.n)
     add_row(sides.t, share, sides.dt, count)
@@ -376,6 +383,6 @@ def advance(program: Program, sides: Sides, count: int, share: float) -> None:
 
 
 def run_program(address: int) -> int:
-    """Solve; the table at the address holds a `Program` and its `Sides`."""
-    program, sides = unpack(integers(address), Program, Sides)
+    """Solve; the table at the address holds a `QuadraticProgram` and its `Sides`."""
+    program, sides = unpack(integers(address), QuadraticProgram, Sides)
     return solve_program(program, sides)

@@ -4,10 +4,10 @@
     x_0 as measured, bounds on torques and their rates, and soft bounds on outputs y(x_k) of all later nodes.
 
 The real-time iteration [DBS05]: the last plan, shifted by an interval, is where all is linearised. States are
-eliminated, and torques are counted from the feedback that is best without bounds, dtau_k = L_k dx_k + U_k^-1 w_k, with L
-and U of the Riccati recursion. In these w the cost is 1/2 w^T w + g^T w, however unstable the arm and however long the
-horizon, and a measurement enters the bounds alone. A step that finds no solution gives the torques of the shifted plan,
-as often as it has intervals, and then those of a safe law.
+eliminated, and torques are counted from the feedback that is best without bounds, dtau_k = L_k dx_k + U_k^-1 w_k, with
+L and U of the Riccati recursion. In these w the cost is 1/2 w^T w + g^T w, however unstable the arm and however long
+the horizon, and a measurement enters the bounds alone. A step that finds no solution gives the torques of the shifted
+plan, as often as it has intervals, and then those of a safe law.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from pliant.horizon.collocation import Steps, follow, interval, kept
 from pliant.horizon.dense import add_product, add_row, cholesky, copy, dot, fill, largest
-from pliant.horizon.interior_point import BROKEN, SOLVED, Program, Sides, solve_program
+from pliant.horizon.interior_point import BROKEN, SOLVED, QuadraticProgram, Sides, solve_program
 from pliant.kernels.primitives import Doubles, call, integers, shift, unpack
 
 UNREAD = 4
@@ -46,10 +46,10 @@ HAS, PREPARED, LATE, STALE = 0, 1, 2, 3
 
 
 class Horizon(NamedTuple):
-    """A problem: intervals, outputs at each node, 1 where rates of torques are bounded, most iterations of a first plan and of a step; addresses of the cost
-    and the outputs of a node, of the last node, and of the safe law; [t, length of an interval, of a collocation step];
-    bounds of torques, their rates, bounds and weights of outputs; what is measured, what is answered;
-    memory."""
+    """A problem: intervals, outputs at each node, 1 where rates of torques are bounded, most iterations of a first plan
+    and of a step; addresses of the cost and the outputs of a node, of the last node, and of the safe law; [t, length of
+    an interval, of a collocation step]; bounds of torques, their rates, bounds of outputs; what is measured, what is
+    answered; memory."""
 
     intervals: int
     outputs: int
@@ -103,27 +103,27 @@ def horizon_sizes(n: int, m: int, intervals: int, outputs: int, kept_numbers: in
         "measured": x, "answer": m, "slack": max(outputs, 1), "told": TOLD, "given": 1 + x + m,
         "F": intervals * x * (x + m), "miss": intervals * x, "K": intervals * kept_numbers,
         "cost": (intervals + 1) * node_size(n, m, outputs), "closed": intervals * x * x, "gain": intervals * m * x,
-        "root": intervals * m * m, "P": x * x, "work": x * x, "small": 2 * m * x + m * m + m, "Gamma": 2 * x * variables,
-        "free": (intervals + 1) * x, "slope": 2 * x + m,
+        "root": intervals * m * m, "P": x * x, "work": x * x, "small": 2 * m * x + m * m + m,
+        "Gamma": 2 * x * variables, "free": (intervals + 1) * x, "slope": 2 * x + m,
     }  # fmt: skip
 
 
 def prepare_horizon(address: int) -> int:
     """Shift the plan where it is stale, linearise all nodes and intervals about it, and eliminate the states."""
-    horizon, plan, steps, program, _ = unpack(integers(address), Horizon, Plan, Steps, Program, Sides)
+    horizon, plan, steps, program, _ = unpack(integers(address), Horizon, Plan, Steps, QuadraticProgram, Sides)
     return prepared(horizon, plan, steps, program)
 
 
 def answer_horizon(address: int) -> int:
     """Torques for what was measured; the status says what came of it, `told` where they come from."""
-    horizon, plan, steps, program, sides = unpack(integers(address), Horizon, Plan, Steps, Program, Sides)
+    horizon, plan, steps, program, sides = unpack(integers(address), Horizon, Plan, Steps, QuadraticProgram, Sides)
     return answered(horizon, plan, steps, program, sides)
 
 
 # ---------------------------------------------------------------------------------------------------- preparation
 
 
-def prepared(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> int:
+def prepared(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram) -> int:
     """Everything that needs no measurement. BROKEN: numbers are not finite, and there is no plan any more."""
     plan.mark[PREPARED] = 0.0
     if plan.mark[HAS] == 0.0:
@@ -200,7 +200,7 @@ def linearised(horizon: Horizon, plan: Plan, steps: Steps) -> bool:
     return sound
 
 
-def regulated(horizon: Horizon, steps: Steps, program: Program) -> None:
+def regulated(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
     """From the end: gains L, roots U^-1 of what torques cost, and g, by the Riccati recursion with an affine part.
 
     With V_(k+1) = 1/2 x^T P x + p^T x behind an interval, and e = p + P miss: Lambda = R + B^T P B = U^T U,
@@ -315,7 +315,7 @@ def cost_to_go(horizon: Horizon, steps: Steps, k: int) -> None:
             P[i * x + j] = P[j * x + i]
 
 
-def condensed(horizon: Horizon, steps: Steps, program: Program) -> None:
+def condensed(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
     """Rows of torques, of their differences and of outputs, by w."""
     x = 2 * steps.n
     m = steps.m
@@ -352,7 +352,7 @@ def condensed(horizon: Horizon, steps: Steps, program: Program) -> None:
 # ------------------------------------------------------------------------------------------------------- an answer
 
 
-def answered(horizon: Horizon, plan: Plan, steps: Steps, program: Program, sides: Sides) -> int:
+def answered(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, sides: Sides) -> int:
     """Torques of a plan from what was measured, or of the last plan, or of the safe law."""
     m = steps.m
     fill(horizon.told, TOLD, 0.0)
@@ -389,14 +389,14 @@ def within(horizon: Horizon, plan: Plan, m: int) -> None:
         horizon.answer[i] = min(max(answer, horizon.least[i]), horizon.most[i])
 
 
-def planned(horizon: Horizon, plan: Plan, steps: Steps, program: Program, sides: Sides) -> int:
+def planned(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, sides: Sides) -> int:
     """Solve for the measurement: once, or several times for a first plan."""
     rounds = horizon.iterations
     if plan.mark[HAS] == 0.0:
         start_plan(horizon, plan, steps)
         rounds = horizon.first
     status = SOLVED
-    for k in range(rounds):
+    for _k in range(rounds):
         if plan.mark[PREPARED] == 0.0:
             status = prepared(horizon, plan, steps, program)
         if status == SOLVED:
@@ -425,7 +425,7 @@ def start_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
     plan.mark[STALE] = 0.0
 
 
-def one_round(horizon: Horizon, plan: Plan, steps: Steps, program: Program, sides: Sides) -> int:
+def one_round(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, sides: Sides) -> int:
     """Gradient and bounds for the measurement, the program, and the plan moved to its solution."""
     free_motion(horizon, plan, steps)
     bounds(horizon, plan, steps, program)
@@ -451,7 +451,7 @@ def free_motion(horizon: Horizon, plan: Plan, steps: Steps) -> None:
             before[x + i] = horizon.miss[k * x + i] + dot(shift(horizon.closed, (k * x + i) * x), before, x)
 
 
-def bounds(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> None:
+def bounds(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram) -> None:
     """Bounds of what w adds to torques, to their differences, and to outputs."""
     x = 2 * steps.n
     m = steps.m
@@ -484,7 +484,7 @@ def bounds(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> None
             high[block - outputs + i] = horizon.high[i] - now
 
 
-def slacks(horizon: Horizon, steps: Steps, program: Program) -> None:
+def slacks(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
     """By how much each output is predicted to leave its bounds, at most, and the largest of all."""
     first = steps.m * (1 + horizon.rated)
     fill(horizon.slack, horizon.outputs, 0.0)
@@ -496,7 +496,7 @@ def slacks(horizon: Horizon, steps: Steps, program: Program) -> None:
     horizon.told[1] = largest(horizon.slack, horizon.outputs)
 
 
-def expand(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> float:
+def expand(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram) -> float:
     """Torques, states and stages of the plan, moved to the solution; by how much torques were, of what they are."""
     x = 2 * steps.n
     m = steps.m

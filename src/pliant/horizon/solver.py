@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.horizon.collocation import Steps, radau_tableau, interval, kept_size, step_sizes
+from pliant.horizon.collocation import Steps, interval, kept_size, radau_tableau, step_sizes
 from pliant.horizon.interior_point import TOLD as PROGRAM_TOLD
-from pliant.horizon.interior_point import Program, Sides, side_sizes
+from pliant.horizon.interior_point import QuadraticProgram, Sides, side_sizes
 from pliant.horizon.receding import Horizon, Plan, answer_horizon, horizon_sizes, prepare_horizon
 from pliant.kernels.compiled_loop import compiled
 from pliant.kernels.primitives import Doubles, integers, table, unpack
@@ -54,7 +54,7 @@ class Dynamics:
         sizes = step_sizes(self.n, self.m, self.stages, len(self.parameters))
         parts = {name: np.zeros(size) for name, size in sizes.items()}
         parts["given"][2 * self.n + self.m :] = self.parameters
-        return Steps(self.n, self.m, self.stages, self.steps, self.slopes, radau_tableau(self.stages), **parts)  # type: ignore[arg-type]
+        return Steps(self.n, self.m, self.stages, self.steps, self.slopes, radau_tableau(self.stages), **parts)
 
     def advance(self, x: Array, tau: Array, duration: float, rounds: int = 30) -> tuple[Array, Array, Array]:
         """The state (2n,) at the end of an interval, and its slopes (2n, 2n) and (2n, m) by x and tau."""
@@ -62,7 +62,7 @@ class Dynamics:
         end, F = np.zeros(2 * n), np.zeros((2 * n, 2 * n + m))
         kept = np.zeros(self.steps * kept_size(n, m, self.stages))
         a, lengths = np.zeros(self.steps * self.stages * n), np.array([duration / self.steps])
-        given = Interval(lengths, np.array(x, dtype=float), np.array(tau, dtype=float), a, end, F, kept)  # type: ignore[arg-type]
+        given = Interval(lengths, np.array(x, dtype=float), np.array(tau, dtype=float), a, end, F, kept)
         own = self.memory()
         parts = table(given, own)
         compiled(run_interval)(parts.ctypes.data, rounds)
@@ -101,38 +101,41 @@ class HorizonSolver:
         kept = dynamics.steps * kept_size(n, m, dynamics.stages)
         sizes = horizon_sizes(n, m, intervals, outputs, kept)
         self.clock = np.array([0.0, length, length / dynamics.steps])
-        memory = {name: np.zeros(size) for name, size in sizes.items()}
-        self._horizon = Horizon(
-            intervals, outputs, rated, first, iterations, *addresses, self.clock, *np.array(torque, dtype=float),
-            np.array(rate, dtype=float), *np.array(bounds, dtype=float).reshape(2, outputs), **memory,
-        )  # type: ignore[arg-type]  # fmt: skip
+        self._memory = {name: np.zeros(size) for name, size in sizes.items()}
+        parts: dict[str, Any] = {
+            "intervals": intervals, "outputs": outputs, "rated": rated, "first": first, "iterations": iterations,
+            **dict(zip(("node", "end", "hold"), addresses)), "clock": self.clock, "rate": np.array(rate, dtype=float),
+            **dict(zip(("least", "most"), np.array(torque, dtype=float))),
+            **dict(zip(("low", "high"), np.array(bounds, dtype=float).reshape(2, outputs))), **self._memory,
+        }  # fmt: skip
+        self._horizon = Horizon(**parts)
         self.plan = np.zeros(sum(plan_sizes(dynamics, intervals).values()))
         self._program = self._empty_program(variables, rows, np.asarray(weights, dtype=float), most)
         given = {name: np.zeros(size) for name, size in side_sizes(variables, rows).items()}
         given["row"] = given["row"].astype(np.int64)
-        self._sides, self._steps = Sides(**given), dynamics.memory()  # type: ignore[arg-type]
-        self._table = table(self._horizon, self._plan, self._steps, self._program, self._sides)
+        self._sides, self._steps = Sides(**given), dynamics.memory()
+        self._table = table(self._horizon, Plan(**self._planned()), self._steps, self._program, self._sides)
         self._prepare, self._answer = compiled(prepare_horizon), compiled(answer_horizon)
 
-    @property
-    def _plan(self) -> Plan:
-        ends = np.cumsum([*plan_sizes(self.dynamics, self.intervals).values()])
-        return Plan(*np.split(self.plan, ends[:-1]))  # type: ignore[arg-type]
+    def _planned(self) -> dict[str, Array]:
+        """Parts of the plan, by name."""
+        sizes = plan_sizes(self.dynamics, self.intervals)
+        return dict(zip(sizes, np.split(self.plan, np.cumsum([*sizes.values()])[:-1])))
 
-    def _empty_program(self, n: int, rows: int, weights: Array, most: int) -> Program:
+    def _empty_program(self, n: int, rows: int, weights: Array, most: int) -> QuadraticProgram:
         hard, own = rows // self.intervals - self.outputs, self.intervals
         each = [np.concatenate([np.full(hard, x), w]) for x, w in zip((np.inf, 0.0), weights)]
         width = np.repeat(np.arange(1, own + 1) * self.dynamics.m, rows // own)
-        return Program(
+        return QuadraticProgram(
             n, rows, most, g=np.zeros(n), G=np.zeros((rows, n)), width=width.astype(np.int64), low=np.zeros(rows),
             high=np.zeros(rows), weight=np.concatenate([np.tile(w, own) for w in each]), z=np.zeros(n),
             value=np.zeros(rows), told=np.zeros(PROGRAM_TOLD),
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # fmt: skip
 
     def forget(self, tau: Array) -> None:
         """No plan any more; tau (m,) acts now."""
         self.plan[:] = 0.0
-        self._plan.last[:] = tau  # type: ignore[index]
+        self._planned()["last"][:] = tau
 
     def prepare(self, t: float) -> int:
         """Linearise about the plan at a time."""
@@ -141,33 +144,33 @@ class HorizonSolver:
 
     def answer(self, x: Array) -> int:
         """Torques for a measured state; they stand in `tau`."""
-        self._horizon.measured[:] = x  # type: ignore[index]
+        self._memory["measured"][:] = x
         return self._answer(self._table.ctypes.data)
 
     @property
     def tau(self) -> Array:
         """(m,) torques of the last answer."""
-        return np.array(self._horizon.answer)
+        return self._memory["answer"].copy()
 
     @property
     def told(self) -> Array:
         """What the last step tells of itself."""
-        return np.array(self._horizon.told)
+        return self._memory["told"].copy()
 
     @property
     def slack(self) -> Array:
         """(outputs,) largest violated part of each output."""
-        return np.array(self._horizon.slack)[: self.outputs]
+        return self._memory["slack"][: self.outputs].copy()
 
     @property
     def states(self) -> Array:
         """(intervals + 1, 2n) of the plan."""
-        return np.array(self._plan.x).reshape(self.intervals + 1, -1)
+        return self._planned()["x"].reshape(self.intervals + 1, -1).copy()
 
     @property
     def torques(self) -> Array:
         """(intervals, m) of the plan."""
-        return np.array(self._plan.tau).reshape(self.intervals, -1)
+        return self._planned()["tau"].reshape(self.intervals, -1).copy()
 
 
 def plan_sizes(dynamics: Dynamics, intervals: int) -> dict[str, int]:
