@@ -84,6 +84,7 @@ def lifted_points(rng: np.random.Generator, k: int = 3, count: int = 2) -> tuple
     return points, replace(
         body, beyond_forms=forms + forms.transpose(0, 2, 1), beyond_eps=np.einsum("n,naj->aj", m, own),
         beyond_arms=np.einsum("n,na,nbj->jab", m, points.X, own),
+        beyond_products=np.einsum("n,nai,nbj->ijab", m, own, points.phi),
         beyond_shift=moved[0], beyond_turn=moved[1],
     )  # fmt: skip
 

@@ -121,13 +121,15 @@ def test_a_rigid_interface_turns_as_one_piece(where: str) -> None:
 def test_shapes_beyond_are_those_of_the_loads(body: ReducedBody) -> None:
     """Geometric stiffness of one newton at the tip is int phi_x . phi_x dx: of the first mode of a beam of unit mass
     4.6478 / (m L); of weight along the bar, int phi_x . phi_x (L - x) mu dx: 1.5708 / L."""
-    forms = body.beyond_forms
+    forms, k = body.beyond_forms, body.size
     pull = -np.tensordot(body.beyond_shift[1, 0], forms, 1)
     weight = -np.tensordot(body.beyond_eps[0], forms, 1)
     for mode in range(2):  # one in each plane
         assert pull[mode, mode] == pytest.approx(4.6478 / (body.mass * LENGTH), rel=5e-3)
         assert weight[mode, mode] == pytest.approx(1.5708 / LENGTH, rel=5e-3)
     assert np.abs(pull[0, 1]) < 1e-6 * pull[0, 0]
+    energy = np.linalg.eigvalsh(body.lifted.gram[k:, k:])
+    assert energy[0] > -1e-12 * energy[-1]
 
 
 def test_motions_of_a_frame_that_spins() -> None:

@@ -201,6 +201,7 @@ def _body(
     norm = np.append(np.ones(k), np.sqrt(np.trace(integrals.products[k:, k:], axis1=2, axis2=3).diagonal()))
     eps = _clean(integrals.eps, size * norm)
     arms = _clean(integrals.arms, reach * norm[:, None, None])
+    products = _clean(integrals.products, (norm[:, None] * norm)[:, :, None, None])
     vertices, triangles = drawn_surface(model, k)
     by_node = shapes.reshape(len(model.nodes), -1, k)[:, :3]
     stress = np.zeros((0, 6, k)) if model.stress is None or not len(vertices) else model.stress(vertices, by_node)
@@ -210,7 +211,7 @@ def _body(
         second=_clean(integrals.second, reach**2),
         eps=eps[:, :k],
         arms=arms[:k],
-        products=_clean(integrals.products[:k, :k], 1.0),
+        products=products[:k, :k],
         spin=_clean(integrals.spin[:, :k], reach),
         gram=np.eye(k),
         stiffness=np.diag(squares),
@@ -228,6 +229,7 @@ def _body(
         beyond_forms=_clean(beyond.forms),
         beyond_eps=eps[:, k:],
         beyond_arms=arms[k:],
+        beyond_products=products[k:],
         beyond_shift=_clean(shift[..., k:]),
         beyond_turn=_clean(turn[..., k:]),
         about=about,

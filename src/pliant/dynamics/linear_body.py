@@ -145,9 +145,8 @@ class LinearBody:
 @lru_cache(maxsize=64)
 def _rounded(body: ReducedBody) -> dict[str, Array]:
     """Its numbers without round-off, by their natural sizes."""
+    norm = np.sqrt(np.diag(body.gram))
     mass, spread = np.sqrt(body.mass), np.sqrt(np.trace(body.second))
-    reach = np.maximum(_largest(body.eps[None]) / mass, np.abs(body.arms).max(axis=(1, 2), initial=0.0) / spread)
-    norm = np.maximum(np.sqrt(np.diag(body.gram)), reach)  # shapes without mass of their own have the last alone
     pairs = norm[:, None] * norm
     scales: dict[str, Any] = {
         "first": mass * spread, "second": spread**2, "eps": mass * norm, "arms": (spread * norm)[:, None, None],

@@ -5,8 +5,7 @@ the k coordinates c, and every shape phi_j leaves the root where it is. So all t
 body are integrals over its mass; where they come from (a mesh, a finite-element program, a beam) is not asked.
 
 A body may know where it is to second order: b shapes chi_a more, of unit strain energy, that its coordinates take along
-by b_a(c) = c^T forms_a c / 2. They cost no energy and are no coordinates. The kinetic energy is kept to second degree
-in the coordinates and their rates, so that what these shapes move meets the undeformed body alone.
+by b_a(c) = c^T forms_a c / 2. They cost no energy and are no coordinates.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ FORMAT = 1
 MOST_BYTES = 256 << 20
 """Of a file, and of what is packed in it."""
 ROOT, TIP = "root", "tip"
-BEYOND = tuple(f"beyond_{name}" for name in ("forms", "eps", "arms", "shift", "turn"))
+BEYOND = tuple(f"beyond_{name}" for name in ("forms", "eps", "arms", "products", "shift", "turn"))
 """Entries of a body that knows where it is to second order; all or none."""
 LINEAR: dict[str, Any] = dict.fromkeys(BEYOND, np.zeros(0))
 _SYMMETRY = 1e-9
@@ -91,6 +90,8 @@ class ReducedBody:
         int chi_a dm.
     beyond_arms : (b, 3, 3) array
         int X chi_a^T dm.
+    beyond_products : (b, k + b, 3, 3) array
+        int chi_a phi_j^T dm, then int chi_a chi_b^T dm.
     beyond_shift, beyond_turn : (f, 3, b) arrays
         Displacement and small rotation of each frame by these shapes.
     about : str
@@ -120,6 +121,7 @@ class ReducedBody:
     beyond_forms: Array = field(default_factory=lambda: np.zeros(0))
     beyond_eps: Array = field(default_factory=lambda: np.zeros(0))
     beyond_arms: Array = field(default_factory=lambda: np.zeros(0))
+    beyond_products: Array = field(default_factory=lambda: np.zeros(0))
     beyond_shift: Array = field(default_factory=lambda: np.zeros(0))
     beyond_turn: Array = field(default_factory=lambda: np.zeros(0))
     about: str = ""
@@ -228,21 +230,23 @@ class ReducedBody:
     @cached_property
     def lifted(self) -> ReducedBody:
         """The linear body whose coordinates are its own, and how far each shape beyond first order is taken."""
-        b = self.beyond
-
-        def padded(values: Array, axes: int) -> Array:
-            """With zeros for the shapes beyond first order, along the first axes."""
-            return np.pad(values, [(0, b)] * axes + [(0, 0)] * (values.ndim - axes))
-
+        across = self.beyond_products[:, : self.size]
+        upper = np.concatenate([self.products, across.transpose(1, 0, 3, 2)], axis=1)
+        products = np.concatenate([upper, self.beyond_products])
+        empty = np.zeros((self.size, self.beyond))
+        gram = np.trace(products, axis1=2, axis2=3).copy()
+        gram[: self.size, : self.size] = self.gram
         return LiftedBody(
             **{own.name: getattr(self, own.name) for own in fields(self)} | LINEAR | {
                 "eps": np.concatenate([self.eps, self.beyond_eps], axis=1),
                 "arms": np.concatenate([self.arms, self.beyond_arms]),
+                "products": products, "gram": (gram + gram.T) / 2,
+                "stiffness": np.block([[self.stiffness, empty], [empty.T, np.eye(self.beyond)]]),
+                "damping": np.block([[self.damping, empty], [empty.T, np.zeros((self.beyond, self.beyond))]]),
+                "names": (*self.names, *(f"beyond.{a + 1}" for a in range(self.beyond))),
                 "shift": np.concatenate([self.shift, self.beyond_shift], axis=2),
                 "turn": np.concatenate([self.turn, self.beyond_turn], axis=2),
-                "products": padded(self.products, 2), "gram": padded(self.gram, 2), "damping": padded(self.damping, 2),
-                "stiffness": padded(self.stiffness, 2), "spin": padded(self.spin.T, 1).T,
-                "names": (*self.names, *(f"beyond.{a + 1}" for a in range(b))),
+                "spin": np.concatenate([self.spin, np.zeros((3, self.beyond))], axis=1),
                 "vertices": np.zeros((0, 3)), "triangles": np.zeros((0, 3)), "moves": np.zeros(0),
                 "stress": np.zeros(0),
             }
@@ -306,7 +310,7 @@ class ReducedBody:
 
 
 class LiftedBody(ReducedBody):
-    """A body some of whose shapes are no coordinates, and without mass of their own."""
+    """A body whose shapes may depend on each other: they are no coordinates."""
 
     def _check(self) -> None:
         """Its parts were checked."""
@@ -319,7 +323,8 @@ def _shapes(k: int, frames: int, vertices: int, triangles: int, beyond: int) -> 
         "shift": (frames, 3, k), "turn": (frames, 3, k), "spin": (3, k), "vertices": (vertices, 3),
         "triangles": (triangles, 3), "moves": (vertices, 3, k), "stress": (vertices, 6, k),
         "beyond_forms": (beyond, k, k), "beyond_eps": (3, beyond), "beyond_arms": (beyond, 3, 3),
-        "beyond_shift": (frames, 3, beyond), "beyond_turn": (frames, 3, beyond),
+        "beyond_products": (beyond, k + beyond, 3, 3), "beyond_shift": (frames, 3, beyond),
+        "beyond_turn": (frames, 3, beyond),
     }  # fmt: skip
 
 
@@ -361,4 +366,8 @@ def _beyond_lowest(body: ReducedBody, V: Array) -> dict[str, Any]:
     """What lies beyond first order in the modes by columns; nothing of a rigid body."""
     if not V.size:
         return LINEAR
-    return {"beyond_forms": V.T @ body.beyond_forms @ V}
+    first, others = np.split(body.beyond_products, [body.size], axis=1)
+    return {
+        "beyond_forms": V.T @ body.beyond_forms @ V,
+        "beyond_products": np.concatenate([np.einsum("ajxy,jm->amxy", first, V), others], axis=1),
+    }
