@@ -78,6 +78,18 @@ def test_frames_are_where_the_shapes_put_them(rng: np.random.Generator) -> None:
         assert pose[:3, :3] == pytest.approx(to_matrix(exponential(turn @ g)) @ body.axes[number], abs=1e-13)
 
 
+def test_all_modes_are_the_same_body_in_other_coordinates(rng: np.random.Generator) -> None:
+    _, body = lifted_points(rng)
+    one, other = (
+        Robot(name="x", links=[Link(name="arm", joint=Joint(type="fixed"), body=each)]).model()
+        for each in (body, body.lowest(3))
+    )
+    c = rng.normal(size=3) * 0.2
+    V = body._modes[1]
+    assert other.tip_pose(c) == pytest.approx(one.tip_pose(V @ c), abs=1e-12)
+    assert other.mass_matrix(c) == pytest.approx(V.T @ one.mass_matrix(V @ c) @ V, abs=1e-10)
+
+
 def test_first_order_is_the_same_about_the_undeformed_arm(rng: np.random.Generator) -> None:
     """By how much forces change with the coordinates of a body that spins: the same matrix, by differences."""
     _, body = lifted_points(rng)
