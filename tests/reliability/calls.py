@@ -338,7 +338,8 @@ def _bodies(folder: Path) -> dict[str, Call]:
     pytest.importorskip("skfem", reason="the mesh extra is not installed")
     bar = bodies.brick_mesh([0.0, 0.1, 0.2], [0.0, 0.01], [0.0, 0.01])
     whole = bodies.mesh_model(bar, "steel", unit="m")
-    held = {"root": "x = 0", "tip": bodies.Interface("x = 0.2"), "frames": {}, "damping": 0.0, "unit": "m"}
+    held = {"root": "x = 0", "tip": bodies.Interface("x = 0.2"), "frames": {}, "damping": 0.0,
+            "stiffening": False, "unit": "m"}  # fmt: skip
     made = {"mesh": bar, "material": "steel", "unit": "m", "size": None}
     return {
         "brick_mesh": Call(bodies.brick_mesh, {"x": [0.0, 0.1], "y": [0.0, 1.0], "z": [0.0, 1.0], "without": None}),
