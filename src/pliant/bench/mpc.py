@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -115,8 +116,9 @@ def nonlinear_program(mpc: MPC, x: Array) -> Callable[[], Array]:
     gaps.append(ca.vec(a - f(ca.horzcat(*Q), ca.horzcat(*V), ca.horzcat(*T))))
     cost = _cost(pilot, X, U)
     z = ca.vertcat(ca.vec(X), ca.vec(U), ca.vec(a))
-    options = {"ipopt.print_level": 0, "print_time": False, "ipopt.sb": "yes", "ipopt.tol": 1e-8}
-    solver = ca.nlpsol("step", "ipopt", {"x": z, "f": cost, "g": ca.vertcat(*gaps)}, options)
+    options: dict[str, Any] = {"ipopt.print_level": 0, "print_time": False, "ipopt.sb": "yes", "ipopt.tol": 1e-8}
+    posed: dict[str, Any] = {"x": z, "f": cost, "g": ca.vertcat(*gaps)}
+    solver = ca.nlpsol("step", "ipopt", posed, options)
     low, high, guess = _bounds(pilot, later)
 
     def run() -> Array:
@@ -127,7 +129,7 @@ def nonlinear_program(mpc: MPC, x: Array) -> Callable[[], Array]:
     return run
 
 
-def _cost(pilot: Pilot, X: object, U: object) -> object:
+def _cost(pilot: Pilot, X: Any, U: Any) -> Any:
     """What the controller minimises: quadratic, its matrices as the nodes have them."""
     import casadi as ca
 
@@ -135,7 +137,7 @@ def _cost(pilot: Pilot, X: object, U: object) -> object:
     goal = model.equilibrium(np.asarray(pilot.given.reference, dtype=float))
     x, tau = np.concatenate([goal, np.zeros(model.n)]), model.holding_torque(goal)
     W, P = (kernel(np.zeros(1), x, tau)[1] / 2 for kernel in (pilot.parts.node, pilot.parts.end))
-    dx, du = X - ca.repmat(ca.DM(x), 1, N + 1), U - ca.repmat(ca.DM(tau), 1, N)  # type: ignore[operator]
+    dx, du = X - ca.repmat(ca.DM(x), 1, N + 1), U - ca.repmat(ca.DM(tau), 1, N)
     size = len(x)
     total = ca.bilin(ca.DM(P[:size, :size]), dx[:, N], dx[:, N])
     for k in range(N):

@@ -49,6 +49,8 @@ STATUS = {
 SOURCE = {PLANNED: "plan", SHIFTED: "shifted plan", SAFE: "safe law"}
 RELUCTANCE = 1e3
 """By how much a slack of one, of half the width of its bounds, costs more than errors of one all along the horizon."""
+NOTHING = 1e-9
+"""Of half the width of bounds: a slack that is the rounding of a program."""
 Range = tuple[float, float] | float
 
 
@@ -396,13 +398,13 @@ class Target:
         the weights of the arm give at first order."""
         model, n = self.model, self.model.n
         if isinstance(self.reference, Constant):
-            q = model.equilibrium(np.asarray(self.reference.position, dtype=float))
-            return ca.SX(ca.DM(np.concatenate([q, np.zeros(n)]))), ca.SX(ca.DM(model.holding_torque(q)))
+            still = model.equilibrium(np.asarray(self.reference.position, dtype=float))
+            return ca.SX(ca.DM(np.concatenate([still, np.zeros(n)]))), ca.SX(ca.DM(model.holding_torque(still)))
         q, qd, qdd = (self._spread(part) for part in self.reference.derivatives(self.t))
         unknown = [k for k in range(n) if k not in actuated_joints(model)]
         rows = [k for k in range(n) if k not in actuated(model)]
-        free, still = ca.SX.sym("free", n), ca.SX.zeros(n)
-        forces = model.equations.tree_forces(free, still, still)[rows]
+        free, none = ca.SX.sym("free", n), ca.SX.zeros(n)
+        forces = model.equations.tree_forces(free, none, none)[rows]
         start = model.equilibrium(np.asarray(self.reference(0.0)[0], dtype=float).ravel())
         K = self._number(ca.jacobian(forces, free[unknown]), free, start)
         q[unknown] -= ca.mtimes(ca.DM(np.linalg.inv(K)), self._nominal(ca.substitute(forces, free, q)))
@@ -453,7 +455,7 @@ class Target:
             if not callable(self.given.cost):
                 raise ModelError(f"cost: got {self.given.cost!r}, expected a function of (t, q, qd, tau)")
             parts.append(ca.vec(ca.SX(self.given.cost(self.t, self.q, self.qd, self.tau))))
-        return self._nominal(ca.vertcat(*parts))
+        return ca.SX(self._nominal(ca.vertcat(*parts)))
 
     def kernels(self, outputs: Sequence[BoundedOutput], dynamics: Dynamics) -> tuple[Kernel, Kernel]:
         """Functions of a node and of the last one."""
@@ -475,7 +477,7 @@ class Target:
                 raise ModelError(f"terminal: got {terminal!r}, expected 'riccati', seconds or a matrix")
             return ca.mtimes(ca.DM(_root(self._riccati(dynamics))), away)
         if np.ndim(terminal) == 0:
-            return np.sqrt(positive("terminal", float(np.asarray(terminal)))) * own
+            return ca.SX(float(np.sqrt(positive("terminal", float(np.asarray(terminal))))) * own)
         P = gain_matrix("terminal", terminal, 2 * self.model.n)
         check_weights(P, np.eye(1))
         return ca.mtimes(ca.DM(_root(P)), away)
@@ -659,9 +661,9 @@ class Pilot:
     def _told(self, t: float, status: int, spent: float) -> Predicted:
         solver, given, n = self.solver, self.given, self.given.model.n
         told, states = solver.told, solver.states
-        slack = {o.name: float(s) for o, s in zip(self.parts.outputs, solver.slack) if s > 0}
+        slack = {o.name: float(s) for o, s in zip(self.parts.outputs, solver.slack) if s > NOTHING * o.unit}
         return Predicted(
-            solver.tau, STATUS[status], SOURCE[int(told[0])], t + given.interval * np.arange(given.intervals + 1),
+            solver.tau, STATUS[status], SOURCE[int(told[0])], t + given.interval * np.arange(given.intervals + 1.0),
             states[:, :n], states[:, n:], solver.torques, slack, self._spent, spent, int(told[2]),
         )  # fmt: skip
 
