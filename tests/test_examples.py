@@ -16,7 +16,7 @@ CASES = [pytest.param(path, marks=pytest.mark.full if path.stem in SLOW else (),
 
 
 PICTURES = Path(__file__).parents[1] / "docs" / "images" / "gallery"
-WITHOUT = ("neural_residual",)  # it takes PyTorch; its picture is drawn where that is installed
+WITHOUT = ("neural_residual", "still_payloads")  # one takes PyTorch, one minutes: pictures are drawn by themselves
 
 
 def test_there_are_enough() -> None:

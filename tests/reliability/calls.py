@@ -328,8 +328,8 @@ def _ringing(folder: Path) -> dict[str, Call]:
                                                                 "periods": 1.0}),
         "shape": Call(pliant.shape, {
             "model": arm, "start": [0.0], "goal": [0.1], "trajectory": None, "payload": None, "payload_error": 0.0,
-            "stiffness_error": 0.0, "speed": None, "acceleration": None, "jerk": [0.5], "effort": None, "intervals": 8},
-            ("progress", "time_limit")),
+            "stiffness_error": 0.0, "speed": None, "acceleration": None, "jerk": [0.5], "effort": None,
+            "intervals": 12}, ("progress", "time_limit")),
     }  # fmt: skip
 
 

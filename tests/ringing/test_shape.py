@@ -180,6 +180,7 @@ def test_a_path_where_a_motion_crowds() -> None:
         ({"start": START, "goal": GOAL, "jerk": None}, "limits.jerk: joint upper has none"),
         ({"start": START, "goal": GOAL, "payload_error": 1.5}, "expected a share from 0"),
         ({"start": START, "goal": GOAL, "payload": -1.0}, "expected a mass"),
+        ({"start": START, "goal": GOAL, "intervals": 3}, "intervals: got 3, expected at least 8"),
         ({"start": START, "goal": GOAL, "speed": [1.0, 2.0, 3.0]}, "expected a positive number or 2"),
         ({"start": [0.0, 0.0], "goal": GOAL, "effort": 10.0}, "start: holding the arm there takes torques"),
         ({"trajectory": JointMotion(("a",), np.arange(2.0), np.eye(2)[:, :1])}, "no joint `a`"),

@@ -43,6 +43,8 @@ LEFT = (0.07, 0.03)
 """What each mode of an arm that is off may swing by, as a share of the plain motion's swing; the second where several
 modes together swing by more than `ALLOWED`."""
 ALLOWED = 0.18
+FEWEST = 8
+"""Pieces of a motion that can be steered at all."""
 ROWS = 201
 """Of the motion that is written, at least."""
 
@@ -224,6 +226,8 @@ def shape(
     arm = model if payload is None else _loaded(model, payload)
     limits, torques = stated_limits(arm, {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort})
     longest = None if time_limit is None else positive("time_limit", time_limit)
+    if intervals < FEWEST:
+        raise ModelError(f"intervals: got {intervals}, expected at least {FEWEST}")
     off = off_by(arm, payload_error, stiffness_error)
     with interruptible("shape"), reporter(progress, 1.0, "shaping a motion", "") as report:
         if trajectory is not None:
