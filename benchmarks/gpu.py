@@ -65,7 +65,8 @@ def starts(composed: Any, between: dict[str, tuple[float, float]]) -> np.ndarray
     from pliant.runs.drives import read_start
 
     model = composed.composition.model
-    q, qd, _ = read_start(model, {name: np.linspace(*ends, 257) for name, ends in between.items()}, many=True)
+    places = {name: np.linspace(*ends, 257) for name, ends in between.items()}
+    q, qd, _ = read_start(model, places, {name: np.full(257, 0.3) for name in between}, many=True)
     held = np.zeros((1, composed.composition.n_held))
     x = composed.start(q, np.broadcast_to(qd, (len(q), model.n)), np)
     return np.asarray(composed.loaded(x, held, np.zeros((1, 0))))

@@ -25,7 +25,7 @@ SHARED_BYTES = 227 * 1024
 """Shared memory of a multiprocessor that blocks may use, compute capability 9.0."""
 REGISTER_VALUES = {"double": 110, "single": 200}
 """States and live values that fit registers."""
-LONGEST_KERNEL = {"double": 7000, "single": 9000}
+LONGEST_KERNEL = {"double": 8000, "single": 9000}
 """Operations that one kernel may have before it outgrows the instruction cache."""
 LONGEST_UNROLLED = 400
 """Operations up to which writing out all four stages pays."""
