@@ -126,7 +126,7 @@ LAWS = {
 
 @needs_compiler
 @pytest.mark.parametrize(
-    "law", [law if law == "sampled" else pytest.param(law, marks=pytest.mark.full) for law in LAWS]
+    "law", [law if law == "sampled, late" else pytest.param(law, marks=pytest.mark.full) for law in LAWS]
 )
 def test_a_plant_steps_as_the_stepper_does(law: str, tmp_path: Path) -> None:
     model = unequal_two_link().model(parameters=("payload.mass",))
