@@ -70,10 +70,10 @@ class StiffenedBody(Lifted):
 
     def rates(self, c: SX, cd: SX) -> tuple[SX, SX, SX, SX]:
         """g, dg/dc, and the rates gd and (d/dt dg/dc) cd."""
-        slope = self._slope(c)
+        slope: SX = self._slope(c)
         G = ca.vertcat(ca.SX.eye(self.size), slope)
         bias = ca.vertcat(ca.SX.zeros(self.size), ca.mtimes(self._slope(cd), cd))
-        return ca.vertcat(c, ca.mtimes(slope, c) / 2), G, ca.mtimes(G, cd), bias
+        return ca.vertcat(c, ca.mtimes(slope / 2, c)), G, ca.mtimes(G, cd), bias
 
     def strain_energy(self, c: SX) -> SX:
         return self.linear.strain_energy(c)
