@@ -568,7 +568,8 @@ def safe_law(given: MPC) -> Kernel:
     """Torques that hold a position, less damping: a function of the state."""
     model, n = given.model, given.model.n
     q, qd, still = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.zeros(n)
-    damping = np.atleast_1d(np.asarray(given.damping, dtype=float)) * np.ones(model.n_joints)
+    size = None if np.ndim(given.damping) == 0 else model.n_joints
+    damping = numbers("damping", given.damping, size) * np.ones(model.n_joints)
     if not (np.isfinite(damping).all() and (damping >= 0).all()):
         raise ModelError(f"damping: got {given.damping!r}, expected numbers of 0 or more")
     rows = actuated(model)
