@@ -56,8 +56,8 @@ def test_unknown_part_and_file_in_the_way(run: Run) -> None:
     result = run("bench", "rigd")
     assert result.exit_code == 2
     assert (
-        "part: got 'rigd', expected some of rigid, derivatives, puma, loops, stepping, flexible, large, linkages, start"
-        in result.stderr
+        "part: got 'rigd', expected some of rigid, derivatives, puma, loops, stepping, flexible, large, linkages, mpc, "
+        "start" in result.stderr
     )
     assert not Path("out").exists()
     Path("taken").write_text("mine")

@@ -187,7 +187,9 @@ UNEQUAL_LINK = unequal_beam(
 def root_strains(m: pliant.Model, q: Any, qd: Any, tau: Any) -> dict[str, float]:
     """Section forces over stiffnesses at the root of every link, by the names of the outputs."""
     qdd = m.forward_dynamics(q, qd, tau)
-    run = RunHistory(m, np.zeros(1), q[None], qd[None], qdd[None], m.nominal_parameters)
+    run = RunHistory(
+        m, np.zeros(1), q[None], qd[None], qdd[None], m.nominal_parameters, np.zeros((1, 0)), np.zeros((1, 0))
+    )
     found = {}
     for link in m.robot.links:
         if link.shapes is not None:

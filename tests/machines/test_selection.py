@@ -60,5 +60,5 @@ def test_one_package_has_one_lowest_version() -> None:
     """What stands in an extra and among the tools of developers is the same requirement."""
     said: dict[str, set[str]] = {}
     for requirement in (requirement for part in stated().values() for requirement in part):
-        said.setdefault(requirement.name, set()).add(str(requirement.specifier))
+        said.setdefault(requirement.name, set()).add(str(floor(requirement)))
     assert {name: found for name, found in said.items() if len(found) > 1} == {}

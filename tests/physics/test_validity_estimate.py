@@ -231,7 +231,7 @@ def test_loads_that_move_with_the_beam(joint: dict[str, Any], spin: float, gravi
         rates = np.zeros((1, model.n))
         rates[0, 0] = spin
         q = model.equilibrium([0.0], rates={"hub": spin})[None]
-        history = RunHistory(model, np.zeros(1), q, rates, 0 * rates, np.zeros(0))
+        history = RunHistory(model, np.zeros(1), q, rates, 0 * rates, np.zeros(0), *2 * [np.zeros((1, 0))])
         (shape,) = known_shapes(history, bent_beams(model)[0])
         found.append((shape.place[-1], shape.tip()))
     (small, judged), (cut, _) = found
@@ -259,7 +259,9 @@ def test_a_beam_that_is_curved() -> None:
     link = Link(name="boom", joint=Joint(type="fixed"), beam=bent, shapes=SPACE)
     model = Robot(name="bent", gravity=(0, 0, 0), links=[link]).model(stiffening="second-order")
     rest = np.zeros((1, model.n))
-    (shape,) = known_shapes(RunHistory(model, np.zeros(1), rest, rest, rest, np.zeros(0)), bent_beams(model)[0])
+    (shape,) = known_shapes(
+        RunHistory(model, np.zeros(1), rest, rest, rest, np.zeros(0), *2 * [np.zeros((1, 0))]), bent_beams(model)[0]
+    )
     assert shape.tip() == pytest.approx(model.pose(rest[0])[:3, 3], abs=1e-12)
 
 

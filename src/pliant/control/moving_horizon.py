@@ -59,12 +59,12 @@ class MovingHorizon(KalmanFilter):
         """The moments of the window."""
         return self.window
 
-    def passed(self, running: Running) -> Belief:
+    def _passed(self, running: Running) -> Belief:
         """The oldest moment leaves the window, and counts by its belief, linear about its last state."""
         at = running.path[0].mean
         return self._ahead(self._read(running.before, running.y[0], running.felt[0], at), running.tau[0], at)
 
-    def fitted(self, running: Running, first: int) -> Belief:
+    def _fitted(self, running: Running, first: int) -> Belief:
         """The states of the window that fit all its readings best, and what is believed of the last."""
         if len(running.path):
             last = running.path[-1].mean

@@ -338,6 +338,13 @@ class MPC(Controller):
         Returns
         -------
         Pilot
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> mpc = pliant.control.MPC(model, 0.1, 5, [0.0, 0.0], Q=1.0, R=1e-3)
+        >>> mpc.pilot() is mpc.pilot()
+        False
         """
         return Pilot(self, self._parts)
 

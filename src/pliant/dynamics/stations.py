@@ -32,6 +32,8 @@ def places_of(chain: Chain, link: str | int) -> list[int]:
         if link not in found and not own:
             raise ModelError(f"link: got {link!r}, expected one of {', '.join(found)}")
         return found.get(link, own)
+    if not isinstance(link, int):
+        raise ModelError(f"link: got {type(link).__name__}, expected a name or a number: {', '.join(found)}")
     numbers = list(found.values())[chain.first :]
     if not -len(numbers) <= link < len(numbers):
         raise ModelError(f"link: got {link}, expected a number below {len(numbers)}, or one of {', '.join(found)}")

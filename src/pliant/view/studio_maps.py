@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -106,9 +105,9 @@ def _range(run: StudioRun, name: str, count: int) -> Array:
 
 def picture(drawn: Figure) -> Array:
     """(H, W, 3) pixels of a figure."""
-    from PIL import Image
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    with io.BytesIO() as file:
-        drawn.savefig(file, format="png", dpi=DOTS)
-        file.seek(0)
-        return np.asarray(Image.open(file).convert("RGB"))
+    canvas: Any = FigureCanvasAgg(drawn)
+    drawn.set_dpi(DOTS)
+    canvas.draw()
+    return np.array(canvas.buffer_rgba())[..., :3]
