@@ -1,4 +1,4 @@
-"""Arms on springs, cables and cylinders."""
+"""Arms on springs, cables and cylinders, and one that falls."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant import Beam, Cable, Coupling, Cylinder, Frame, Joint, LineForce, LineSpring, Link, RigidBody, Robot, Shapes
 from pliant import Valve as Valve
+from pliant.robot import parse
 
 PIVOT, EYE = np.array([0.4, -0.6]), np.array([1.0, -0.1])
 """Of the lift of a boom, in the plane: foot on the base, eye on the boom."""
@@ -25,6 +26,19 @@ def boom(valve: dict[str, Any] | None = None, **cylinder: Any) -> Robot:
     lift = Cylinder(**(LIFT | {"valve": {"flow": 1e-3} | (valve or {})} | cylinder))
     return Robot(name="boom", links=[link], frames=frames, couplings=[{"name": "lift", "between": ["foot", "eye"],
                  "cylinder": lift}])  # fmt: skip
+
+
+def ball() -> Robot:
+    """That falls on the ground and comes back."""
+    return parse("""
+name: ball
+links:
+  - name: ball
+    joint: {type: prismatic, axis: [0, 0, 1]}
+    rigid: {mass: 0.5, inertia: [0.001, 0.001, 0.001]}
+contacts:
+  - {name: ground, radius: 0.05, stiffness: 1.0e+6, restitution: {value: 0.8, speed: 1.98}, friction: 0.5}
+""")
 
 
 def lift_length(angle: float) -> tuple[float, float]:

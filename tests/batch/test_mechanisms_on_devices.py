@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import pliant
-from coupled_arms import boom, strung
+from coupled_arms import ball, boom, strung
 from linkages import bar, four_bar, passive, random_linkage
 from pliant.batch import simulate_batch
 from pliant.errors import SimulationError, UnsupportedModel
@@ -92,18 +91,6 @@ def test_random_linkages(device, seed: int) -> None:
     gpu, cpu = simulate_batch(model, 1e-4, device="cuda", **run), simulate_batch(model, 1e-4, **run)
     close(gpu.q, cpu.q)
     close(gpu.qd, cpu.qd, 1e-9)
-
-
-def ball() -> Robot:
-    return pliant.robot.parse("""
-name: ball
-links:
-  - name: ball
-    joint: {type: prismatic, axis: [0, 0, 1]}
-    rigid: {mass: 0.5, inertia: [0.001, 0.001, 0.001]}
-contacts:
-  - {name: ground, radius: 0.05, stiffness: 1.0e+6, restitution: {value: 0.8, speed: 1.98}, friction: 0.5}
-""")
 
 
 COUPLED: dict[str, tuple[Any, dict[str, Any], float]] = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pliant
-from coupled_arms import boom, strung
+from coupled_arms import ball, boom, strung
 from export.test_c_plant import Built
 from exported import assert_close, build, call, imported, inputs, needs_compiler
 from linkages import bar, four_bar
@@ -24,19 +24,6 @@ from pliant.robot import Robot
 
 ALONG_A_RUN = 1e-9
 QUICK = {"compilers": ["cc -O0"]}
-
-
-def ball() -> Robot:
-    """That falls on the ground and comes back."""
-    return pliant.robot.parse("""
-name: ball
-links:
-  - name: ball
-    joint: {type: prismatic, axis: [0, 0, 1]}
-    rigid: {mass: 0.5, inertia: [0.001, 0.001, 0.001]}
-contacts:
-  - {name: ground, radius: 0.05, stiffness: 1.0e+6, restitution: {value: 0.8, speed: 1.0}, friction: 0.5}
-""")
 
 
 def stopped() -> Robot:

@@ -12,7 +12,7 @@ from pliant.control.beliefs import Belief
 from pliant.control.instruments import common_ticks
 from pliant.control.kalman import WHOLE, KalmanFilter
 from pliant.control.law import Controller, Felt, Law, Sampler
-from pliant.control.observer import require_torques
+from pliant.control.observer import require_torques, watching
 from pliant.control.sampled import HeldLaw
 from pliant.control.sensors import Measurement
 from pliant.errors import ModelError, UnsupportedModel
@@ -99,14 +99,7 @@ class _EstimatedLaw(Law):
     def sampler(self) -> Sampler:
         """A fresh filter and fresh instruments, which read what acted until the sample."""
         given, model, sensed = self.given, self.model, self.measurement
-        n, ends = given.estimator.model.n, np.cumsum(sensed.sizes)[:-1]
-
-        def watch(memory: dict[str, Any], t: float, q: Array, qd: Array, felt: Felt) -> None:
-            def ideal() -> list[Array]:
-                qdd = felt.accelerations(memory["acted"]) if sensed.accelerated else np.zeros(model.n)
-                return np.split(sensed.read(t, q, qd, qdd, felt), ends)
-
-            memory["readout"].advance(ideal)
+        n = given.estimator.model.n
 
         def compute(memory: dict[str, Any], t: float, q: Array, qd: Array, felt: Felt) -> Array:
             running = memory["running"]
@@ -118,4 +111,4 @@ class _EstimatedLaw(Law):
 
         own: dict[str, Any] = {"running": given.estimator.running(given.start), "z": self.inner.initial_state}
         own["readout"] = self.clock.readout(model, sensed.sensors, float(self.sample_time or 0.0), given.seed)
-        return HeldLaw(compute, model.n_joints, self.clock.period, self.clock.late, own, watch)
+        return HeldLaw(compute, model.n_joints, self.clock.period, self.clock.late, own, watching(sensed))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -274,22 +274,28 @@ class _SampledFeedback(Law):
     def sampler(self) -> Sampler:
         """A fresh filter and fresh instruments. They read what acted until the sample: at first what holds the arm."""
         f, model = self.filter, self.model
-        sensed, ends = f.measurement, np.cumsum(f.measurement.sizes)[:-1]
-
-        def watch(memory: dict[str, Any], t: float, q: Array, qd: Array, felt: Felt) -> None:
-            def ideal() -> list[Array]:
-                qdd = felt.accelerations(memory["acted"]) if sensed.accelerated else np.zeros(model.n)
-                return np.split(sensed.read(t, q, qd, qdd, felt), ends)
-
-            memory["readout"].advance(ideal)
 
         def compute(memory: dict[str, Any], t: float, q: Array, qd: Array, felt: Felt) -> Array:
             tau, memory["xh"], memory["applied"] = self._filtered(memory["readout"].y, memory["xh"], memory["applied"])
             return np.asarray(tau)
 
         own: dict[str, Any] = {"xh": np.zeros(len(f.A)), "applied": np.zeros(model.n_joints), "acted": f.u0}
-        own["readout"] = self.clock.readout(model, sensed.sensors, float(self.sample_time or 0.0), self.seed)
-        return HeldLaw(compute, model.n_joints, self.clock.period, self.clock.late, own, watch)
+        own["readout"] = self.clock.readout(model, f.measurement.sensors, float(self.sample_time or 0.0), self.seed)
+        return HeldLaw(compute, model.n_joints, self.clock.period, self.clock.late, own, watching(f.measurement))
+
+
+def watching(sensed: Measurement) -> Callable[..., None]:
+    """Lets the instruments of a sampled law read the arm, under what acted until then."""
+    ends = np.cumsum(sensed.sizes)[:-1]
+
+    def watch(memory: dict[str, Any], t: float, q: Array, qd: Array, felt: Felt) -> None:
+        def ideal() -> list[Array]:
+            qdd = felt.accelerations(memory["acted"]) if sensed.accelerated else np.zeros(sensed.model.n)
+            return np.split(sensed.read(t, q, qd, qdd, felt), ends)
+
+        memory["readout"].advance(ideal)
+
+    return watch
 
 
 def require_torques(model: Model, who: str = "OutputFeedback") -> None:
