@@ -14,6 +14,8 @@ import inspect
 import math
 import os
 import re
+import sys
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -31,10 +33,15 @@ LONGEST_NAME = 200
 def checked(target: F) -> F:
     """The function, or the class whose constructor it is, with its arguments held against their annotations."""
     if isinstance(target, type):
-        target.__init__ = checked(target.__init__)  # type: ignore[misc]
+        modules = [vars(sys.modules[base.__module__]) for base in target.__mro__]  # also of fields that are inherited
+        target.__init__ = _held(target.__init__, lambda: ChainMap(*modules))  # type: ignore[misc]
         return target
+    return _held(target, lambda: getattr(inspect.unwrap(target), "__globals__", {}))  # not of the decorator
+
+
+def _held(target: F, names: Callable[[], Mapping[str, Any]]) -> F:
+    """The function with its arguments held against their annotations, whose `names` are asked for at the first call."""
     signature = inspect.signature(target)
-    known = getattr(inspect.unwrap(target), "__globals__", {})  # of what is decorated, not of the decorator
     texts = {
         name: f"Sequence[{p.annotation}]" if p.kind is p.VAR_POSITIONAL else str(p.annotation)
         for name, p in signature.parameters.items()
@@ -43,7 +50,7 @@ def checked(target: F) -> F:
 
     @functools.cache
     def tests() -> dict[str, Test]:  # at the first call, when every name of the module is there
-        return {name: _test(ast.parse(text, mode="eval").body, known) for name, text in texts.items()}
+        return {name: _test(ast.parse(text, mode="eval").body, names()) for name, text in texts.items()}
 
     @functools.wraps(target)
     def held(*given: Any, **named: Any) -> Any:
@@ -53,7 +60,7 @@ def checked(target: F) -> F:
             return target(*given, **named)  # Python's own words about a call that does not fit
         for name, test in tests().items():
             if name in arguments and not test(arguments[name]):
-                words = _words(texts[name], known)
+                words = _words(texts[name], names())
                 meant = near(arguments[name], [word.strip("'") for word in words if word.startswith("'")])
                 remedy = f"; did you mean {meant!r}?" if meant else ""
                 raise ModelError(f"{name}: got {shown(arguments[name])}, expected {_listed(words)}{remedy}")

@@ -62,7 +62,7 @@ class JointMotion:
     tau: Array | None = None
 
     def __post_init__(self) -> None:
-        if not self.joints or not all(isinstance(name, str) for name in self.joints):
+        if not len(self.joints) or not all(isinstance(name, str) for name in self.joints):
             raise ModelError(f"joints: got {self.joints!r}, expected names")
         for name in ("q", "qd", "qdd", "tau"):
             if (given := getattr(self, name)) is None:
