@@ -51,6 +51,9 @@ FAINT = 1e-3
 less than a millionth of its error. Where the data tells nothing, it keeps the slopes at full rank: without that
 `least_squares` takes no step of Gauss and Newton, and ends each one at the edge of its trust region."""
 
+LEAST_SCALE = 1e-50
+"""Of a loss, in deviations: its square is a number yet."""
+
 
 @checked
 def identify(
@@ -160,8 +163,8 @@ def identify(
 def _check(recordings: list[Recording], loss_scale: float, stages: Sequence[float]) -> None:
     if not recordings or not all(isinstance(recording, Recording) for recording in recordings):
         raise ModelError("data: expected a Recording or a list of them; see pliant.identification.Recording")
-    if not (np.isfinite(loss_scale) and loss_scale > 0):
-        raise ModelError(f"loss_scale: got {loss_scale!r}, expected a number above 0")
+    if not (np.isfinite(loss_scale) and loss_scale > LEAST_SCALE):
+        raise ModelError(f"loss_scale: got {loss_scale!r}, expected a number above {LEAST_SCALE:g}")
     if not stages or list(stages) != sorted(stages) or not stages[0] > 0 or stages[-1] != 1:
         raise ModelError(f"stages: got {stages!r}, expected rising fractions that end with 1")
 
