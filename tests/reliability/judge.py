@@ -17,7 +17,9 @@ with contextlib.suppress(ImportError):
     import dask.array  # noqa: F401  (xarray imports it at its first use, which may take longer than the watchdog waits)
 
 PATIENCE = 10.0
-"""Seconds that any wrong input may take."""
+"""Seconds of processor time that any wrong input may take."""
+WAITING = 6
+"""Times that many of the clock: other work on the machine is nobody's fault, waiting for ever is."""
 LONGEST_MESSAGE = 4000
 
 
@@ -32,15 +34,18 @@ def watchdog(seconds: float = PATIENCE) -> Iterator[None]:
     def bark(*_: Any) -> None:
         raise Hung(f"still running after {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, bark)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    faulthandler.dump_traceback_later(6 * seconds, exit=True)
+    timers = {signal.SIGPROF: signal.ITIMER_PROF, signal.SIGALRM: signal.ITIMER_REAL}
+    before = {number: signal.signal(number, bark) for number in timers}
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, WAITING * seconds)
+    faulthandler.dump_traceback_later(2 * WAITING * seconds, exit=True)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
         faulthandler.cancel_dump_traceback_later()
-        signal.signal(signal.SIGALRM, before)
+        for number, timer in timers.items():
+            signal.setitimer(timer, 0.0)
+            signal.signal(number, before[number])
 
 
 def verdict(attempt: Callable[[], Any], seconds: float = PATIENCE) -> str | None:
