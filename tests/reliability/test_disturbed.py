@@ -59,7 +59,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write beyond the limit then f
 from reliability.test_disturbed import _writers
 import pliant
 writers, folder = _writers(), Path(sys.argv[1])
-sys.dont_write_bytecode = True  # Python would leave cut byte code of what it imports from now on, for all later programs
+sys.dont_write_bytecode = True  # Python would leave cut byte code of what it imports
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
 for name, write in writers.items():
     (folder / name).write_bytes(b"old")
