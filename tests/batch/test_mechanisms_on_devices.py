@@ -12,7 +12,7 @@ from linkages import bar, four_bar, passive, random_linkage
 from pliant.batch import simulate_batch
 from pliant.errors import SimulationError, UnsupportedModel
 from pliant.kernels import cuda
-from pliant.robot import Loop, Origin, Robot
+from pliant.robot import Loop, Origin, Robot, load
 
 SAME = 1e-10
 """Runs of some fifty steps: roundings of some hundred operations, which loops do not let grow."""
@@ -118,3 +118,13 @@ def test_starts_on_the_device_are_refused(device) -> None:
     start = np.zeros((1, 3)).view(OnDevice)
     with pytest.raises(UnsupportedModel, match=r"a start in arrays of a CUDA device.*: not built yet for closed loops"):
         simulate_batch(four_bar().model(), 0.1, start, step=1e-3, device="cuda")
+
+
+@pytest.mark.full
+def test_single_precision_of_a_bent_mechanism(device) -> None:
+    model = load("slider-crank").model(stiffening=False)
+    run = {"q0": {"crank": [0.5, 1.2]}, "step": 1e-4, "output_step": 0.05}
+    gpu = simulate_batch(model, 0.05, device="cuda", precision="single", **run)
+    cpu = simulate_batch(model, 0.05, **run)
+    close(gpu.q - cpu.q[:, :1], cpu.q - cpu.q[:, :1], 1e-3)
+    assert np.abs(model.gaps(gpu.q[:, -1].astype(float))).max() < 1e-6
