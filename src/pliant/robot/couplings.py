@@ -110,11 +110,14 @@ class Cushion(Stop):
 
 class Cylinder(Description):
     """A hydraulic cylinder: two chambers of oil, whose pressures are states of a run, and a valve, whose opening from
-    -1 to 1 is an input of runs. It has no mass; positive force drives the frames apart.
+    -1 to 1 is an input of runs. Positive force drives the frames apart.
 
     `p_a' = bulk_modulus / V_a (Q_a - A_a x' - leak)`, `p_b' = bulk_modulus / V_b (Q_b + A_b x' + leak)`, with x the
     distance of the frames less `dead_length`. Pressures are above that of the surrounding air, and do not fall below 0.
     A run begins with pressures that hold the cylinder where it is.
+
+    With `mass` the arm gets two links, NAME_barrel on a universal joint at the first frame and NAME_rod that slides in
+    it, and a loop NAME_pin at the second frame; the coordinate NAME_rod is x.
 
     Examples
     --------
@@ -136,6 +139,10 @@ class Cylinder(Description):
     )  # fmt: skip
     leakage: NonNegative = Field(0.0, description="m^3/s/Pa, past the piston", examples=[1e-13])
     cushion: Cushion = Field(Cushion(), description="at both ends of the stroke", examples=[{"length": 0.02}])
+    mass: Sides | None = Field(
+        None, description="kg, of barrel and rod, uniform bars of `dead_length`, which become links; without it none",
+        examples=[[14.0, 9.0]],
+    )  # fmt: skip
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -206,3 +213,8 @@ class Coupling(Description):
     def commanded(self) -> bool:
         """Whether runs are given something for it."""
         return self.cylinder is not None or (self.force is not None and self.force.commanded)
+
+    @property
+    def heavy(self) -> bool:
+        """Whether it is a cylinder whose halves become links."""
+        return self.cylinder is not None and self.cylinder.mass is not None

@@ -132,6 +132,16 @@ class Robot(Document):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        self._check_tree()
+        if any(coupling.heavy for coupling in self.couplings):
+            from pliant.robot.heavy_cylinders import with_halves
+
+            self.__dict__.update(with_halves(self))
+            self._check_tree()
+        return self
+
+    def _check_tree(self) -> None:
+        """Links have names of their own, stand in order, and what hangs on them has a place."""
         names = [link.name for link in self.links]
         double = sorted({name for name in names if names.count(name) > 1})
         if double:
@@ -147,7 +157,6 @@ class Robot(Document):
                     f"`shapes.reference` of link `{link.name}` has {len(reference)} positions; "
                     f"expected one for each of the {moving} moving joints"
                 )
-        return self
 
     def _check_joint_names(self) -> None:
         """Every coordinate has a name of its own."""
