@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 ALONG = np.array([1.0, 0.0, 0.0])
 
 
-class Seat(NamedTuple):
+class CylinderEnd(NamedTuple):
     """Where an end of a cylinder is: the link that carries it, None for the base; its place there, and a pose from
     there."""
 
@@ -113,22 +113,24 @@ def _carries(robot: Robot, end: str, last: str) -> bool:
     return end != WORLD and _seat(robot, end).link != last
 
 
-def _seat(robot: Robot, end: str) -> Seat:
+def _seat(robot: Robot, end: str) -> CylinderEnd:
     named = {frame.name: frame for frame in robot.frames}
     if end in named:
         frame: Frame = named[end]
         origin = np.array(rotation_rpy(frame.origin.rpy), dtype=float), np.array(frame.origin.xyz, dtype=float)
         links = {link.name for link in robot.links}
-        return Seat(frame.link if frame.link in links else None, frame.at if frame.link in links else "tip", origin)
+        return CylinderEnd(
+            frame.link if frame.link in links else None, frame.at if frame.link in links else "tip", origin
+        )
     if end in (BASE, WORLD):
-        return Seat(None, "tip", HERE)
+        return CylinderEnd(None, "tip", HERE)
     if end == "tip":
-        return Seat(robot.links[-1].name, "tip", HERE)
+        return CylinderEnd(robot.links[-1].name, "tip", HERE)
     link, _, where = end.rpartition(".")
-    return Seat(link, "tip" if where == "tip" else "root" if where == "root" else BodyFrame(frame=where), HERE)
+    return CylinderEnd(link, "tip" if where == "tip" else "root" if where == "root" else BodyFrame(frame=where), HERE)
 
 
-def _pose(robot: Robot, seat: Seat) -> Pose:
+def _pose(robot: Robot, seat: CylinderEnd) -> Pose:
     """Of an end, in the base, all joints at zero and all beams straight."""
     poses: list[Pose] = []
     links: Sequence[Link] = robot.links
