@@ -468,3 +468,13 @@ def test_shapes_left_to_the_model_come_with_pieces() -> None:
     assert model.frequencies()[: len(exact)] == pytest.approx(exact, rel=0.01)
     stiff = soft(pieces=None, shapes="auto").replace({"links.boom.beam.EI_z": 4e4}).model()
     assert stiff.robot.links[0].beam.pieces is None  # type: ignore[union-attr]
+
+
+def test_lengths_that_carry_stations_are_no_symbols() -> None:
+    """Known before anything is traced: the studio then builds the arm anew."""
+    from pliant.dynamics.build import shapes_that_change
+
+    robot = pliant.load("hydraulic-crane")
+    with pytest.raises(pliant.ModelError, match="something sits at a station of the beam"):
+        shapes_that_change(robot, "links.boom.beam.length")
+    assert shapes_that_change(robot, "links.jib.joint.friction.viscous") == []

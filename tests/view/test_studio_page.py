@@ -47,7 +47,7 @@ def visiting(browser: Any, folder: Path, name: str) -> Iterator[Visitor]:
             (visit,) = studio.visits.values()
             notice = page.locator(".mantine-Notification-closeButton")  # of drawing in software
             if notice.count():
-                notice.first.click()
+                notice.first.evaluate("button => button.click()")  # wherever it is drawn by then
             yield Visitor(visit, tab)
         finally:
             studio.close()
@@ -81,9 +81,10 @@ def test_every_control_of_every_arm(chromium: Any, name: str, tmp_path: Path) ->
     """As it starts, each bundled arm is on the stage, moves and bends as far as it can; then the whole visit."""
     with visiting(chromium, tmp_path, name) as visitor:
         assert "done" in visitor.studio.status.content, visitor.studio.status.content
-        run, tip, lowest = visitor.numbers()
+        run, _, lowest = visitor.numbers()
         assert run == 1
-        assert (tip > 0 and lowest > 0) or np.isnan(lowest), "an arm that is not rigid bends"
+        strain = visitor.studio.run.result.energy.strain.max()  # a slider moves as that of a rigid arm
+        assert (strain > 0 and lowest > 0) or np.isnan(lowest), "an arm that is not rigid bends"
         steps.whole_visit(visitor, tmp_path, 300.0, video=False)
         nothing_went_wrong(visitor)
 

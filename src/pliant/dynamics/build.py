@@ -224,6 +224,15 @@ def station(link: Any, at: Any) -> float | None:
     return min(float(at.x) / float(length), 1.0)
 
 
+def _check_stations(view: Any) -> None:
+    """Refuses a length that is a symbol of a beam on whose stations something sits."""
+    links = view.description.links
+    for link, parent in zip(links, parents(links)):
+        if parent is not None and link.at != "tip":
+            _place(view.links[parent], link.at)
+    _frames(view)
+
+
 def robot_shapes(robot: Robot) -> list[LinkShapes | None]:
     """Shape functions of every link in one piece, with the boundary load of `tip_load: auto` taken from what lies
     beyond at its reference, q = 0 by default."""
@@ -243,9 +252,11 @@ def _tip_loads(robot: Robot, found: list[Inertia]) -> list[TipLoad | None]:
 
 def shapes_that_change(robot: Robot, path: str) -> list[str]:
     """Names of the links whose shape functions depend on the number at `path`: those with a load at the tip, whose
-    ratios do, and those that shear, whose ratio of shear to bending does."""
+    ratios do, and those that shear, whose ratio of shear to bending does. Raises `ModelError` for a number that cannot
+    be a symbol."""
     symbol = ca.SX.sym("p")
     view = RobotView(robot, {path: symbol})
+    _check_stations(view)
     changed = []
     for link, nominal, piece, beyond in zip(view.links, view.description.links, view.pieces, _beyond_tips(view)):
         if nominal.shapes is None:
