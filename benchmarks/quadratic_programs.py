@@ -113,7 +113,7 @@ def by_casadi(plugin: str, **options: Any) -> Callable[[Program], Answer]:
 
 
 def by_hpipm(given: Program) -> Answer:
-    """It takes problems of stages alone: variables are inputs u of a first one, from a state that does nothing to a state
+    """It takes problems of stages alone: variables are inputs u of a first one, from a state that does nothing to one
     x_1 = u, whose rows are bounded."""
     import casadi as ca
 

@@ -6,8 +6,10 @@ iteration, preparation and feedback together; the others solve the nonlinear pro
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,13 +23,15 @@ from pliant.control import MPC
 from pliant.model import Model
 from pliant.robot import Robot, load
 from pliant.runs import simulate
-from pliant.timing import Effort, Timings, alternating
+from pliant.timing import Effort, Timings, alternating, best
 
 PART = "mpc"
 INTERVALS = 20
 KEPT = 1e-6
 """By how much a bound may be left, rad/s, m or N m."""
-REFERENCE = "first torques of the converged problem, relative"
+LONG = 5.0
+"""Seconds of a peer's step above which it is taken once."""
+REFERENCE = "first torques of the same step, iterated until nothing changes, relative"
 
 
 class Manoeuvre(NamedTuple):
@@ -97,19 +101,28 @@ def _named(model: Model) -> str:
 
 def _compare(peer: str, posed: Callable[[Begun], Any], begun: Begun, report: Report, effort: Effort) -> None:
     """One line of the table: the same step by both, from the same plan."""
-    theirs = posed(begun)
-    ours = one_step(begun)
-    times = alternating({"ours": ours, "peer": theirs}, effort)
-    exact = nonlinear_program(begun)()
-    errors = [float(np.abs(task() - exact).max() / np.abs(exact).max()) for task in (ours, theirs)]
-    mpc = begun.mpc
+    ours, theirs, exact, mpc = one_step(begun), posed(begun), converged(begun), begun.mpc
+    began = time.perf_counter()
+    errors = [float(np.abs(task() - exact).max() / np.abs(exact).max()) for task in (theirs, ours)]
+    once = time.perf_counter() - began
+    if once > LONG:
+        times = {"ours": Timings((best(ours, effort.seconds),)), "peer": Timings((once,))}
+    else:
+        times = alternating({"ours": ours, "peer": theirs}, effort)
     report.comparisons.append(
         Comparison(
             PART, _named(mpc.model), f"a step of MPC, {INTERVALS} intervals, {mpc.stages} x {mpc.steps} stages", "step",
-            Side("pliant, one iteration", times["ours"], errors[0]),
-            Side(f"{peer}, warm, {theirs.told()}", times["peer"], errors[1]), REFERENCE,
+            Side("pliant, one iteration", times["ours"], errors[1]),
+            Side(f"{peer}, warm, {theirs.told()}", times["peer"], errors[0]), REFERENCE,
         )
     )  # fmt: skip
+
+
+def converged(begun: Begun) -> Array:
+    """First torques of the same step, iterated until nothing changes."""
+    pilot = replace(begun.mpc, iterations=40).pilot()
+    pilot.solver.plan[:] = begun.plan
+    return pilot.step(begun.later, begun.mpc.interval).tau
 
 
 def one_step(begun: Begun) -> Callable[[], Array]:
@@ -138,7 +151,8 @@ def _own_verdicts(given: Manoeuvre, begun: Begun, report: Report, effort: Effort
     if given.steps > 1:
         report.verdicts.append((f"{told}; asked {KEPT:g}", simulated < KEPT))
     else:
-        report.verdicts.append((f"{name}: bounds left by {foretold:.1e} at nodes as predicted; {KEPT:g}", foretold < KEPT))
+        text = f"{name}: bounds of a loop of {given.loop} steps left by {foretold:.1e}, the arm doing as predicted"
+        report.verdicts.append((f"{text}; asked {KEPT:g}", foretold < KEPT))
         report.note(f"{told}: one step of {given.stages} stages does not follow its fast modes, which nothing damps")
 
 
