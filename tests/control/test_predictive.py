@@ -14,7 +14,7 @@ from pliant.errors import ModelError
 from pliant.model import Model
 
 Q, R, GOAL = {"joints": 100.0, "rates": 1.0}, 1e-5, (0.4, -0.3)
-ACCURATE: dict[str, Any] = {"stages": 6, "steps": 4}
+ACCURATE: dict[str, Any] = {"stages": 8, "steps": 2}
 
 
 @pytest.fixture(scope="module")
