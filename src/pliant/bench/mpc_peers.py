@@ -53,7 +53,7 @@ class Begun:
     @property
     def torque(self) -> Array:
         """(m,) bounds."""
-        return self.shifted.parts.torque[1]
+        return np.asarray(self.shifted.parts.torque[1])
 
     @cached_property
     def state_bounds(self) -> Array:
