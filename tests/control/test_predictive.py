@@ -14,7 +14,7 @@ from pliant.errors import ModelError
 from pliant.model import Model
 
 Q, R, GOAL = {"joints": 100.0, "rates": 1.0}, 1e-5, (0.4, -0.3)
-ACCURATE: dict[str, Any] = {"stages": 6, "steps": 4}
+ACCURATE: dict[str, Any] = {"stages": 8, "steps": 2}
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +95,16 @@ def test_the_loop_pays_what_the_optimum_off_line_does(arm: Model) -> None:
     assert best.status == "solved"
     least = spent(arm, np.hstack([best.q, best.qd])[: count + 1], best.torques[:count], whole.interval)
     assert paid < 1.03 * least
+
+
+def test_planned_torques_change_no_faster_than_they_may(arm: Model) -> None:
+    """All along the plan, from the torques that act; what is applied is bounded besides."""
+    mpc = MPC(arm, 0.2, 10, GOAL, Q, R, torque=[160.0, 60.0], torque_rate=[400.0, 300.0])
+    found = mpc.step(rest(arm))
+    steps = np.abs(np.diff(np.vstack([arm.holding_torque(arm.equilibrium(GOAL)), found.torques]), axis=0))
+    assert (found.status, found.source) == ("solved", "plan")
+    assert (steps <= np.array([400.0, 300.0]) * mpc.interval * (1 + 1e-6)).all()
+    assert (steps.max(axis=0) > np.array([400.0, 300.0]) * mpc.interval * (1 - 1e-6)).all()
 
 
 def test_at_rest_it_holds(arm: Model) -> None:

@@ -19,6 +19,7 @@ from pliant.kernels.primitives import (
     Doubles,
     Integers,
     any_lane,
+    apart,
     doubles,
     exponent,
     floor,
@@ -243,3 +244,28 @@ def test_a_translation_is_the_same_in_every_process() -> None:
 def test_one_function_is_compiled_once() -> None:
     assert compiled(written_out) is compiled(written_out)
     assert compiled(written_out)(np.ones(3).ctypes.data, np.zeros(1).ctypes.data, 3) == 3
+
+
+@apart
+def add_twice(c: Doubles, b: Doubles, count: int) -> None:
+    for j in range(count):
+        c[j] += 2.0 * b[j]
+
+
+def sums(address: int, count: int) -> int:
+    numbers = doubles(address)
+    add_twice(numbers, shift(numbers, count), count)
+    return 0
+
+
+def test_what_lies_apart_is_said_of_pointers_and_loops() -> None:
+    """The same numbers, whatever the length; pointers of the marked function alone are said to lie apart."""
+    module = Module()
+    module.entry("entry", sums)
+    assert "(ptr noalias %a0, ptr noalias %a1, i64 %a2)" in module.text()
+    assert module.text().count("noalias") == 2
+    assert module.text().count("!llvm.loop") == 1
+    for count in (0, 1, 3, 4, 7, 33):
+        x = np.arange(2.0 * count)
+        compiled(sums)(x.ctypes.data, count)
+        assert x[:count].tolist() == [j + 2.0 * (count + j) for j in range(count)]

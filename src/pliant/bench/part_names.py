@@ -11,6 +11,6 @@ PARTS = {
     "flexible": "two-link flexible arm: runs and the work-precision plot; Exudyn, lumped chains",
     "large": "spin-up beam and a soft two-link arm, bent by a third: runs; geometrically exact beams of Exudyn",
     "linkages": "slider-crank and four-bar with a coupler that bends, two turns; cable elements of Exudyn",
-    "mpc": "two-link arm and a 24-dof flexible arm: a step of predictive control; CasADi + IPOPT",
+    "mpc": "two-link arm and a 24-dof flexible arm: a step of predictive control; CasADi + IPOPT, do-mpc",
     "start": "fresh processes: start-up, compiling, memory; all engines",
 }

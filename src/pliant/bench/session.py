@@ -22,7 +22,7 @@ from pliant.writing import atomic_write
 
 TABLE, DATA, FIGURE = "bench.md", "bench.json", "work_precision.png"
 IDLE = 0.7  # load average of a machine that does nothing else
-PEERS = ("pin", "mujoco", "exudyn", "roboticstoolbox-python", "sympy", "scipy", "numpy")
+PEERS = ("pin", "mujoco", "exudyn", "roboticstoolbox-python", "sympy", "scipy", "numpy", "do-mpc")
 
 
 def chosen(parts: Sequence[str]) -> list[str]:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.horizon.dense import add_product, add_row, copy, dot, fill, largest, solve
+from pliant.horizon.dense import add_product, add_row, add_two, copy, dot, fill, largest, solve
 from pliant.kernels.primitives import Doubles, call, shift
 
 RESTING = 1e-9
@@ -58,8 +58,14 @@ def step_sizes(n: int, m: int, stages: int, parameters: int) -> dict[str, int]:
     """How many numbers the memory of `Steps` has."""
     columns = 1 + 2 * n + m
     found = n + 2 * n * n + n * m + n * parameters
-    size = {"given": 2 * n + m + parameters, "found": found, "W": stages * n * (stages * n + columns)}
+    size = {"given": 2 * n + m + parameters, "found": found, "W": stages * n * (stages * n + right_sides(n, m))}
     return size | {"own": 2 * n * columns}
+
+
+def right_sides(n: int, m: int) -> int:
+    """Columns beside the matrix of a step: what stages miss, slopes by its start and torques, zeros up to a multiple of
+    four, which vectors take at once."""
+    return 4 * int((1 + 2 * n + m + 3) / 4)
 
 
 def kept_size(n: int, m: int, stages: int) -> int:
@@ -108,7 +114,7 @@ def one_step(
     s = steps.stages
     size = s * n
     columns = 1 + 2 * n + steps.m
-    width = size + columns
+    width = size + right_sides(n, steps.m)
     sound = True
     if rounds > 1:
         fill(a, size, 0.0)
@@ -135,7 +141,7 @@ def stage_rows(steps: Steps, h: float, x: Doubles, tau: Doubles, a: Doubles, i: 
     n = steps.n
     s = steps.stages
     m = steps.m
-    width = s * n + 1 + 2 * n + m
+    width = s * n + right_sides(n, m)
     c = steps.tableau[i]
     A = shift(steps.tableau, 3 * s + i * s)
     square = shift(steps.tableau, 3 * s + s * s + i * s)
@@ -154,8 +160,7 @@ def stage_rows(steps: Steps, h: float, x: Doubles, tau: Doubles, a: Doubles, i: 
     for r in range(n):
         row = shift(steps.W, (i * n + r) * width)
         for j in range(s):
-            add_row(shift(row, j * n), -h * h * square[j], shift(by_q, r * n), n)
-            add_row(shift(row, j * n), -h * A[j], shift(by_v, r * n), n)
+            add_two(shift(row, j * n), -h * h * square[j], shift(by_q, r * n), -h * A[j], shift(by_v, r * n), n)
         row[i * n + r] += 1.0
         right = shift(row, s * n)
         right[0] = steps.found[r] - a[i * n + r]

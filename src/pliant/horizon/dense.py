@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from pliant.kernels.primitives import Doubles, reassociated, shift
+from pliant.kernels.primitives import Doubles, apart, reassociated, shift
 
 TINY = 1e-14
 """A pivot that lost all but this part of its diagonal is round-off: its direction is left out."""
@@ -26,6 +26,7 @@ def fill(target: Doubles, count: int, value: float) -> None:
         target[j] = value
 
 
+@apart
 @reassociated
 def dot(x: Doubles, y: Doubles, count: int) -> float:
     """Sum of products."""
@@ -35,12 +36,21 @@ def dot(x: Doubles, y: Doubles, count: int) -> float:
     return total
 
 
+@apart
 def add_row(c: Doubles, a: float, b: Doubles, count: int) -> None:
     """c += a b."""
     for j in range(count):
         c[j] += a * b[j]
 
 
+@apart
+def add_two(c: Doubles, a0: float, b0: Doubles, a1: float, b1: Doubles, count: int) -> None:
+    """c += a0 b0 + a1 b1."""
+    for j in range(count):
+        c[j] += a0 * b0[j] + a1 * b1[j]
+
+
+@apart
 def add_rows(c: Doubles, a0: float, a1: float, a2: float, a3: float, b: Doubles, wb: int, count: int) -> None:
     """c += a0 b_0 + a1 b_1 + a2 b_2 + a3 b_3, rows of a matrix b."""
     b1 = shift(b, wb)
@@ -72,6 +82,7 @@ def add_product(
             k += 1
 
 
+@apart
 def swap_rows(x: Doubles, y: Doubles, count: int) -> None:
     """Each in the other's place."""
     for j in range(count):
@@ -96,18 +107,8 @@ def solve(W: Doubles, width: int, size: int) -> bool:
     first = 0
     while first < size:
         stop = min(first + 4, size)
-        for k in range(first, stop):
-            best = pivot(W, width, size, k)
-            if best < 0:
-                return False
-            top = shift(W, k * width)
-            if best != k:
-                swap_rows(top, shift(W, best * width), width)
-            for i in range(k + 1, size):
-                row = shift(W, i * width)
-                row[k] = row[k] / top[k]
-                for j in range(k + 1, stop):
-                    row[j] -= row[k] * top[j]
+        if not eliminated_four(W, width, size, first):
+            return False
         for k in range(first + 1, stop):  # the rest of the four rows
             for j in range(first, k):
                 add_row(
@@ -130,6 +131,48 @@ def solve(W: Doubles, width: int, size: int) -> bool:
         for j in range(count):
             row[j] *= ratio
     return True
+
+
+def eliminated_four(W: Doubles, width: int, size: int, first: int) -> bool:
+    """Factors of up to four columns, with what they leave in each other; False where one has no pivot."""
+    stop = min(first + 4, size)
+    for k in range(first, stop):
+        best = pivot(W, width, size, k)
+        if best < 0:
+            return False
+        top = shift(W, k * width)
+        if best != k:
+            swap_rows(top, shift(W, best * width), width)
+        ratio = 1.0 / top[k]
+        for i in range(k + 1, size):
+            W[i * width + k] *= ratio
+        if stop == first + 4:
+            columns_of_four(W, width, size, first, k)
+        else:
+            for i in range(k + 1, size):
+                row = shift(W, i * width)
+                for j in range(k + 1, stop):
+                    row[j] -= row[k] * top[j]
+    return True
+
+
+@apart
+def columns_of_four(W: Doubles, width: int, size: int, first: int, k: int) -> None:
+    """Take column k out of those behind it among four, without a loop of so few."""
+    top = shift(W, k * width + first)
+    second = 0.0
+    third = 0.0
+    if k < first + 1:
+        second = top[1]
+    if k < first + 2:
+        third = top[2]
+    if k < first + 3:
+        for i in range(k + 1, size):
+            row = shift(W, i * width + first)
+            factor = row[k - first]
+            row[1] -= factor * second
+            row[2] -= factor * third
+            row[3] -= factor * top[3]
 
 
 def cholesky(M: Doubles, n: int) -> None:

@@ -24,8 +24,9 @@ UNREAD = 4
 """Status of a measurement that is not finite, beside those of `interior_point`."""
 PLANNED, SHIFTED, SAFE = 0, 1, 2
 """Where a torque comes from."""
-SETTLING = 10
-"""Most steps of Newton's method for an interval that is new."""
+SETTLING, ENDING = 10, 2
+"""Most steps of Newton's method for the first interval of a plan that is new, and for one behind its end, which takes
+part in as many rounds as the horizon has intervals before it comes to act."""
 SETTLED = 1e-8
 """Change of torques by a round, of what they are, behind which no further one is taken."""
 
@@ -152,18 +153,18 @@ def shift_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
     call(horizon.hold, shift(plan.x, (N - 1) * x), tau)
     for i in range(steps.m):
         tau[i] = min(max(tau[i], horizon.least[i]), horizon.most[i])
-    new_interval(horizon, plan, steps, N - 1)
+    new_interval(horizon, plan, steps, N - 1, ENDING)
     copy(shift(horizon.miss, (N - 1) * x), shift(plan.x, N * x), x)
 
 
-def new_interval(horizon: Horizon, plan: Plan, steps: Steps, k: int) -> None:
+def new_interval(horizon: Horizon, plan: Plan, steps: Steps, k: int, rounds: int) -> None:
     """Stages of an interval of which nothing is known but its start and its torques; its end stands in `miss`."""
     x = 2 * steps.n
     a = shift(plan.a, k * steps.steps * steps.stages * steps.n)
     K = shift(horizon.K, k * steps.steps * kept(steps))
     interval(
         steps, horizon.clock[2], shift(plan.x, k * x), shift(plan.tau, k * steps.m), a, shift(horizon.miss, k * x),
-        shift(horizon.F, k * x * (x + steps.m)), K, SETTLING,
+        shift(horizon.F, k * x * (x + steps.m)), K, rounds,
     )  # fmt: skip
     change = horizon.slope
     fill(change, x + steps.m, 0.0)
@@ -416,7 +417,7 @@ def start_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
         copy(horizon.measured, shift(plan.x, k * x), x)
         if k < horizon.intervals:
             call(horizon.hold, plan.seen, shift(plan.tau, k * steps.m))
-    new_interval(horizon, plan, steps, 0)
+    new_interval(horizon, plan, steps, 0, SETTLING)
     size = steps.steps * steps.stages * steps.n
     for k in range(1, horizon.intervals):
         copy(plan.a, shift(plan.a, k * size), size)

@@ -135,3 +135,10 @@ def reassociated(function: Function) -> Function:
     """Mark a function whose sums may be added in any order."""
     function.reassociated = True  # type: ignore[attr-defined]
     return function
+
+
+def apart(function: Function) -> Function:
+    """Mark a function whose pointers lead to numbers that lie apart, and whose loops are short: nothing is checked
+    before them, and no more is taken at once than a vector holds."""
+    function.apart = True  # type: ignore[attr-defined]
+    return function

@@ -75,6 +75,7 @@ class Module:
         self.external = set(external)
         self.texts: list[str] = []
         self.declared: dict[str, None] = {}
+        self.notes: list[str] = []
         self._instances: dict[Any, tuple[str, str | None]] = {}
 
     def entry(self, name: str, function: Callable[..., Any], **known: Any) -> None:
@@ -89,7 +90,13 @@ class Module:
 
     def text(self) -> str:
         """The whole module."""
-        return "\n".join([*self.declared, *self.texts, f"attributes #0 = {{ {self.attributes} }}", ""])
+        return "\n".join([*self.declared, *self.texts, f"attributes #0 = {{ {self.attributes} }}", *self.notes, ""])
+
+    def short_loop(self) -> str:
+        """What a jump back says of a short loop, of which one vector at a time is taken."""
+        own = f"!{len(self.notes) + 1}"
+        self.notes.append(f'{own} = distinct !{{{own}, !{{!"llvm.loop.interleave.count", i32 1}}}}')
+        return f", !llvm.loop {own}"
 
     def type(self, kind: str | None) -> str:
         """LLVM's name of a kind; None is nothing."""
@@ -150,6 +157,7 @@ class _Writer:
         self.flags = module.flags
         if module.flags and getattr(function, "reassociated", False):
             self.flags += " reassoc"
+        self._apart = getattr(function, "apart", False)
         self.lines: list[str] = []
         self.rooms: list[str] = []
         self.parameters: list[str] = []
@@ -212,7 +220,8 @@ class _Writer:
     def _parameter(self, argument: Any) -> Any:
         if isinstance(argument, Value) or _is_number(argument):
             kind = _description(argument)
-            self.parameters.append(f"{self.module.type(kind)} %a{len(self.parameters)}")
+            own = " noalias" if self._apart and kind in POINTERS else ""
+            self.parameters.append(f"{self.module.type(kind)}{own} %a{len(self.parameters)}")
             return Value(kind, f"%a{len(self.parameters) - 1}")
         if _is_known(argument):
             return argument
@@ -386,7 +395,7 @@ class _Writer:
         self._repeat(node.body, (again, out))
         self._label(again)
         self._do(f"store i64 {self._let('int', f'add nsw i64 {at.name}, 1').name}, ptr {counter}")
-        self._go(test)
+        self._jump(f"br label %{test}{self.module.short_loop() if self._apart else ''}")
         self._label(out)
 
     def _break(self, node: ast.Break) -> None:
