@@ -59,7 +59,7 @@ def test_driver(
         checks.append("        }")
     runs = ""
     if isinstance(part, CPredictive):
-        more, runs = part.test(STEPS, c_constant(PREDICTED))
+        more, runs = part.test(STEPS, PREDICTED)
         arrays += more
     elif part is not None and not part.noisy:
         tau = states["inputs"][0]

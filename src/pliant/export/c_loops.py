@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import math
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from pliant.export.c_text import c_constant
 from pliant.export.contents import C_KEYWORDS
@@ -59,6 +60,14 @@ class CExpression:
         return self.text if self.binds >= least else f"({self.text})"
 
 
+class CSignature(NamedTuple):
+    """Name of a function in C, kinds of its arguments by name, and of its result."""
+
+    name: str
+    arguments: dict[str, Any]
+    result: Any
+
+
 class CLoops:
     """C of functions and of all that they call.
 
@@ -71,10 +80,10 @@ class CLoops:
     def __init__(self, *entries: Callable[..., Any]) -> None:
         first = _Printing(frozenset())
         for entry in entries:
-            first.name_of(entry)
+            first.printed(entry)
         self.written = _reached(first.flows, first.written)
         self._found = _Printing(self.written)
-        self.names = {entry: self._found.name_of(entry) for entry in entries}
+        self.names = {entry: self._found.printed(entry).name for entry in entries}
         self.records: tuple[Any, ...] = tuple(self._found.records)
 
     def lines(self) -> list[str]:
@@ -146,19 +155,19 @@ class _Printing:
         self.flows: list[tuple[str, str]] = []
         self.written: set[str] = set()
         self.texts: list[str] = []
-        self._names: dict[Callable[..., Any], str] = {}
+        self._printed: dict[Callable[..., Any], CSignature] = {}
         self._begun: list[Callable[..., Any]] = []
 
-    def name_of(self, function: Callable[..., Any]) -> str:
-        """Its name in C; it is printed if it was not."""
-        if function not in self._names:
+    def printed(self, function: Callable[..., Any]) -> CSignature:
+        """How a function is called; it is printed if it was not."""
+        if function not in self._printed:
             if function in self._begun:
                 raise Untranslatable(f"{function.__module__}.{function.__name__}: calls itself")
             self._begun.append(function)
-            name = f"{function.__module__.rpartition('.')[2]}_{function.__name__}"
-            self.texts.append("\n".join(_Printer(self, function, name).lines()))
-            self._names[function] = name
-        return self._names[function]
+            printer = _Printer(self, function)
+            self.texts.append("\n".join(printer.lines()))
+            self._printed[function] = printer.signature
+        return self._printed[function]
 
 
 class _Scopes:
@@ -172,7 +181,7 @@ class _Scopes:
         self.refusal = refusal
         self.arguments = {argument.arg for argument in tree.args.args}
         self._mentions: dict[str, list[tuple[tuple[int, ...], ast.stmt]]] = {}
-        self._loops: list[tuple[tuple[int, ...], str]] = []
+        self._loops: list[tuple[tuple[int, ...], ast.For, str]] = []
         self._blocks = 0
         self._walk(tree.body, (), frozenset())
         self.inline: dict[ast.stmt, str] = {}
@@ -202,12 +211,12 @@ class _Scopes:
         stores = (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         if name in counters or name in self.arguments or any(node.id == name for node in stores):
             raise self.refusal(loop, f"{name} counts a loop, and is something else as well")
-        self._loops.append(((*path, self._blocks + 1), name))
+        self._loops.append((path, loop, name))
         return name
 
     def _place(self, name: str, mentions: list[tuple[tuple[int, ...], ast.stmt]]) -> None:
         stores = [(path, s) for path, s in mentions if _assigned(s) == name]
-        counted = [path for path, counter in self._loops if counter == name]
+        counted = [(path, loop) for path, loop, counter in self._loops if counter == name]
         if not stores and counted:
             raise self.refusal(mentions[0][1], f"{name} counts a loop, and is looked at outside of it")
         if not stores or name in self.arguments:
@@ -216,7 +225,8 @@ class _Scopes:
         first = mentions[0][1] is stores[0][1] and isinstance(stores[0][1], ast.Assign)
         first = first and all(path[: len(block)] == block for path, _ in mentions)
         own = [node for node in ast.walk(stores[0][1]) if isinstance(node, ast.Name) and node.id == name]
-        if first and len(own) == 1 and not any(path[: len(block)] == block for path in counted):
+        taken = any(path[: len(block)] == block and loop.lineno > stores[0][1].lineno for path, loop in counted)
+        if first and len(own) == 1 and not taken:
             self.inline[stores[0][1]] = name
         elif counted:
             raise self.refusal(stores[0][1], f"{name} counts a loop, and is something else as well")
@@ -233,16 +243,19 @@ def _assigned(statement: ast.stmt) -> str | None:
 class _Printer:
     """One function."""
 
-    def __init__(self, module: _Printing, function: Callable[..., Any], name: str) -> None:
-        self.module, self.function, self.name, self.tree = module, function, name, definition(function)
+    def __init__(self, module: _Printing, function: Callable[..., Any]) -> None:
+        self.module, self.function, self.tree = module, function, definition(function)
+        self.home = function.__module__.rpartition(".")[2]
+        self.name = f"{self.home}_{function.__name__}"
         self.kinds: dict[str, Any] = {}
-        self._stops = 0
+        self._taken = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
         arguments = self.tree.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
             raise self.refusal(self.tree, "arguments are given by their places, all of them")
         self.result = self._annotated(self.tree.returns, self.tree)
         for argument in arguments.args:
             self.kinds[argument.arg] = self._annotated(argument.annotation, argument)
+        self.signature = CSignature(self.name, dict(self.kinds), self.result)
         self.scopes = _Scopes(self.tree, self.refusal)
 
     def refusal(self, node: ast.AST, why: str) -> Untranslatable:
@@ -301,9 +314,10 @@ class _Printer:
         return _wrapped(f"{self._of(node.value).text};", depth)
 
     def _assign(self, node: ast.Assign, depth: int) -> list[str]:
-        value, target = self._of(node.value), node.targets[0]
+        target = node.targets[0]
         if len(node.targets) > 1 or not isinstance(target, ast.Name | ast.Subscript):
             raise self.refusal(node, f"nothing can be assigned to {', '.join(map(ast.unparse, node.targets))}")
+        value = self._of(node.value)
         if isinstance(target, ast.Subscript):
             return _wrapped(f"{self._stored(target, value)} = {value.text};", depth)
         self._bind(target.id, value, node)
@@ -344,6 +358,9 @@ class _Printer:
     def _if(self, node: ast.If, depth: int) -> list[str]:
         inner = "    " * depth
         lines = [*_wrapped(f"if ({self._condition(node.test)}) {{", depth), *self._block(node.body, depth + 1)]
+        if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+            first, *rest = self._if(node.orelse[0], depth)
+            return [*lines, f"{inner}}} else {first.strip()}", *rest]
         if node.orelse:
             lines += [f"{inner}}} else {{", *self._block(node.orelse, depth + 1)]
         return [*lines, f"{inner}}}"]
@@ -366,8 +383,8 @@ class _Printer:
         name, lines, last = ast.unparse(target), [], stop.inside(ADDED)
         self.kinds[name] = "int"
         if not self._stays(source.args[-1], node):  # Python looks at it once
-            self._stops += 1
-            last = f"stop{self._stops}"
+            last = next(x for k in itertools.count(1) if (x := f"stop{k}") not in self._taken)
+            self._taken.add(last)
             lines = _wrapped(f"const int {last} = {stop.text};", depth)
         own, begin = _own(name), start[0].text if start else "0"
         lines += _wrapped(f"for (int {own} = {begin}; {own} < {last}; {own}++) {{", depth)
@@ -433,7 +450,7 @@ class _Printer:
         if node.id in self.kinds:
             return CExpression(_own(node.id), self.kinds[node.id], place=f"{self.name}.{node.id}")
         value = self._number(self._global(node), node)
-        name = f"{self.function.__module__.rpartition('.')[2]}_{node.id}".upper()
+        name = f"{self.home}_{node.id}".upper()
         self.module.numbers[name] = value.inside(ATOM)
         return CExpression(name, value.kind)
 
@@ -519,15 +536,14 @@ class _Printer:
         return self._called(node, function, arguments)
 
     def _called(self, node: ast.Call, function: FunctionType, arguments: list[CExpression]) -> CExpression:
-        name = self.module.name_of(function)
-        callee = _Printer(self.module, function, name)
-        if len(arguments) != len(callee.kinds):
-            raise self.refusal(node, f"{len(callee.kinds)} arguments were expected, {len(arguments)} were given")
-        for argument, (own, kind) in zip(arguments, callee.kinds.items()):
+        name, kinds, result = self.module.printed(function)
+        if len(arguments) != len(kinds):
+            raise self.refusal(node, f"{len(kinds)} arguments were expected, {len(arguments)} were given")
+        for argument, (own, kind) in zip(arguments, kinds.items()):
             self._require(argument, kind, node)
             if kind in POINTED:
                 self.module.flows.append((argument.place, f"{name}.{own}"))
-        return CExpression(f"{name}({', '.join(argument.text for argument in arguments)})", callee.result)
+        return CExpression(f"{name}({', '.join(argument.text for argument in arguments)})", result)
 
     def _flat_call(self, node: ast.Call) -> CExpression:
         """A call of what stands at an address, a field of a record."""

@@ -23,8 +23,11 @@ from pliant.kernels.primitives import field_kinds
 from pliant.model import Model
 from pliant.model.coordinate_units import torque_units
 
-OFFSET, BLIND = 0.05, 0.6
-"""Where the test begins, rad or m from the reference, and at which part of its steps nothing is measured."""
+OFFSET, BLIND = 0.05, 3
+"""Where the test begins, rad or m from the reference, and the step at which nothing is measured."""
+
+DETERMINED = 0.1
+"""Of what the test allows: the test ends where a change in the last bit of the measurements moves torques by more."""
 
 SOLVER_STACK = 5120
 """Bytes of stack that the solver takes besides the functions of nodes: five structs, and what compilers keep."""
@@ -225,26 +228,35 @@ class CPredictive:
 
     # ------------------------------------------------------------------------------------------------------- test
 
-    def reference(self, steps: int) -> tuple[Array, list[Predicted]]:
-        """Measured states of a loop that begins beside the reference, once without a measurement; and the answers."""
-        pilot, model = self.given.pilot(), self.model
+    def reference(self, steps: int, tolerance: float) -> tuple[Array, list[Predicted]]:
+        """Measured states of a loop that begins beside the reference, once without a measurement; and the answers.
+
+        It ends early where rounding decides: a program whose bounds are violated, at a high price, leaves it to do so.
+        """
+        pilot, beside, model = self.given.pilot(), self.given.pilot(), self.model
         start = np.asarray(reference_for(model, self.given.reference)(0.0)[0], dtype=float).ravel() - OFFSET
         x, seen, answers = np.concatenate([model.equilibrium(start), np.zeros(model.n)]), [], []
         for k in range(steps):
-            seen.append(np.full_like(x, np.nan) if k == int(BLIND * steps) else x)
-            answers.append(pilot.step(seen[-1], k * self.given.interval))
-            x = np.concatenate([answers[-1].q[1], answers[-1].qd[1]])
+            measured, t = np.full_like(x, np.nan) if k == BLIND else x, k * self.given.interval
+            answer, other = pilot.step(measured, t), beside.step(np.nextafter(measured, np.inf), t)
+            if np.abs(answer.tau - other.tau).max() > DETERMINED * tolerance * np.abs(answer.tau).max():
+                break
+            seen.append(measured)
+            answers.append(answer)
+            x = np.concatenate([answer.q[1], answer.qd[1]])
         return np.array(seen), answers
 
-    def test(self, steps: int, tolerance: str) -> tuple[list[str], str]:
+    def test(self, steps: int, tolerance: float) -> tuple[list[str], str]:
         """Arrays and lines of the test program: what is measured in a loop, and what the controller gave in it."""
-        seen, answers = self.reference(steps)
+        seen, answers = self.reference(steps, tolerance)
+        if not answers:
+            return [], ""
         status, source = ({words: code for code, words in codes.items()} for codes in (STATUS, SOURCE))
         codes = np.array([[status[a.status], source[a.source]] for a in answers])
         arrays = {"double mpc_x": seen, "double mpc_tau": np.array([a.tau for a in answers]), "int mpc_codes": codes}
         text = template("test_mpc.c.in").substitute(
-            name=self.name, upper=self.name.upper(), steps=steps, x=2 * self.model.n, m=self.model.n_joints,
-            tolerance=tolerance,
+            name=self.name, upper=self.name.upper(), steps=len(answers), x=2 * self.model.n, m=self.model.n_joints,
+            tolerance=c_constant(tolerance),
         )  # fmt: skip
         return ["\n".join(_table(f"static const {x}", values)) for x, values in arrays.items()], text
 
