@@ -93,7 +93,7 @@ class CLoops:
         lines += ["" for _ in lines[:1]]
         for record in self.records:
             lines += [*_comment(record.__doc__), "typedef struct {"]
-            lines += [f"    {self.declared(record, field)};" for field in record._fields]
+            lines += [f"    {self.declared(record, field)};" for field in primitives.field_kinds(record)]
             lines += [f"}} {record.__name__};", ""]
         for text in (*found.helpers.values(), *found.texts):
             lines += [text, ""]
@@ -458,7 +458,7 @@ class _Printer:
         if not (isinstance(node.value, ast.Name) and node.value.id in self.kinds):
             return self._number(self._global(node), node)
         record = self.kinds[node.value.id]
-        if isinstance(record, str) or node.attr not in record._fields:
+        if isinstance(record, str) or node.attr not in primitives.field_kinds(record):
             raise self.refusal(node, f"{ast.unparse(node)} is no field of a record")
         kind = ANNOTATIONS[primitives.field_kinds(record)[node.attr]]
         place = f"{record.__name__}.{node.attr}"

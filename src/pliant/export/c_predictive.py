@@ -120,13 +120,16 @@ class CPredictive:
         sizes["horizon"]["given"] += max(called["node"].work, called["end"].work)
         return sizes
 
+    def _fields(self, group: str) -> dict[str, Any]:
+        return dict(zip(field_kinds(type(self.records[group])), self.records[group]))
+
     def _arrays(self, group: str) -> dict[str, Any]:
-        return {f: x for f, x in self.records[group]._asdict().items() if isinstance(x, np.ndarray)}
+        return {f: x for f, x in self._fields(group).items() if isinstance(x, np.ndarray)}
 
     def _sizes(self, group: str) -> dict[str, int]:
         """Integers of a record. They lie in memory, not in the code: compilers that see them in all loops at once write
         more code, and some warn of iterations that never come."""
-        arrays, whole = self._arrays(group), self.records[group]._asdict()
+        arrays, whole = self._arrays(group), self._fields(group)
         return {f: int(x) for f, x in whole.items() if f not in arrays and f not in self.called}
 
     def _number(self, group: str, field: str) -> str:
@@ -154,7 +157,7 @@ class CPredictive:
     def _record(self, group: str) -> list[str]:
         """Lines that set up what the solver reads: memory, or constants."""
         constants, fields = [], []
-        for field, value in self.records[group]._asdict().items():
+        for field, value in self._fields(group).items():
             text = FROM_CALLER.get((group, field), f"mpc->{group}.{field}")
             if field in self.called:
                 text = f"{self.name}_{field}_flat"
