@@ -136,19 +136,19 @@ def _same_slack(pilot: Pilot, controller: Controller) -> float:
 
 
 def assert_all_is_met(told: list[tuple[str, str, int]]) -> None:
-    """Programs with bounds that bind and without, plans that are shifted and used up, and a first plan behind that."""
+    """Programs with bounds that bind, plans that are shifted and used up, and a first plan behind that."""
     sources = [source for _, source, _ in told]
     assert {"plan", "shifted plan", "safe law"} == set(sources)
     assert sources.index("safe law") < len(sources) - 1 - sources[::-1].index("plan")
-    iterations = [count for status, _, count in told if status == "solved"]
-    assert min(iterations) == 0
-    assert sum(count > 0 for count in iterations) >= 5
+    assert sum(count > 0 for status, _, count in told if status == "solved") >= 5
 
 
 @needs_compiler
 def test_torques_are_those_of_python(two_link: Path) -> None:
     given = case("two-link")
-    assert_all_is_met(compare(given, Controller(two_link, given.mpc)))
+    told = compare(given, Controller(two_link, given.mpc))
+    assert_all_is_met(told)
+    assert ("solved", "plan", 0) in told  # no bound binds
 
 
 @needs_compiler
