@@ -36,8 +36,8 @@ def export(model: Model, to: ExportName, path: str | Path, *, force: bool = Fals
 
     Whatever stands at `path` is left alone unless `force`; an export that fails leaves nothing behind. `options` are
     those of the function behind the name: `functions=` (C, Python, CasADi, CUDA), `precision=`, `step=` and the parts
-    of a plant (C), `shared_memory=` (CUDA), `digits=`, `limit=` (LaTeX), `fmi=`, `q0=`, `qd0=`, `limits=` and
-    `compilers=` (units), `bodies=` and `error=` (MJCF).
+    of a plant, or an `MPC` as `controller=` (C), `shared_memory=` (CUDA), `digits=`, `limit=` (LaTeX), `fmi=`, `q0=`,
+    `qd0=`, `limits=` and `compilers=` (units), `bodies=` and `error=` (MJCF).
 
     Parameters
     ----------

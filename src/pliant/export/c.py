@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from pliant.control.predictive import MPC
 from pliant.control.sensors import Sensor
 from pliant.errors import ModelError
 from pliant.export.c_check import test_driver
 from pliant.export.c_function import CFunction, c_prototype
 from pliant.export.c_plant import CPlant
+from pliant.export.c_predictive import CPredictive
 from pliant.export.c_text import REALS, CReal, array, comment, room
 from pliant.export.contents import FUNCTIONS, chosen, description, export_name, function, input_sizes, labels, template
 from pliant.export.placing import placed, write_texts
@@ -39,6 +41,10 @@ def export_c(
     With `step` there is a plant besides: `NAME_init(&state)` and `NAME_step(&state, tau, y)`, a step of the classical
     Runge-Kutta method over arm, controller and loads, as `pliant.Stepper` takes it.
 
+    With an `MPC` as `controller`, and without `step`, there is the controller itself: `NAME_mpc_reset`,
+    `NAME_mpc_prepare` and `NAME_mpc_step(&mpc, t, x, tau)`, by the same method as in Python and in the memory of one
+    struct.
+
     Parameters
     ----------
     model : Model
@@ -53,6 +59,7 @@ def export_c(
         Seconds of a step of the plant; without it there is no plant.
     controller : optional
         Of the plant: a law of `pliant.control`, continuous or sampled; its torques are added to those given to a step.
+        Or an `MPC`, for itself.
     loads : sequence of Load
         What acts on the plant.
     base : MovingBase, optional
@@ -81,25 +88,32 @@ def export_c(
     ... )
     >>> "void two_link_elastic_arm_step(" in (folder / "two_link_elastic_arm.h").read_text()
     True
+    >>> model = pliant.load("two-link").model()
+    >>> mpc = pliant.control.MPC(model, 0.2, 10, [0.0, 0.0], Q={"joints": 100.0, "rates": 1.0}, R=1e-4)
+    >>> folder = pliant.export.export_c(model, "mpc", functions=["tip_pose"], controller=mpc)
+    >>> "int two_link_elastic_arm_mpc_step(" in (folder / "two_link_elastic_arm.h").read_text()
+    True
     """
     target, name, which, real = Path(folder), export_name(model), chosen(model, functions), REALS[precision]
+    part: CPlant | CPredictive | None = None
     if step is not None:
-        plant = CPlant(model, real, step, controller, loads, base, sensors, q0, qd0)
-    elif any(given is not None for given in (controller, base, sensors, q0, qd0)) or listed(loads):
+        part = CPlant(model, real, step, controller, loads, base, sensors, q0, qd0)
+    elif isinstance(controller, MPC):
+        part, controller = CPredictive(model, real, controller), None
+    if step is None and (any(x is not None for x in (controller, base, sensors, q0, qd0)) or listed(loads)):
         raise ModelError("step: got None beside parts of a plant, expected its step in seconds, such as 1e-3")
-    else:
-        plant = None
     with placed(target, force) as work:
         traced = {f: function(model, f) for f in which}
         written = {f: _written(model, f, traced[f], real) for f in which}
-        stack = max(f.stack for f in (*written.values(), *(plant.functions if plant else ())))
-        texts = {f"{name}.h": header(model, written, real, plant), f"{name}.c": source(model, written, real, plant)}
-        texts |= {f"{name}_test.c": test_driver(model, traced, written, real, plant)}
+        every = [*written.values(), *(part.functions if part else ())]
+        texts = {f"{name}.h": header(model, written, real, part), f"{name}.c": source(model, written, real, part)}
+        texts |= {f"{name}_test.c": test_driver(model, traced, written, real, part)}
         texts |= {"cortex_m.c": template("cortex_m.c").template}
-        write_texts(work, {**texts, "Makefile": template("Makefile.in").substitute(name=name, stack=stack)})
+        made = template("Makefile.in").substitute(name=name, stack=max(f.stack for f in every))
+        write_texts(work, {**texts, "Makefile": made})
         words = {"sample": _sample(model, written, real), "modelica": _modelica(model, written)}
-        write_readme(model, "c", work, which, **words, real=real.name, memory=_memory(written, plant),
-                     plant=plant.readme() if plant else "")  # fmt: skip
+        write_readme(model, "c", work, which, **words, real=real.name, memory=_memory(every),
+                     plant=part.readme() if part else "")  # fmt: skip
     return target
 
 
@@ -111,7 +125,7 @@ def _written(model: Model, name: str, traced: Any, real: CReal) -> CFunction:
     return CFunction.of(prototype, Tape.from_function(traced), outputs, labels(model), real, states=states)
 
 
-def header(model: Model, functions: Mapping[str, CFunction], real: CReal, plant: CPlant | None) -> str:
+def header(model: Model, functions: Mapping[str, CFunction], real: CReal, part: CPlant | CPredictive | None) -> str:
     """Declarations, sizes and what the numbers mean."""
     name, guard = export_name(model), f"{export_name(model).upper()}_H"
     sizes = {"N": model.n} if model.layout.plain else {"N_Q": model.n_q, "N": model.n}
@@ -126,11 +140,11 @@ def header(model: Model, functions: Mapping[str, CFunction], real: CReal, plant:
     for f, written in functions.items():
         shapes = (f"{x} {' x '.join(map(str, shape))}" for x, shape in FUNCTIONS[f].outputs(model).items())
         lines += written.declaration(f"{FUNCTIONS[f].what}: {', '.join(shapes)}")
-    lines += plant.declarations() if plant else []
+    lines += part.declarations() if part else []
     return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */", ""])
 
 
-def source(model: Model, functions: Mapping[str, CFunction], real: CReal, plant: CPlant | None) -> str:
+def source(model: Model, functions: Mapping[str, CFunction], real: CReal, part: CPlant | CPredictive | None) -> str:
     """Definitions of all functions."""
     name = export_name(model)
     lines = [comment(description(model)), f'#include "{name}.h"', "", "#include <math.h>", ""]
@@ -138,7 +152,7 @@ def source(model: Model, functions: Mapping[str, CFunction], real: CReal, plant:
         lines += [array(f"const {real.name} {name}_nominal", model.nominal_parameters, real), ""]
     for f, written in functions.items():
         lines += [f"/* {FUNCTIONS[f].what} */", *written.lines, ""]
-    return "\n".join([*lines, *(plant.definitions() if plant else [])])
+    return "\n".join([*lines, *(part.definitions() if part else [])])
 
 
 # ------------------------------------------------------------------------------------------------- for the README
@@ -176,8 +190,7 @@ def _modelica(model: Model, functions: Mapping[str, CFunction]) -> str:
     return "\n".join([*lines, f'  annotation(Include = "#include \\"{name}.h\\"", Library = "{name}");', f"end {f};"])
 
 
-def _memory(functions: Mapping[str, CFunction], plant: CPlant | None) -> str:
+def _memory(every: Sequence[CFunction]) -> str:
     """Stack and work of each function."""
-    every = (*functions.values(), *(plant.functions if plant else ()))
     lines = [f"| `{f.name}` | {f.stack} | {f.work * f.lent.bytes if f.work else ''} |" for f in every]
     return "\n".join(["| function | stack (bytes) | `work` (bytes) |", "|---|---|---|", *lines])

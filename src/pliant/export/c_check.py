@@ -11,6 +11,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.export.c_function import CFunction
 from pliant.export.c_plant import CPlant
+from pliant.export.c_predictive import CPredictive
 from pliant.export.c_text import CReal, array, c_constant, comment, room
 from pliant.export.contents import FUNCTIONS, description, export_name, template
 from pliant.export.typical_states import reference_states
@@ -18,7 +19,10 @@ from pliant.kernels.target import AGREEMENT
 from pliant.model import Model
 
 STEPS = 20
-"""That the test takes with a plant."""
+"""That the test takes with a plant, or a predictive controller."""
+
+PREDICTED = 1e-9
+"""What it allows torques of a predictive controller, of the largest: each step goes on from the last."""
 
 SINGLE_TOLERANCE = 1e-5
 """The same in single precision, and a tenth of what is allowed after `STEPS`."""
@@ -28,8 +32,9 @@ TOLERANCE = AGREEMENT
 
 
 def test_driver(
-    model: Model, functions: Mapping[str, Any], written: Mapping[str, CFunction], real: CReal, plant: CPlant | None
-) -> str:
+    model: Model, functions: Mapping[str, Any], written: Mapping[str, CFunction], real: CReal,
+    part: CPlant | CPredictive | None,
+) -> str:  # fmt: skip
     """A program that runs every function at reference states and compares with the numbers of the model."""
     name, states = export_name(model), {x: real.rounded(v) for x, v in reference_states(model).items()}
     arrays, checks = [], []
@@ -53,13 +58,16 @@ def test_driver(
             checks.append(f"            failures += {check};")
         checks.append("        }")
     runs = ""
-    if plant is not None and not plant.noisy:
+    if isinstance(part, CPredictive):
+        more, runs = part.test(STEPS, PREDICTED)
+        arrays += more
+    elif part is not None and not part.noisy:
         tau = states["inputs"][0]
-        expected = plant.reference(tau, STEPS)
+        expected = part.reference(tau, STEPS)
         both = {"tau_held": tau, "x_stepped": expected[0], "y_stepped": expected[1]}
         arrays += [array(f"static const {real.name} {x}", value, real) for x, value in both.items()]
         runs = template("test_plant.c.in").substitute(
-            name=name, real=real.name, steps=STEPS, n_y=plant.n_y, n=len(expected[0]), tolerance=_allowed(real, STEPS)
+            name=name, real=real.name, steps=STEPS, n_y=part.n_y, n=len(expected[0]), tolerance=_allowed(real, STEPS)
         )
     return template("test.c.in").substitute(
         name=name, comment=comment(description(model)), arrays="\n\n".join(arrays), checks="\n".join(checks),

@@ -94,7 +94,7 @@ def elements(tape: Tape) -> list[list[str]]:
 
 
 def _name(prototype: str) -> str:
-    return prototype.removeprefix("void ").split("(")[0]
+    return prototype.split("(")[0].split()[-1]
 
 
 def _size(prototype: str) -> str:

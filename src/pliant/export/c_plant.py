@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
+from pliant.control.predictive import MPC
 from pliant.control.sensors import Acting
 from pliant.control.splines import LONGEST_WRITTEN
 from pliant.errors import ModelError, UnsupportedModel
@@ -37,6 +38,11 @@ class CPlant:
         qd0: Any,
     ) -> None:  # fmt: skip
         self.model, self.real, self.step, self.name = model, real, step, export_name(model)
+        if isinstance(controller, MPC):
+            raise UnsupportedModel(
+                "controller: a plant holds no predictive controller; export that without `step` and the plant without "
+                f"`controller`, and hand the torques of {self.name}_mpc_step to {self.name}_step"
+            )
         sensors = sensors and [replace(sensor, noise=0.0) for sensor in sensors]
         self.stepper = Stepper(
             model, step=step, controller=controller, loads=loads, base=base, sensors=sensors, q0=q0, qd0=qd0,

@@ -162,10 +162,10 @@ def identifier(text: str) -> str:
     """`text` as a name that C and Python accept."""
     name = re.sub(r"[^0-9a-zA-Z]+", "_", text).strip("_").lower() or "arm"
     name = f"_{name}" if name[0].isdigit() else name
-    return f"{name}_" if keyword.iskeyword(name) or name in _C_KEYWORDS else name
+    return f"{name}_" if keyword.iskeyword(name) or name in C_KEYWORDS else name
 
 
-_C_KEYWORDS = frozenset(
+C_KEYWORDS = frozenset(
     [
         *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern"),
         *("float", "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict", "return", "short"),

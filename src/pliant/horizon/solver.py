@@ -114,8 +114,13 @@ class HorizonSolver:
         given = {name: np.zeros(size) for name, size in side_sizes(variables, rows).items()}
         given["row"] = given["row"].astype(np.int64)
         self._sides, self._steps = Sides(**given), dynamics.memory()
-        self._table = table(self._horizon, Plan(**self._planned()), self._steps, self._program, self._sides)
+        self._table = table(*self.records)
         self._prepare, self._answer = compiled(prepare_horizon), compiled(answer_horizon)
+
+    @property
+    def records(self) -> tuple[Horizon, Plan, Steps, QuadraticProgram, Sides]:
+        """What the compiled loops read, in their order."""
+        return self._horizon, Plan(**self._planned()), self._steps, self._program, self._sides
 
     def _planned(self) -> dict[str, Array]:
         """Parts of the plan, by name."""

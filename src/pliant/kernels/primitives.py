@@ -86,8 +86,13 @@ def unpack(table: Integers, *records: Any) -> Any:
 def filled(records: Sequence[Any], read: Callable[[int, str], Any]) -> Any:
     """Each record with what `read(place, kind)` gives for its fields."""
     places = itertools.count()
-    kinds = [[kind.__forward_arg__ for kind in record.__annotations__.values()] for record in records]
+    kinds = [field_kinds(record).values() for record in records]
     return tuple(record(*(read(next(places), kind) for kind in own)) for record, own in zip(records, kinds))
+
+
+def field_kinds(record: Any) -> dict[str, str]:
+    """Fields of a record, as annotated."""
+    return {name: kind.__forward_arg__ for name, kind in record.__annotations__.items()}
 
 
 def table(*records: tuple[Any, ...]) -> NDArray[np.int64]:
