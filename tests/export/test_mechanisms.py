@@ -92,16 +92,21 @@ def compare(model: Model, folder: Path, step: float, steps: int, **given: Any) -
             assert np.abs(model.gaps(plant.x[: model.n_q])).max() < 1e-15
     found, wanted = np.moveaxis(np.array(rows), 1, 0)
     assert moved > 1e-3
-    assert (np.abs(found - wanted).max(axis=0) <= ALONG_A_RUN * np.abs(wanted).max(axis=0) + 1e-15).all()
+    size, rates = np.abs(wanted).max(axis=0), slice(model.n_q, model.n_q + model.n)
+    size[rates] = np.maximum(
+        size[rates], 0.1 * size[rates].max()
+    )  # modes ring together, small and large
+    assert (np.abs(found - wanted).max(axis=0) <= ALONG_A_RUN * size + 1e-15).all()
 
 
 @needs_compiler
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("name", "q0"), [("slider-crank", {"crank": 0.4}), ("hydraulic-crane", {"boom": 0.4, "jib": -1.0})]
+    ("name", "steps", "q0"),
+    [("slider-crank", 200, {"crank": 0.4}), ("hydraulic-crane", 800, {"boom": 0.4, "jib": -1.0})],
 )
-def test_bundled_mechanisms_step_in_c(name: str, q0: dict[str, float], tmp_path: Path) -> None:
-    compare(pliant.load(name).model(), tmp_path / "out", 5e-5, 200, q0=q0)
+def test_bundled_mechanisms_step_in_c(name: str, steps: int, q0: dict[str, float], tmp_path: Path) -> None:
+    compare(pliant.load(name).model(), tmp_path / "out", 5e-5, steps, q0=q0)
 
 
 @needs_compiler
