@@ -93,9 +93,7 @@ def compare(model: Model, folder: Path, step: float, steps: int, **given: Any) -
     found, wanted = np.moveaxis(np.array(rows), 1, 0)
     assert moved > 1e-3
     size, rates = np.abs(wanted).max(axis=0), slice(model.n_q, model.n_q + model.n)
-    size[rates] = np.maximum(
-        size[rates], 0.1 * size[rates].max()
-    )  # modes ring together, small and large
+    size[rates] = np.maximum(size[rates], 0.1 * size[rates].max())  # modes ring together, small and large
     assert (np.abs(found - wanted).max(axis=0) <= ALONG_A_RUN * size + 1e-15).all()
 
 
