@@ -81,6 +81,23 @@ def test_soft_rows_against_scipy(rng: np.random.Generator) -> None:
     assert (G @ z - given.high).max() > 1e-3  # the weights are too small to keep all rows
 
 
+@pytest.mark.parametrize("price", [1e3, 1e5])
+def test_the_price_of_a_violated_row_leaves_the_others_sharp(price: float, rng: np.random.Generator) -> None:
+    """Against the solution on the rows that are met, the violated one a pull of its price."""
+    n, rows = 12, 30
+    G, g = rng.normal(size=(rows, n)), 3 * rng.normal(size=n)
+    high = np.linalg.norm(G, axis=1) * rng.uniform(0.05, 0.5, rows)
+    low, weight = -high, np.full(rows, np.inf)
+    low[0], high[0], weight[0] = 10 * np.linalg.norm(G[0]), np.inf, price
+    z, status = Given(g, G, low, high, weight).solve()
+    above, below = np.abs(G @ z - high) < 1e-6, np.abs(G @ z - low) < 1e-6
+    A, b, pull = G[above | below], np.where(above, high, low)[above | below], g - price * G[0]
+    exact = -pull - A.T @ np.linalg.solve(A @ A.T, -A @ pull - b)
+    assert status == SOLVED
+    assert len(b) >= 3
+    assert np.abs(z - exact).max() < 1e-9
+
+
 def test_an_exact_penalty_keeps_what_can_be_kept() -> None:
     """A row is kept exactly, though soft, where its multiplier is below its weight."""
     given = Given(np.array([-2.0]), np.eye(1), np.array([-np.inf]), np.array([1.0]), np.array([1.5]))

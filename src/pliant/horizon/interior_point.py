@@ -17,9 +17,10 @@ from typing import NamedTuple
 from pliant.horizon.dense import add_row, add_rows, cholesky, cholesky_solve, dot, fill, largest
 from pliant.kernels.primitives import Doubles, Integers, integers, shift, unpack
 
-GAP, FEASIBLE, STATIONARY = 1e-10, 1e-10, 1e-8
-"""Mean product of slacks and multipliers, largest violated row and largest slope at which a solution is one, scaled,
-and of the largest multiplier. Smaller products let slopes grow again by rounding; none is aimed at below a tenth."""
+GAP, FEASIBLE, STATIONARY = 1e-12, 1e-10, 1e-8
+"""Mean product of slacks and multipliers, largest violated row, and largest slope over the largest multiplier, at which
+a solution is one, all scaled. Products are not counted in multipliers: the price of one violated row would say how well
+all others are solved. None is aimed at below a tenth."""
 NEARLY = 1e-6
 """The same for an end at which steps no longer help: all three below it are a solution, violated rows above it none."""
 BACK = 0.995
@@ -241,7 +242,7 @@ def residuals(program: QuadraticProgram, sides: Sides, count: int) -> float:
             total += sides.mu[k] * sides.s[k]
             pairs += 1
     gap = total / max(pairs, 1)
-    program.told[1] = gap / most
+    program.told[1] = gap
     program.told[2] = missed
     program.told[3] = largest(sides.r, n) / most
     return gap
