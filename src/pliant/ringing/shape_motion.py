@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array
 from pliant.control.motion_bounds import MotionBounds
-from pliant.control.motion_search import Watch
+from pliant.control.motion_search import Unsolved, Watch
 from pliant.control.optimal import MotionTask, RestEnds
 from pliant.control.splines import Piecewise
 from pliant.control.trajectories import numbers, positive
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError
 from pliant.interrupts import interruptible
 from pliant.model import Model
 from pliant.progress import reporter
@@ -39,10 +39,14 @@ DESCRIBED = "as described"
 """The arm as the file has it, among those that are off."""
 SPARED = 0.99
 """Share of the torque limits that a search may use: it sees torques at points of a grid."""
-LEFT = (0.07, 0.03)
-"""What each mode of an arm that is off may swing by, as a share of the plain motion's swing; the second where several
-modes together swing by more than `ALLOWED`."""
-ALLOWED = 0.18
+LEFT = ((1e-3, 0.07), (3e-4, 0.03))
+"""What each mode may swing by at the end, as a share of the plain motion's swing: of the arm, and of those that are
+off; the second where several modes together swing by more than `ALLOWED`."""
+ALLOWED = (0.04, 0.18)
+SEEN = 1e-7
+"""Swings below this are none, m."""
+GUESS = 1.1
+"""Duration at which the search begins, as a multiple of the plain motion's."""
 FEWEST = 8
 """Pieces of a motion that can be steered at all."""
 ROWS = 201
@@ -263,24 +267,26 @@ class _Shaping:
         self._check_ends(start, goal)
         if not model.layout.is_open or not model.layout.plain:
             return self._straight(start, goal)
-        limit = SPARED * effort
-        ends = RestEnds.at(model, start, goal, limit)
+        ends = RestEnds.at(model, start, goal, SPARED * effort)
         act = [shaft.actuated for shaft in model.layout.shafts]
         plain = plain_motion(model, ends.start[act], ends.goal[act], self.bounds, effort)
         known = self._known(plain)
-        task = partial(MotionTask, model, ends, limit, True, self.bounds, (intervals, 4))
+        task = partial(MotionTask, model, ends, SPARED * effort, True, self.bounds, (intervals, 4))
         try:
-            for left in LEFT if self.off else LEFT[:1]:
-                others = tuple((arm, left * known[name].peak) for name, arm in self.off.items())
-                found = task(others).solved(None, watch)
+            for own, off in LEFT:
+                units = {name: max(run.peak, SEEN) for name, run in known.items()}
+                others = tuple((arm, units[name], off) for name, arm in self.off.items())
+                found = task(others, (units[DESCRIBED], own)).fastest(GUESS * plain.end, watch)
                 runs = self._known(found.trajectory)
-                if all(runs[name].peak <= ALLOWED * known[name].peak for name in self.off):
+                if self._content(known, runs):
                     break
-        except PliantError as error:
-            if isinstance(error, ModelError):
-                raise
+        except Unsolved:
             return self._kept(*self._path_of(plain), plain, known)
         return self._told(found.trajectory, plain, "optimal control", known, runs)
+
+    def _content(self, known: dict[str, Residual], runs: dict[str, Residual]) -> bool:
+        """Whether all arms ring by as little as they may."""
+        return all(runs[name].peak <= ALLOWED[name != DESCRIBED] * max(known[name].peak, SEEN) for name in known)
 
     def _check_ends(self, start: Array, goal: Array) -> None:
         require_limits(self.model, self.bounds, start != goal)
