@@ -82,7 +82,7 @@ class TimePrograms:
                 raise Unsolved(f"no motion found within time_limit {watch.time_limit:g} s, after {count} programs")
         found = None if best is None else self.search.response(best.x)
         if found is None:
-            raise Unsolved(f"no motion found ({count} linear programs, a condition missed by {at.miss:.1e} of its size)")
+            raise Unsolved(f"no motion found ({count} linear programs, a condition missed by {at.miss:.1e})")
         return found, count, settled
 
     def _step(self, at: _Place, region: float) -> tuple[_Place, float, int, bool]:

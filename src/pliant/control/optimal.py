@@ -282,7 +282,7 @@ class MotionTask:
         return [shaft.actuated for shaft in self.model.layout.shafts]
 
     def fastest(self, T: float, watch: Watch) -> RestToRest:
-        """The motion of least time by linear programs, from a plain one of T seconds; `Unsolved` where none is found."""
+        """The motion of least time by linear programs, from a plain one of T seconds; raises `Unsolved`."""
         arm, grid, search = self._prepared(T)
         driven, guess = first_guess(arm, grid, self.ends.start, self.ends.goal, T)
         last = search(driven, guess, aim=SMOOTH_TIME)

@@ -17,7 +17,7 @@ from pliant.control.motion_search import Unsolved, Watch
 from pliant.control.optimal import MotionTask, RestEnds
 from pliant.control.splines import Piecewise
 from pliant.control.trajectories import numbers, positive
-from pliant.errors import ModelError
+from pliant.errors import ModelError, PliantError
 from pliant.interrupts import interruptible
 from pliant.model import Model
 from pliant.progress import reporter
@@ -39,7 +39,7 @@ DESCRIBED = "as described"
 """The arm as the file has it, among those that are off."""
 SPARED = 0.99
 """Share of the torque limits that a search may use: it sees torques at points of a grid."""
-LEFT = ((1e-3, 0.07), (3e-4, 0.03))
+LEFT = ((2e-4, 0.07), (1e-4, 0.03))
 """What each mode may swing by at the end, as a share of the plain motion's swing: of the arm, and of those that are
 off; the second where several modes together swing by more than `ALLOWED`."""
 ALLOWED = (0.04, 0.18)
@@ -293,9 +293,23 @@ class _Shaping:
         if (start == goal).all():
             raise ModelError("goal: it is the start; expected another position of some joint")
         for name, at in (("start", start), ("goal", goal)):
-            for joint, low, x, high in zip(self.model.joints, self.bounds.lower, at, self.bounds.upper):
-                if not low <= x <= high:
-                    raise ModelError(f"{name}: joint {joint} is at {x:g}, its limits are {low:g} and {high:g}")
+            self._check_pose(name, at)
+
+    def _check_pose(self, name: str, at: Array) -> None:
+        """Refuse joint positions outside their limits, and those that torques within theirs do not hold."""
+        model = self.model
+        for joint, low, x, high in zip(model.joints, self.bounds.lower, at, self.bounds.upper):
+            if not low <= x <= high:
+                raise ModelError(f"{name}: joint {joint} is at {x:g}, its limits are {low:g} and {high:g}")
+        if not model.layout.is_open or not model.layout.plain:
+            return
+        hold = model.holding_torque(model.equilibrium(at))
+        for joint, takes, limit in zip(model.joints, np.abs(hold), self.effort):
+            if not takes < SPARED * limit:
+                raise ModelError(
+                    f"{name}: holding joint {joint} there takes {takes:.4g}, limits.effort allows {limit:g}; "
+                    "carry less, raise the limit or choose another pose"
+                )
 
     def _straight(self, start: Array, goal: Array) -> ShapedMotion:
         """On the straight path of the motors."""
@@ -312,6 +326,8 @@ class _Shaping:
         q = given.at(t)
         require_limits(self.model, self.bounds, np.ptp(q, axis=0) > 0)
         path, progress = JointPath.of(t, q, commanded(self.model))
+        for at in (0, *q.argmin(axis=0), *q.argmax(axis=0), -1):
+            self._check_pose(f"trajectory: at {t[at]:.4g} s", q[at])
         path = JointPath(path.u, path.q + self._wind_up(path), path.names)
         plain = within(progress.stretched, path, self.bounds).on(path)
         return self._kept(path, Progress(t * plain.end / progress.duration, progress.u), plain, self._known(plain))
@@ -331,6 +347,12 @@ class _Shaping:
         names = (DESCRIBED, *self.off)
         arms, before = (self.model, *self.off.values()), [known[name] for name in names]
         found, runs = PathTask(arms, path, self.bounds, self.effort, before).shaped(progress)
+        takes = np.abs(runs[0].run.tau[runs[0].run.t <= found.end, : found.n] / self.effort).max()
+        if takes > 1 + 1e-6:
+            raise PliantError(
+                f"limits.effort: the path takes {takes:.3g} times what it allows, however slowly; carry less, raise "
+                "the limit or choose another path"
+            )
         return self._told(found, plain, "shapers", known, dict(zip(names, runs)))
 
     def _known(self, motion: Piecewise) -> dict[str, Residual]:
