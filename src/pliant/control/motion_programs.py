@@ -20,7 +20,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.control.motion_response import DrivenMotion
-from pliant.control.motion_search import HELD, MotionSearch, Unsolved, Watch
+from pliant.control.motion_search import MotionSearch, Unsolved, Watch
 
 WIGGLE = 2e-4
 """Weight of second differences of the scaled accelerations: what is open is made smooth."""
@@ -30,6 +30,8 @@ REGION, SMALLEST, LARGEST = 0.3, 1e-5, 1.0
 """Changes of scaled accelerations that slopes are trusted for at first, at least and at most."""
 TIMED = 0.3
 """The same of the duration, as a share of these."""
+NEAR = 1e-5
+"""What a condition may be missed by: linear programs go no further where friction changes its sign."""
 STEPS = 60
 """After which a search is given up."""
 SETTLED = 2e-5
@@ -75,7 +77,7 @@ class TimePrograms:
         while count < STEPS and region > SMALLEST and not settled:
             at, region, programs, settled = self._step(at, region)
             count += programs
-            best = at if at.miss < HELD else best
+            best = at if at.miss < NEAR else best
             if watch.report is not None:
                 watch.report(min(count / STEPS, 1.0))
             if watch.time_limit is not None and time.perf_counter() - begin > watch.time_limit:
@@ -91,7 +93,7 @@ class TimePrograms:
         while region > SMALLEST:
             count += 1
             trial, expected = self._trial(at, J, region)
-            if expected < SETTLED and at.miss < HELD:
+            if expected < SETTLED and at.miss < NEAR:
                 return at, region, count, True
             gain = -1.0 if trial is None else (at.sum - trial.sum) / expected
             region = min(2 * region, LARGEST) if gain > GOOD else region / 3 if gain < FAIR else region

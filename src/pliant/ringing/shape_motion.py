@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array
 from pliant.control.motion_bounds import MotionBounds
+from pliant.control.motion_programs import NEAR
 from pliant.control.motion_search import Unsolved, Watch
 from pliant.control.optimal import MotionTask, RestEnds
 from pliant.control.splines import Piecewise
@@ -39,7 +40,7 @@ DESCRIBED = "as described"
 """The arm as the file has it, among those that are off."""
 SPARED = 0.99
 """Share of the torque limits that a search may use: it sees torques at points of a grid."""
-LEFT = ((2e-4, 0.07), (1e-4, 0.03))
+LEFT = ((2e-4, 0.07), (1e-4, 0.02))
 """What each mode may swing by at the end, as a share of the plain motion's swing: of the arm, and of those that are
 off; the second where several modes together swing by more than `ALLOWED`."""
 ALLOWED = (0.04, 0.18)
@@ -271,7 +272,8 @@ class _Shaping:
         act = [shaft.actuated for shaft in model.layout.shafts]
         plain = plain_motion(model, ends.start[act], ends.goal[act], self.bounds, effort)
         known = self._known(plain)
-        task = partial(MotionTask, model, ends, SPARED * effort, True, self.bounds, (intervals, 4))
+        bounds = self.bounds.times(1 - NEAR)
+        task = partial(MotionTask, model, ends, SPARED * effort, True, bounds, (intervals, 4))
         try:
             for own, off in LEFT:
                 units = {name: max(run.peak, SEEN) for name, run in known.items()}
