@@ -297,8 +297,10 @@ class MotionTask:
         grid = MotionGrid(self.model.n, tuple(self._actuated), *self.size)
         at = ends.start[self._actuated], ends.goal[self._actuated]
         others = [Bystander(smoothed(model, speeds), grid, *at, unit, share) for model, unit, share in self.others]
-        asked = {"goal": ends.goal, "limit": self.limit, "bounds": self.bounds, "others": others, "swing": self.swing}
-        return smoothed(self.model, speeds), grid, partial(MotionSearch, **asked)
+        search = partial(
+            MotionSearch, goal=ends.goal, limit=self.limit, bounds=self.bounds, others=others, swing=self.swing
+        )
+        return smoothed(self.model, speeds), grid, search
 
     def _searched(self, T: float, watch: Watch, shortest: float | None) -> RestToRest:
         ends = self.ends
