@@ -32,4 +32,5 @@ def picture(ax):
         after = run.run.t >= run.duration
         ax.plot(run.run.t[after] - run.duration, 1e3 * run.distance[after], label=name)
     ax.set(xlabel="t after the end, s", ylabel="tip from rest, mm", title="A UR5-like arm with 2 kg after a turn")
-    ax.legend()
+    ax.set_ylim(-0.2, 4.5)
+    ax.legend(loc="upper right", ncols=2)

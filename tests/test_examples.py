@@ -16,7 +16,7 @@ CASES = [pytest.param(path, marks=pytest.mark.full if path.stem in SLOW else (),
 
 
 PICTURES = Path(__file__).parents[1] / "docs" / "images" / "gallery"
-WITHOUT = ("neural_residual", "still_payloads")  # one takes PyTorch, one minutes: pictures are drawn by themselves
+WITHOUT = ("neural_residual",)  # takes PyTorch: its picture is drawn by itself
 
 
 def test_there_are_enough() -> None:

@@ -86,6 +86,13 @@ def test_rows_are_the_hull_of_the_motion(rng) -> None:
         np.abs(bounds.lower - start), np.abs(bounds.upper - start)) + start, bounds.lower)  # fmt: skip
 
 
+def test_a_rate_between_nodes_is_bounded() -> None:
+    """An acceleration that alternates: the rate is zero at every node, and a sixteenth between them."""
+    bounds = MotionBounds(*(np.array([x]) for x in (-np.inf, np.inf, 1.0, np.inf, np.inf)))
+    rows = BoundRows.over(bounds, np.zeros(1), 4)
+    assert np.abs(rows.values(np.array([1.0, -1.0, 1.0, -1.0, 1.0]), 1.0)).max() >= 1 / 16
+
+
 def test_slopes_of_rows_by_differences(rng) -> None:
     N, m, T = 6, 2, 0.8
     bounds = MotionBounds(*(np.full(m, x) for x in (-3.0, 2.0, 1.5, 4.0, 9.0)))

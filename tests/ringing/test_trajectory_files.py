@@ -64,7 +64,7 @@ def test_rates_are_used() -> None:
         ("- 1\n- 2", "expected a JointTrajectory with"),
         ("joint_names: [a\n", "line 1, column 16: not valid YAML"),
         (ros(POINT), "list of two points at least"),
-        (ros(f"{POINT}\n{POINT}"), "times must rise"),
+        (ros(f"{POINT}\n{POINT}"), "times must rise: point 2 is at 0 s, the one before at 0 s"),
         (ros(f"{POINT}\n{{positions: [1.0], time_from_start: 1}}"), r"line 4: points\[1\]: positions: got \[1.0\]"),
         (ros(f"{POINT}\n{{positions: [1.0, x], time_from_start: 1}}"), "expected 2 finite numbers, one per joint"),
         (ros(f"{POINT}\n{{positions: [1.0, 2.0], time_from_strt: 1}}"), "did you mean `time_from_start`"),
@@ -86,7 +86,8 @@ def test_what_is_wrong_in_a_message(text: str, message: str, tmp_path) -> None:
     [
         ("times,a\n0,1\n1,2\n", "no column `time`, did you mean `times`"),
         ("time,a.rate\n0,1\n1,2\n", "no column of a joint"),
-        ("time,a\n0,1\n0,2\n", "times must rise"),
+        ("time,a\n0,1\n1,2\n0.5,3\n", "times must rise: point 3 is at 0.5 s, the one before at 1 s"),
+        ("time,a\n0,1\n", "got 1 points, expected two"),
         ("time,a\n0,1\n1,x\n", "line 3, column `a`"),
     ],
 )

@@ -8,7 +8,7 @@ moment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -38,6 +38,12 @@ class MotionBounds:
     def none(cls, m: int) -> MotionBounds:
         """No bound at all."""
         return cls(np.full(m, -np.inf), *(np.full(m, np.inf) for _ in fields(cls)[1:]))
+
+    def times(self, share: float) -> MotionBounds:
+        """The same with this share of the speeds, accelerations and jerks."""
+        return replace(
+            self, speed=share * self.speed, acceleration=share * self.acceleration, jerk=share * self.jerk
+        )  # fmt: skip
 
     def shortest(self, travel: Array) -> float:
         """Seconds that no motion over these distances can be faster than; 0 without bounds."""

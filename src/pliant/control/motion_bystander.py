@@ -17,6 +17,20 @@ FELT = 0.05
 """Share of its bound that the whole command must be able to change a mode by, to be a condition."""
 
 
+def swing_rows(arm: ArmForces, rest: Array, free: list[int]) -> Array:
+    """(2, f, 2 n) rows over a state near `rest`: what each mode swings by at the tip, m, by its place and by its rate,
+    while what is not `free` stands."""
+    n, at = len(rest), np.ix_(free, free)
+    _, K, _, M = arm.slopes(rest, 0 * rest, 0 * rest)
+    squares, Phi = natural_modes(K[at], M[at])
+    size = np.linalg.norm(arm.model.jacobian(rest)[3:, free] @ Phi, axis=0)
+    modal = (Phi.T @ M[at]) * size[:, None]
+    rows = np.zeros((2, len(free), 2 * n))
+    rows[0][:, free] = modal
+    rows[1][:, [n + k for k in free]] = modal / np.sqrt(np.abs(squares))[:, None]
+    return rows
+
+
 class Bystander:
     """An arm beside the one that a command is made for, on the same grid.
 
@@ -28,26 +42,22 @@ class Bystander:
         Of the command.
     start, goal : (m,) array
         Of the actuated coordinates.
-    leftover : float
-        What each mode may swing by at the tip after the end, m.
+    unit, share : float
+        The swing at the tip that counts as one, m, and the share of it that each mode may have after the end.
     """
 
-    def __init__(self, model: Model, grid: MotionGrid, start: Array, goal: Array, leftover: float) -> None:
+    def __init__(
+        self, model: Model, grid: MotionGrid, start: Array, goal: Array, unit: float, share: float = 1.0
+    ) -> None:
         begin, rest = (model.equilibrium(each, held="motors") for each in (start, goal))
-        arm, n, free = ArmForces(model), grid.n, list(grid.free)
-        self.driven, self.goal = Driven(arm, grid, begin), np.concatenate([rest, 0 * rest])
-        _, K, _, M = arm.slopes(rest, 0 * rest, 0 * rest)
-        squares, Phi = natural_modes(K[np.ix_(free, free)], M[np.ix_(free, free)])
-        size = np.linalg.norm(model.jacobian(rest)[3:, free] @ Phi, axis=0) / leftover
-        modal = (Phi.T @ M[np.ix_(free, free)]) * size[:, None]
-        self._rows = np.zeros((2, len(free), 2 * n))
-        self._rows[0][:, free] = modal
-        self._rows[1][:, [n + k for k in free]] = modal / np.sqrt(np.abs(squares))[:, None]
+        arm = ArmForces(model)
+        self.driven, self.goal, self.share = Driven(arm, grid, begin), np.concatenate([rest, 0 * rest]), share
+        self._rows = swing_rows(arm, rest, list(grid.free)) / unit
 
     def following(self, guess: DrivenMotion, scale: Array) -> Following:
         """It under the command of a guess, where changes of the command by `scale` are of size one."""
         rows = np.concatenate([self._rows[0], self._rows[1] / guess.T])  # derivatives are by s = t / T
-        return Following(self.driven, self.goal, rows, guess, scale)
+        return Following(self.driven, self.goal, rows, guess, scale, self.share)
 
 
 class Following:
@@ -59,19 +69,22 @@ class Following:
     goal : (2 n,) array
         State at rest.
     rows : (K, 2 n) array
-        Of what must stay within -1 and 1 at the end.
+        Of what must stay within `share` of one at the end.
     guess : DrivenMotion
         Of the arm that the command is made for.
     scale : (N_x,) array
         Of the unknowns.
+    share : float
     """
 
-    def __init__(self, driven: Driven, goal: Array, rows: Array, guess: DrivenMotion, scale: Array) -> None:
-        self.driven, self.goal, self._curvature = driven, goal, Curvature(driven)
+    def __init__(
+        self, driven: Driven, goal: Array, rows: Array, guess: DrivenMotion, scale: Array, share: float = 1.0
+    ) -> None:
+        self.driven, self.goal, self.share, self._curvature = driven, goal, share, Curvature(driven)
         self._slopes: DrivenSlopes | None = None
         self.at = driven.response(guess.nodes[:, 2, list(driven.grid.actuated)], guess.T, guess)
         reach = np.abs(rows @ self.end_slopes().end * scale).sum(axis=1)
-        self.rows = rows[reach > FELT]
+        self.rows = rows[reach > FELT * share]
         self.count = len(self.rows)
 
     def follow(self, a: Array, T: float) -> None:

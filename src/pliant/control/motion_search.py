@@ -22,7 +22,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.control.motion_bounds import BoundRows, MotionBounds
-from pliant.control.motion_bystander import Bystander
+from pliant.control.motion_bystander import FELT, Bystander, swing_rows
 from pliant.control.motion_curvature import Curvature
 from pliant.control.motion_response import Driven, DrivenMotion, DrivenSlopes
 from pliant.errors import Interrupted, PliantError
@@ -106,13 +106,18 @@ class MotionSearch:
         Of the commanded motion.
     others : sequence of Bystander
         Arms that the same motion is to leave nearly still.
+    swing : (float, float), optional
+        A swing of the tip, m, and the share of it that each mode may have after the end; without it the arm ends at
+        rest as far as the command reaches.
     """
 
     def __init__(
         self, driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, aim: SearchAim,
         jumps: bool = False, bounds: MotionBounds | None = None, others: Sequence[Bystander] = (),
+        swing: tuple[float, float] | None = None,
     ) -> None:  # fmt: skip
         self.driven, self.limit, self.aim, self.jumps, grid = driven, limit, aim, jumps, driven.grid
+        self.swing = swing
         self.curvature = Curvature(driven)
         n, m, N, act = grid.n, len(grid.actuated), grid.intervals, list(grid.actuated)
         a = guess.nodes[:, 2, act]
@@ -139,8 +144,13 @@ class MotionSearch:
         rows = np.eye(2 * n)[[*act, *(n + k for k in act)]]
         reach = np.abs(slopes.end * self.scale)[[*act, *(n + k for k in act)]].max(axis=1)
         conditions = [rows / np.maximum(reach, 1e-12)[:, None]]
-        if free:
-            rest = self.goal[:n]
+        rest = self.goal[:n]
+        if free and self.swing is not None:
+            unit, share = self.swing
+            by_place, by_rate = swing_rows(self.driven.arm, rest, free) / unit
+            rows = np.concatenate([by_place, by_rate / self.scale[-1]])  # derivatives are by s = t / T
+            conditions.append(rows[np.abs(rows @ slopes.end * self.scale).sum(axis=1) > FELT * share])
+        elif free:
             _, K, _, M = self.driven.arm.slopes(rest, 0 * rest, 0 * rest)
             energy = np.zeros((2 * len(free), 2 * n))
             energy[: len(free), free] = _root(K[np.ix_(free, free)])
@@ -181,7 +191,8 @@ class MotionSearch:
 
     def violation(self, found: DrivenMotion) -> float:
         """Of a condition of the end, a bound of the motion or a torque limit, the largest."""
-        miss = float(np.abs(self.ends @ (found.nodes[-1, :2].ravel() - self.goal)).max())
+        ends = np.abs(self.ends @ (found.nodes[-1, :2].ravel() - self.goal))
+        miss = float((ends - self.row_bounds[1, : len(ends)]).max())
         miss = max(miss, self.rows.violation(found.nodes[:, 2, list(self.driven.grid.actuated)].ravel(), found.T))
         if self.limit is None:
             return miss
@@ -252,8 +263,12 @@ class MotionSearch:
     def row_bounds(self) -> Array:
         """(2, count) least and greatest values of the constraints."""
         bounds, own = np.zeros((2, self.count)), len(self.ends) + self.torques
+        share = 0.0 if self.swing is None else self.swing[1]
+        bounds[:, 2 * len(self.driven.grid.actuated) : len(self.ends)] = [[-share], [share]]
         bounds[:, len(self.ends) :] = [[-1], [1]]
         bounds[:, own : own + len(self.rows.L)] = self.rows.low, self.rows.high
+        for other, first in zip(self.others, own + self._places()):
+            bounds[:, first : first + other.count] *= other.share
         return bounds
 
     def _further_curvature(self, y: Array, multipliers: Array) -> Array:

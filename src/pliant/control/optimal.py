@@ -24,6 +24,7 @@ from pliant.control.motion_bystander import Bystander
 from pliant.control.motion_forces import smoothed
 from pliant.control.motion_grid import MotionGrid
 from pliant.control.motion_guess import SAFE, first_guess, stiff_shortest_time
+from pliant.control.motion_programs import TimePrograms
 from pliant.control.motion_response import Driven, DrivenMotion
 from pliant.control.motion_search import (
     LEAST_EFFORT,
@@ -241,8 +242,11 @@ class MotionTask:
         Of the commanded motion.
     size : (int, int)
         Intervals of the grid, and collocation points in each.
-    others : tuple of (Model, float)
-        Arms that the same command is to leave nearly still, and what each mode may swing by at their tips, m.
+    others : tuple of (Model, float, float)
+        Arms that the same command is to leave nearly still, a swing of their tips, m, and the share of it that each
+        mode may have after the end.
+    swing : (float, float), optional
+        The same swing and share of the arm itself, instead of rest.
     """
 
     model: Model
@@ -251,7 +255,8 @@ class MotionTask:
     timed: bool
     bounds: MotionBounds
     size: tuple[int, int]
-    others: tuple[tuple[Model, float], ...] = ()
+    others: tuple[tuple[Model, float, float], ...] = ()
+    swing: tuple[float, float] | None = None
 
     def solved(self, asked: float | None, watch: Watch) -> RestToRest:
         """The motion, of a duration that is `asked` for."""
@@ -276,15 +281,30 @@ class MotionTask:
     def _actuated(self) -> list[int]:
         return [shaft.actuated for shaft in self.model.layout.shafts]
 
-    def _searched(self, T: float, watch: Watch, shortest: float | None) -> RestToRest:
+    def fastest(self, T: float, watch: Watch) -> RestToRest:
+        """The motion of least time by linear programs, from a plain one of T seconds; raises `Unsolved`."""
+        arm, grid, search = self._prepared(T)
+        driven, guess = first_guess(arm, grid, self.ends.start, self.ends.goal, T)
+        last = search(driven, guess, aim=SMOOTH_TIME)
+        found, count, least = TimePrograms(last).solve(watch)
+        return _read(self.model, driven, found, self.ends.start, found.T, last.violation(found), count, least)
+
+    def _prepared(self, T: float) -> tuple[Model, MotionGrid, Searching]:
+        """The arm, its grid, and a search that knows what is asked, for motions of about T seconds."""
         ends, shafts = self.ends, self.model.layout.shafts
         travel = np.abs(ends.goal - ends.start)[[shaft.index for shaft in shafts]]
         speeds = np.maximum(travel, 0.1 * travel.max()) / T
-        arm = smoothed(self.model, speeds)
         grid = MotionGrid(self.model.n, tuple(self._actuated), *self.size)
         at = ends.start[self._actuated], ends.goal[self._actuated]
-        others = [Bystander(smoothed(model, speeds), grid, *at, left) for model, left in self.others]
-        search = partial(MotionSearch, goal=ends.goal, limit=self.limit, bounds=self.bounds, others=others)
+        others = [Bystander(smoothed(model, speeds), grid, *at, unit, share) for model, unit, share in self.others]
+        search = partial(
+            MotionSearch, goal=ends.goal, limit=self.limit, bounds=self.bounds, others=others, swing=self.swing
+        )
+        return smoothed(self.model, speeds), grid, search
+
+    def _searched(self, T: float, watch: Watch, shortest: float | None) -> RestToRest:
+        ends = self.ends
+        arm, grid, search = self._prepared(T)
         durations = [T * longer for longer in (LONGER if self.timed else (1.0,))]
         try:
             for tries, T in enumerate(durations, 1):

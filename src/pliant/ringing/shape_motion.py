@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array
 from pliant.control.motion_bounds import MotionBounds
-from pliant.control.motion_search import Watch
+from pliant.control.motion_programs import NEAR
+from pliant.control.motion_search import Unsolved, Watch
 from pliant.control.optimal import MotionTask, RestEnds
 from pliant.control.splines import Piecewise
 from pliant.control.trajectories import numbers, positive
@@ -39,10 +40,14 @@ DESCRIBED = "as described"
 """The arm as the file has it, among those that are off."""
 SPARED = 0.99
 """Share of the torque limits that a search may use: it sees torques at points of a grid."""
-LEFT = (0.07, 0.03)
-"""What each mode of an arm that is off may swing by, as a share of the plain motion's swing; the second where several
-modes together swing by more than `ALLOWED`."""
-ALLOWED = 0.18
+LEFT = ((2e-4, 0.07), (1e-4, 0.02))
+"""What each mode may swing by at the end, as a share of the plain motion's swing: of the arm, and of those that are
+off; the second where several modes together swing by more than `ALLOWED`."""
+ALLOWED = (0.04, 0.18)
+SEEN = 1e-7
+"""Swings below this are none, m."""
+GUESS = 1.1
+"""Duration at which the search begins, as a multiple of the plain motion's."""
 FEWEST = 8
 """Pieces of a motion that can be steered at all."""
 ROWS = 201
@@ -263,33 +268,50 @@ class _Shaping:
         self._check_ends(start, goal)
         if not model.layout.is_open or not model.layout.plain:
             return self._straight(start, goal)
-        limit = SPARED * effort
-        ends = RestEnds.at(model, start, goal, limit)
+        ends = RestEnds.at(model, start, goal, SPARED * effort)
         act = [shaft.actuated for shaft in model.layout.shafts]
         plain = plain_motion(model, ends.start[act], ends.goal[act], self.bounds, effort)
         known = self._known(plain)
-        task = partial(MotionTask, model, ends, limit, True, self.bounds, (intervals, 4))
+        bounds = self.bounds.times(1 - NEAR)
+        task = partial(MotionTask, model, ends, SPARED * effort, True, bounds, (intervals, 4))
         try:
-            for left in LEFT if self.off else LEFT[:1]:
-                others = tuple((arm, left * known[name].peak) for name, arm in self.off.items())
-                found = task(others).solved(None, watch)
+            for own, off in LEFT:
+                units = {name: max(run.peak, SEEN) for name, run in known.items()}
+                others = tuple((arm, units[name], off) for name, arm in self.off.items())
+                found = task(others, (units[DESCRIBED], own)).fastest(GUESS * plain.end, watch)
                 runs = self._known(found.trajectory)
-                if all(runs[name].peak <= ALLOWED * known[name].peak for name in self.off):
+                if self._content(known, runs):
                     break
-        except PliantError as error:
-            if isinstance(error, ModelError):
-                raise
+        except Unsolved:
             return self._kept(*self._path_of(plain), plain, known)
         return self._told(found.trajectory, plain, "optimal control", known, runs)
+
+    def _content(self, known: dict[str, Residual], runs: dict[str, Residual]) -> bool:
+        """Whether all arms ring by as little as they may."""
+        return all(runs[name].peak <= ALLOWED[name != DESCRIBED] * max(known[name].peak, SEEN) for name in known)
 
     def _check_ends(self, start: Array, goal: Array) -> None:
         require_limits(self.model, self.bounds, start != goal)
         if (start == goal).all():
             raise ModelError("goal: it is the start; expected another position of some joint")
         for name, at in (("start", start), ("goal", goal)):
-            for joint, low, x, high in zip(self.model.joints, self.bounds.lower, at, self.bounds.upper):
-                if not low <= x <= high:
-                    raise ModelError(f"{name}: joint {joint} is at {x:g}, its limits are {low:g} and {high:g}")
+            self._check_pose(name, at)
+
+    def _check_pose(self, name: str, at: Array) -> None:
+        """Refuse joint positions outside their limits, and those that torques within theirs do not hold."""
+        model = self.model
+        for joint, low, x, high in zip(model.joints, self.bounds.lower, at, self.bounds.upper):
+            if not low <= x <= high:
+                raise ModelError(f"{name}: joint {joint} is at {x:g}, its limits are {low:g} and {high:g}")
+        if not model.layout.is_open or not model.layout.plain:
+            return
+        hold = model.holding_torque(model.equilibrium(at))
+        for joint, takes, limit in zip(model.joints, np.abs(hold), self.effort):
+            if not takes < SPARED * limit:
+                raise ModelError(
+                    f"{name}: holding joint {joint} there takes {takes:.4g}, limits.effort allows {limit:g}; "
+                    "carry less, raise the limit or choose another pose"
+                )
 
     def _straight(self, start: Array, goal: Array) -> ShapedMotion:
         """On the straight path of the motors."""
@@ -306,6 +328,8 @@ class _Shaping:
         q = given.at(t)
         require_limits(self.model, self.bounds, np.ptp(q, axis=0) > 0)
         path, progress = JointPath.of(t, q, commanded(self.model))
+        for at in (0, *q.argmin(axis=0), *q.argmax(axis=0), -1):
+            self._check_pose(f"trajectory: at {t[at]:.4g} s", q[at])
         path = JointPath(path.u, path.q + self._wind_up(path), path.names)
         plain = within(progress.stretched, path, self.bounds).on(path)
         return self._kept(path, Progress(t * plain.end / progress.duration, progress.u), plain, self._known(plain))
@@ -325,6 +349,12 @@ class _Shaping:
         names = (DESCRIBED, *self.off)
         arms, before = (self.model, *self.off.values()), [known[name] for name in names]
         found, runs = PathTask(arms, path, self.bounds, self.effort, before).shaped(progress)
+        takes = np.abs(runs[0].run.tau[runs[0].run.t <= found.end, : found.n] / self.effort).max()
+        if takes > 1 + 1e-6:
+            raise PliantError(
+                f"limits.effort: the path takes {takes:.3g} times what it allows, however slowly; carry less, raise "
+                "the limit or choose another path"
+            )
         return self._told(found, plain, "shapers", known, dict(zip(names, runs)))
 
     def _known(self, motion: Piecewise) -> dict[str, Residual]:

@@ -232,8 +232,11 @@ def read_trajectory(path: str | os.PathLike[str]) -> JointMotion:
 
 def _from_start(file: str, joints: Sequence[str], t: Array, *rows: Array | None) -> JointMotion:
     """With times that count from the first point."""
-    if len(t) < 2 or not (np.diff(t) > 0).all():
-        raise ModelError(f"{file}: times must rise from point to point, and there must be two points at least")
+    if len(t) < 2:
+        raise ModelError(f"{file}: got {len(t)} points, expected two at least")
+    if not (rises := np.diff(t) > 0).all():
+        k = int(np.argmin(rises))
+        raise ModelError(f"{file}: times must rise: point {k + 2} is at {t[k + 1]:g} s, the one before at {t[k]:g} s")
     return JointMotion(tuple(joints), t - t[0], *rows)  # type: ignore[arg-type]
 
 

@@ -1,0 +1,65 @@
+"""Fastest motions by linear programs: held against interior points, against closed forms, and against their limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pliant.control import rest_to_rest
+from pliant.control.jerk_limited import shortest_time
+from pliant.control.motion_bounds import MotionBounds
+from pliant.control.motion_programs import STEPS
+from pliant.control.motion_search import Unsolved, Watch
+from pliant.control.optimal import MotionTask, RestEnds
+from pliant.ringing import residual_vibration
+
+WAY, LIMITS, N = 0.5, (1.2, 8.0, 120.0), 24
+
+
+def asked(model, limit=np.inf, share=1e-4, others=()) -> MotionTask:
+    bounds = MotionBounds(*(np.array([x]) for x in (-np.inf, np.inf, *LIMITS)))
+    torque = np.array([limit])
+    ends = RestEnds.at(model, [0.0], [WAY], torque)
+    return MotionTask(model, ends, torque, True, bounds, (N, 4), tuple(others), (0.01, share))
+
+
+def test_the_time_of_interior_points(beam) -> None:
+    names = ("rate_limit", "acceleration_limit", "jerk_limit")
+    other = rest_to_rest(beam, [0.0], [WAY], objective="time", intervals=N, **dict(zip(names, LIMITS)))
+    found = asked(beam).fastest(0.8, Watch())
+    assert found.converged
+    assert found.duration == pytest.approx(other.duration, rel=2e-3)
+    assert found.duration > shortest_time(WAY, *LIMITS)
+    assert found.violation < 1e-6
+
+
+def test_a_motion_keeps_its_limits_and_swings_by_its_share(beam) -> None:
+    torque = 3.0  # free, it takes 4.7
+    found = asked(beam, torque, share=0.05).fastest(0.8, Watch())
+    t = np.linspace(0, found.duration, 20 * N * 10 + 1)
+    _, qd, qdd = found.trajectory(t)
+    jerk = np.diff(qdd, axis=0) / t[1]
+    assert max(np.abs(x).max() / limit for x, limit in zip((qd, qdd, jerk), LIMITS)) <= 1 + 1e-6
+    assert np.abs(found.tau).max() == pytest.approx(torque, rel=1e-6)
+    swing = residual_vibration(beam, found.trajectory, found.duration).peak
+    assert 0.8 * 0.05 * 0.01 < swing < 1.5 * 0.05 * 0.01  # place and rate of the one mode, each by the share
+
+
+def test_another_arm_rings_by_its_share(beam) -> None:
+    heavy = beam.robot.replace({"payload.mass": 0.05}).model()
+    alone, both = (asked(beam, others=o).fastest(0.8, Watch()) for o in ((), ((heavy, 0.01, 0.1),)))
+    left = [residual_vibration(heavy, each.trajectory, each.duration).peak for each in (alone, both)]
+    most = 1e-3 * np.hypot(1, 0.8 / both.duration)  # rates count by the duration at which the search begins
+    assert left[0] > 1.05 * most
+    assert left[1] == pytest.approx(most, rel=0.02)
+    assert both.duration > alone.duration
+
+
+def test_what_is_not_found_is_told(beam) -> None:
+    with pytest.raises(Unsolved, match="time_limit 1e-09 s, after 1 programs"):
+        asked(beam).fastest(0.8, Watch(time_limit=1e-9))
+    told: list[float] = []
+    asked(beam).fastest(0.8, Watch(report=told.append))
+    assert told == sorted(told)
+    assert told[-1] < 1
+    assert len(told) <= STEPS
