@@ -111,6 +111,14 @@ def test_refusals() -> None:
         frequency_map(model, {model.joints[0]: [0.0, 1.0]}).plot("torque")
 
 
+def test_a_rigid_arm_has_nothing_to_draw() -> None:
+    model = pliant.load("puma").model()
+    with pytest.raises(pliant.ModelError, match="the arm is rigid with its joints held"):
+        pliant.analysis.campbell(model, model.joints[0], [0.0, 1.0])
+    with pytest.raises(pliant.ModelError, match="the arm is rigid with its joints held"):
+        pliant.analysis.frequency_map(model, {model.joints[-1]: [0.0, 1.0]})
+
+
 def test_figures(tmp_path) -> None:
     model = two_links(Shapes(bending_y=1)).model()
     first, second = model.joints[:2]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.analysis.poles import damping, followed, natural, vibrations
+from pliant.analysis.poles import damping, followed, natural, require_vibrations, vibrations
 from pliant.arrays import Array, Complex, StateLike
 from pliant.control.trajectories import numbers
 from pliant.errors import ModelError
@@ -161,6 +161,7 @@ def campbell(
         raise ModelError(f"joint: got {joint!r}, expected one of {', '.join(model.joints)}")
     pose = read_state(model, at)[model.layout.shaft_places()]
     found = [_about(model, pose, {joint: float(rate)}, loads, p) for rate in rates]
+    require_vibrations(found[0][0])
     return Campbell(joint, rates, followed(found))
 
 

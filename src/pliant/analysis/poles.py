@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pliant.arrays import Array, Complex
+from pliant.errors import ModelError
 
 REAL = 1e-6
 """Imaginary over absolute value, below which an eigenvalue does not swing: rounding of a double root leaves 1e-8."""
@@ -22,6 +23,12 @@ def vibrations(A: Array) -> tuple[Complex, Complex]:
     kept = np.concatenate([np.flatnonzero(swings & (values.imag > 0)), still])
     kept = kept[np.argsort(np.abs(values[kept]), kind="stable")]
     return values[kept], vectors[:, kept]
+
+
+def require_vibrations(values: Complex) -> None:
+    """Refuses an arm that has none."""
+    if not len(values):
+        raise ModelError("frequencies: the arm is rigid with its joints held, it has none; let a link or a drive bend")
 
 
 def natural(values: Complex) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.analysis.closed_loop import ClosedLoop
-from pliant.analysis.poles import damping, natural, vibrations
+from pliant.analysis.poles import damping, natural, require_vibrations, vibrations
 from pliant.arrays import Array, Complex, StateLike
 from pliant.control import Controller
 from pliant.control.trajectories import numbers
@@ -145,7 +145,9 @@ def frequency_map(
 
     def about(pose: Array) -> tuple[Complex, Array]:
         q = model.equilibrium(pose, loads, p)
-        return vibrations(model.linearize(q, loads=loads, joints=joints, p=p).A)[0], model.tip_pose(q, p)[:3, 3]
+        found = vibrations(model.linearize(q, loads=loads, joints=joints, p=p).A)[0]
+        require_vibrations(found)
+        return found, model.tip_pose(q, p)[:3, 3]
 
     return _map(model, positions, at, about)
 
