@@ -128,7 +128,7 @@ def _report(result: Result, files: list[Path], json: bool) -> None:
     typer.echo(f"{facts['robot']}: {facts['t_end']:g} s by {how}, {facts['status']}")
     ends = zip(facts["range"].items(), result.q[-1])
     rows = [(name, number(low), number(high), number(last)) for (name, (low, high)), last in ends]
-    table(("coordinate", "least", "greatest", "at the end"), rows)
+    table((f"of {facts['rows']} samples", "least", "greatest", "at the end"), rows)
     for event in facts["events"]:
         typer.echo(f"t = {event['t']:.6g} s: {event['name']}")
     kinetic = float(result.energy.kinetic.max())

@@ -56,7 +56,7 @@ def breakdown_message(composed: Composition, inputs: Inputs, x0: Array, solution
     """What ended a run, what is likely wrong, and what to do."""
     if ran_away(solution):
         told = runaway_message(composed, inputs, x0, solution.t_end, solution.x_end)
-        return f"{told}. The run up to there is kept in the result"
+        return f"{told}. The run up to there is kept: `.result` of this error"
     if solution.failure is not None and solution.failure.kind == "singular":
         loops = dict.fromkeys(name.partition(".")[0] for name in composed.model.constraints)
         return (

@@ -206,7 +206,8 @@ def simulate(
             measured = {} if watching is None else watching.read(whole, inputs, impulses)
             result = _finish(model, composed, inputs, watch, impulses, x0, solution, prepared() - begun, measured)
         if interrupt.came or solution.status == "interrupted":
-            raise Interrupted(f"simulate: {solution.message or 'interrupted when the run had finished'}", result)
+            told = solution.message or "interrupted when the run had finished"
+            raise Interrupted(f"simulate: {told}; what was computed is `.result` of this", result)
         return result
 
 
