@@ -117,7 +117,8 @@ class Cylinder(Description):
     A run begins with pressures that hold the cylinder where it is.
 
     With `mass` the arm gets two links, NAME_barrel on a universal joint at the first frame and NAME_rod that slides in
-    it, and a loop NAME_pin at the second frame; the coordinate NAME_rod is x.
+    it, and a loop NAME_pin at the second frame; the coordinate NAME_rod is x. Where the first frame is on the last
+    link, NAME_rod hangs on the second one and NAME_barrel slides on it.
 
     Examples
     --------

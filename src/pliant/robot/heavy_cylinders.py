@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
 ALONG = np.array([1.0, 0.0, 0.0])
+BARREL, ROD = 0, 1
+HALVES = ("barrel", "rod")
 
 
 class CylinderEnd(NamedTuple):
@@ -67,26 +69,27 @@ def _halves(robot: Robot, coupling: Coupling) -> tuple[list[Link], Loop]:
     """The link that hangs on a frame, the one that slides on it, and the loop at the other frame."""
     cylinder, last = coupling.cylinder, robot.links[-1].name
     assert cylinder is not None
-    names, ends = [f"{coupling.name}_barrel", f"{coupling.name}_rod"], list(coupling.between)
+    sides, ends = [BARREL, ROD], list(coupling.between)
     if not _carries(robot, ends[0], last):
-        names, ends = names[::-1], ends[::-1]
+        sides, ends = sides[::-1], ends[::-1]
         if not _carries(robot, ends[0], last):
             raise clash(
                 f"coupling `{coupling.name}`: both frames of a cylinder with `mass` are on the last link or the world; "
                 "let one be on a link before, or remove `mass`"
             )
+    names = [f"{coupling.name}_{HALVES[side]}" for side in sides]
     foot = _seat(robot, ends[0])
     R, p = _pose(robot, foot)
     way = R.T @ (_pose(robot, _seat(robot, ends[1]))[1] - p)
     origin = joined(foot.origin, (_towards(way), np.zeros(3)))
     carried = Link(
-        name=names[0], parent=BASE if foot.link is None else foot.link, at=foot.at, rigid=_bar(cylinder, names[0], 0.5),
+        name=names[0], parent=BASE if foot.link is None else foot.link, at=foot.at, rigid=_bar(cylinder, sides[0], 0.5),
         joint=Joint(
             type="universal", actuated=False, origin=Origin(xyz=tuple(origin[1]), rpy=rpy_of(origin[0].tolist()))
         ),
     )  # fmt: skip
     sliding = Link(
-        name=names[1], parent=names[0], rigid=_bar(cylinder, names[1], -0.5),
+        name=names[1], parent=names[0], rigid=_bar(cylinder, sides[1], -0.5),
         joint=Joint(
             type="prismatic", axis=(1.0, 0.0, 0.0), actuated=False, origin=Origin(xyz=(cylinder.dead_length, 0.0, 0.0))
         ),
@@ -95,14 +98,12 @@ def _halves(robot: Robot, coupling: Coupling) -> tuple[list[Link], Loop]:
     return [carried, sliding], pin
 
 
-def _bar(cylinder: Cylinder, name: str, middle: float) -> RigidBody:
+def _bar(cylinder: Cylinder, side: int, middle: float) -> RigidBody:
     """Half a cylinder as a uniform bar, its middle at a part of its length."""
     assert cylinder.mass is not None
-    side = 0 if name.endswith("_barrel") else 1
-    mass, length = cylinder.mass[side], cylinder.dead_length
-    areas = cylinder.areas
-    round_area = areas[0] if side == 0 else max(areas[0] - areas[1], 0.0)  # of the bore, and of the rod
-    across, along = mass * length**2 / 12, mass * round_area / (2 * math.pi)
+    mass, length, (bore, ring) = cylinder.mass[side], cylinder.dead_length, cylinder.areas
+    area = bore if side == BARREL else bore - ring
+    across, along = mass * length**2 / 12, mass * area / (2 * math.pi)
     return RigidBody(
         mass=mass, com=(middle * length, 0.0, 0.0), inertia=(along, across + along / 2, across + along / 2)
     )
