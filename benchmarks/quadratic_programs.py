@@ -1,4 +1,4 @@
-"""The quadratic programs of predictive control by our interior point method and by other solvers.
+"""The quadratic programs of predictive control by our active-set method and by other solvers.
 
     python benchmarks/quadratic_programs.py [--quick]
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from pliant.bench.mpc import six_links, two_link
 from pliant.bench.mpc_peers import Begun
-from pliant.horizon.interior_point import run_program
+from pliant.horizon.active_set import run_program
 from pliant.kernels.compiled_loop import compiled
 from pliant.kernels.primitives import table
 from pliant.timing import Effort, alternating
@@ -75,10 +75,11 @@ def condensed(begun: Begun, joints: np.ndarray | None) -> Program:
     else:
         near = joints - 0.002
         pilot.step(np.concatenate([begun.mpc.model.equilibrium(near), np.zeros(begun.mpc.model.n)]), 0.0)
-    program, sides = pilot.solver._program, pilot.solver._sides
-    given, solve = table(program, sides), compiled(run_program)
+    program, working = pilot.solver._program, pilot.solver._working
+    given, solve = table(program, working), compiled(run_program)
 
     def own() -> np.ndarray:
+        program.y[:] = 0.0
         solve(given.ctypes.data)
         return np.asarray(program.z)
 

@@ -189,6 +189,26 @@ def test_preparing_ahead_changes_nothing(arm: Model) -> None:
     assert np.array_equal(mpc.step(x, 0.02).tau, other.step(x, 0.02).tau)
 
 
+def test_bounds_that_were_met_are_where_a_program_begins(arm: Model) -> None:
+    """A loop whose bounds are met for a while, with the multipliers of the last step and without: the same torques,
+    for less than half of the iterations."""
+    bounds: dict[str, Any] = {
+        "torque": [160.0, 45.0], "torque_rate": 900.0, "positions": {"fore.bending_y.1": (-0.0045, 0.02)},
+        "speeds": {"upper": 1.2, "fore": 1.5},
+    }  # fmt: skip
+    given = MPC(arm, period(arm), 20, GOAL, Q, R, **bounds, stages=5, steps=2)
+    warm, cold, x, spent, tau = given.pilot(), given.pilot(), rest(arm), np.zeros((15, 2)), np.zeros((15, 2, 2))
+    for k in range(15):
+        plan = cold.solver.records[1]
+        plan.y[:] = 0.0
+        found = [pilot.step(x, k * given.interval) for pilot in (warm, cold)]
+        spent[k], tau[k] = [f.iterations for f in found], [f.tau for f in found]
+        x = np.concatenate([found[0].q[1], found[0].qd[1]])
+    assert np.abs(tau[:, 0] - tau[:, 1]).max() <= 1e-9 * np.abs(tau).max()
+    assert spent[1:, 1].sum() > 60
+    assert spent[1:, 0].sum() < spent[1:, 1].sum() / 2
+
+
 def test_the_tip_goes_where_it_is_wanted(arm: Model) -> None:
     """A tip reference with the joints hardly weighed, and a bound that the way there meets."""
     place = arm.tip_pose(arm.equilibrium([0.3, 0.3]))[:3, 3]

@@ -206,7 +206,7 @@ def test_what_nothing_writes_to_is_constant() -> None:
     """Through calls, shifted pointers and variables that stand for others."""
     loops = CLoops(receding.prepared, receding.answered)
     kept = {(r.__name__, f) for r in loops.records for f in r._fields if loops.is_written(r, f)}
-    assert {("Plan", "x"), ("Horizon", "Gamma"), ("Horizon", "miss"), ("Sides", "row"), ("Steps", "W")} <= kept
+    assert {("Plan", "x"), ("Horizon", "Gamma"), ("Horizon", "miss"), ("WorkingSet", "row"), ("Steps", "W")} <= kept
     read = {("Horizon", "least"), ("Horizon", "measured"), ("Horizon", "clock"), ("Steps", "tableau")}
     assert not kept & (read | {("QuadraticProgram", "width"), ("QuadraticProgram", "weight")})
 
@@ -351,6 +351,6 @@ def test_recursion_is_refused() -> None:
 
 def test_every_reached_function_stands_before_its_callers() -> None:
     text = "\n".join(CLoops(receding.answered).lines())
-    assert text.index("static double dense_dot(") < text.index("static int interior_point_solve_program(")
-    assert text.index("static int interior_point_solve_program(") < text.index("static int receding_answered(")
-    assert text.count("static double interior_point_kept(") == text.count("static int collocation_kept(") == 1
+    assert text.index("static double dense_dot(") < text.index("static int active_set_solve_program(")
+    assert text.index("static int active_set_solve_program(") < text.index("static int receding_answered(")
+    assert text.count("static double active_set_reach(") == text.count("static int collocation_kept(") == 1

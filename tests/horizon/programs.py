@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.horizon.interior_point import TOLD, QuadraticProgram, Sides, run_program, side_sizes
+from pliant.horizon.active_set import TOLD, QuadraticProgram, WorkingSet, run_program, working_sizes
 from pliant.kernels.compiled_loop import compiled
 from pliant.kernels.primitives import table
 
@@ -20,22 +20,25 @@ class Given:
     low: np.ndarray
     high: np.ndarray
     weight: np.ndarray | None = None
-    curve: float = 0.0
-    iterations: int = 60
+    curve: np.ndarray | None = None
+    iterations: int = 500
+    y: np.ndarray = field(default_factory=lambda: np.zeros(0))
     told: np.ndarray = field(default_factory=lambda: np.zeros(TOLD))
 
-    def solve(self, plain: bool = False) -> tuple[np.ndarray, int]:
+    def solve(self, plain: bool = False, cold: bool = True) -> tuple[np.ndarray, int]:
         """The solution and its status, by machine code, or by Python as the loop stands."""
         n, rows = len(self.g), len(self.G)
-        weight = np.full(rows, np.inf) if self.weight is None else self.weight
+        self.y = np.zeros(rows) if cold or not len(self.y) else self.y
+        self.weight = np.full(rows, np.inf) if self.weight is None else self.weight
+        self.curve = np.ones(rows) if self.curve is None else self.curve
         arrays = {
             "g": self.g, "G": self.G, "width": np.full(rows, n, dtype=np.int64), "low": self.low, "high": self.high,
-            "weight": np.concatenate([weight, np.full(rows, self.curve)]), "z": np.zeros(n), "value": np.zeros(rows),
+            "weight": np.concatenate([self.weight, self.curve]), "z": np.zeros(n), "y": self.y, "value": np.zeros(rows),
             "told": self.told,
         }  # fmt: skip
         arrays = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
         program = QuadraticProgram(n, rows, self.iterations, *arrays.values())
-        sizes = side_sizes(n, rows)
-        sides = Sides(**{name: np.zeros(k, dtype=np.int64 if name == "row" else float) for name, k in sizes.items()})
-        given = table(program, sides)
+        sizes = working_sizes(rows)
+        parts = {name: np.zeros(k, dtype=np.int64 if name == "row" else float) for name, k in sizes.items()}
+        given = table(program, WorkingSet(**parts))
         return arrays["z"], (run_program if plain else compiled(run_program))(given.ctypes.data)

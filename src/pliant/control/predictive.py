@@ -35,7 +35,7 @@ from pliant.control.trajectories import Constant, Trajectory, numbers, positive
 from pliant.dynamics.kinematics import tip_pose
 from pliant.dynamics.stations import locate, shape_curvature
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.horizon.interior_point import BROKEN, INFEASIBLE, LIMIT, SOLVED
+from pliant.horizon.active_set import BROKEN, INFEASIBLE, LIMIT, SOLVED
 from pliant.horizon.receding import PLANNED, SAFE, SHIFTED, UNREAD
 from pliant.horizon.solver import Dynamics, HorizonSolver
 from pliant.kernels import Kernel
@@ -183,7 +183,7 @@ class MPC(Controller):
     iterations, first_iterations : int
         Rounds of linearising and solving at each step, and for a first plan.
     program_iterations : int
-        Most iterations of a quadratic program.
+        Most iterations of a quadratic program; each lets one bound be met, left, or given up.
     damping : number or (m,)
         Of the safe law, N m s/rad.
 
@@ -225,7 +225,7 @@ class MPC(Controller):
     steps: int = 1
     iterations: int = 1
     first_iterations: int = 20
-    program_iterations: int = 60
+    program_iterations: int = 500
     damping: ArrayLike = 0.0
 
     def __post_init__(self) -> None:

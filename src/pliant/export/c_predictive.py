@@ -37,7 +37,7 @@ GROUPS = {
     "plan": "what it remembers between steps",
     "steps": "a step of an interval",
     "program": "the quadratic program",
-    "sides": "its slacks and multipliers",
+    "working": "its working set",
 }
 """Records of `HorizonSolver`, in its order, and what they are."""
 
@@ -62,7 +62,7 @@ class CPredictive:
         if real is not DOUBLE:
             raise UnsupportedModel(
                 "precision: got 'single', expected 'double' beside a predictive controller, whose programs are solved "
-                "to 1e-10; export the functions of the arm apart from it"
+                "to 1e-11; export the functions of the arm apart from it"
             )
         given.bind(model)  # refuses other coordinates
         self.given, self.model, self.name = given, given.model, f"{export_name(model)}_mpc"

@@ -15,13 +15,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from pliant.horizon.active_set import BROKEN, SOLVED, QuadraticProgram, WorkingSet, solve_program
 from pliant.horizon.collocation import Steps, follow, interval, kept
 from pliant.horizon.dense import add_product, add_row, cholesky, copy, dot, fill, largest
-from pliant.horizon.interior_point import BROKEN, SOLVED, QuadraticProgram, Sides, solve_program
 from pliant.kernels.primitives import Doubles, call, integers, shift, unpack
 
 UNREAD = 4
-"""Status of a measurement that is not finite, beside those of `interior_point`."""
+"""Status of a measurement that is not finite, beside those of `active_set`."""
 PLANNED, SHIFTED, SAFE = 0, 1, 2
 """Where a torque comes from."""
 SETTLING, ENDING = 10, 2
@@ -32,12 +32,14 @@ SETTLED = 1e-8
 
 
 class Plan(NamedTuple):
-    """What is remembered: states of all nodes, torques and stages of all intervals, the torques that act, the last
-    finite measurement, and [has a plan, is prepared, steps since the last solution, is to be shifted]."""
+    """What is remembered: states of all nodes, torques and stages of all intervals, multipliers of all bounds, the
+    torques that act, the last finite measurement, and [has a plan, is prepared, steps since the last solution, is to be
+    shifted]."""
 
     x: Doubles
     tau: Doubles
     a: Doubles
+    y: Doubles
     last: Doubles
     seen: Doubles
     mark: Doubles
@@ -111,14 +113,16 @@ def horizon_sizes(n: int, m: int, intervals: int, outputs: int, kept_numbers: in
 
 def prepare_horizon(address: int) -> int:
     """Shift the plan where it is stale, linearise all nodes and intervals about it, and eliminate the states."""
-    horizon, plan, steps, program, _ = unpack(integers(address), Horizon, Plan, Steps, QuadraticProgram, Sides)
+    horizon, plan, steps, program, _ = unpack(integers(address), Horizon, Plan, Steps, QuadraticProgram, WorkingSet)
     return prepared(horizon, plan, steps, program)
 
 
 def answer_horizon(address: int) -> int:
     """Torques for what was measured; the status says what came of it, `told` where they come from."""
-    horizon, plan, steps, program, sides = unpack(integers(address), Horizon, Plan, Steps, QuadraticProgram, Sides)
-    return answered(horizon, plan, steps, program, sides)
+    horizon, plan, steps, program, working = unpack(
+        integers(address), Horizon, Plan, Steps, QuadraticProgram, WorkingSet
+    )
+    return answered(horizon, plan, steps, program, working)
 
 
 # ---------------------------------------------------------------------------------------------------- preparation
@@ -141,6 +145,11 @@ def prepared(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgr
     return SOLVED
 
 
+def rows_of_interval(horizon: Horizon, steps: Steps) -> int:
+    """Bounds of its torques, of their changes where rates are bounded, and of outputs at its end."""
+    return steps.m * (1 + horizon.rated) + horizon.outputs
+
+
 def shift_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
     """One interval on; behind the last one the safe law holds the arm."""
     N = horizon.intervals
@@ -149,6 +158,9 @@ def shift_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
     copy(shift(plan.x, x), plan.x, N * x)
     copy(shift(plan.tau, steps.m), plan.tau, (N - 1) * steps.m)
     copy(shift(plan.a, size), plan.a, (N - 1) * size)
+    block = rows_of_interval(horizon, steps)
+    copy(shift(plan.y, block), plan.y, (N - 1) * block)
+    fill(shift(plan.y, (N - 1) * block), block, 0.0)
     tau = shift(plan.tau, (N - 1) * steps.m)
     call(horizon.hold, shift(plan.x, (N - 1) * x), tau)
     for i in range(steps.m):
@@ -324,7 +336,7 @@ def condensed(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None
     columns = x + m
     outputs = horizon.outputs
     each = columns + columns * columns + outputs * (1 + x)
-    block = m * (1 + horizon.rated) + outputs
+    block = rows_of_interval(horizon, steps)
     before = horizon.Gamma
     after = shift(horizon.Gamma, x * n)
     for k in range(horizon.intervals):
@@ -353,14 +365,14 @@ def condensed(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None
 # ------------------------------------------------------------------------------------------------------- an answer
 
 
-def answered(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, sides: Sides) -> int:
+def answered(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, working: WorkingSet) -> int:
     """Torques of a plan from what was measured, or of the last plan, or of the safe law."""
     m = steps.m
     fill(horizon.told, TOLD, 0.0)
     status = UNREAD
     if math.isfinite(largest(horizon.measured, 2 * steps.n)):
         copy(horizon.measured, plan.seen, 2 * steps.n)
-        status = planned(horizon, plan, steps, program, sides)
+        status = planned(horizon, plan, steps, program, working)
     else:
         fill(shift(plan.seen, steps.n), steps.n, 0.0)
     if status == SOLVED:
@@ -390,7 +402,7 @@ def within(horizon: Horizon, plan: Plan, m: int) -> None:
         horizon.answer[i] = min(max(answer, horizon.least[i]), horizon.most[i])
 
 
-def planned(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, sides: Sides) -> int:
+def planned(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, working: WorkingSet) -> int:
     """Solve for the measurement: once, or several times for a first plan."""
     rounds = horizon.iterations
     if plan.mark[HAS] == 0.0:
@@ -401,7 +413,7 @@ def planned(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgra
         if plan.mark[PREPARED] == 0.0:
             status = prepared(horizon, plan, steps, program)
         if status == SOLVED:
-            status = one_round(horizon, plan, steps, program, sides)
+            status = one_round(horizon, plan, steps, program, working)
         plan.mark[PREPARED] = 0.0
         if status != SOLVED:
             break
@@ -421,18 +433,22 @@ def start_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
     size = steps.steps * steps.stages * steps.n
     for k in range(1, horizon.intervals):
         copy(plan.a, shift(plan.a, k * size), size)
+    fill(plan.y, horizon.intervals * rows_of_interval(horizon, steps), 0.0)
     plan.mark[HAS] = 1.0
     plan.mark[PREPARED] = 0.0
     plan.mark[STALE] = 0.0
 
 
-def one_round(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, sides: Sides) -> int:
+def one_round(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, working: WorkingSet) -> int:
     """Gradient and bounds for the measurement, the program, and the plan moved to its solution."""
     free_motion(horizon, plan, steps)
     bounds(horizon, plan, steps, program)
-    status = solve_program(program, sides)
+    copy(plan.y, program.y, program.rows)
+    status = solve_program(program, working)
     horizon.told[2] += program.told[0]
+    fill(plan.y, program.rows, 0.0)
     if status == SOLVED:
+        copy(program.y, plan.y, program.rows)
         slacks(horizon, steps, program)
         horizon.told[3] = expand(horizon, plan, steps, program)
         if not math.isfinite(horizon.told[3]):
@@ -459,7 +475,7 @@ def bounds(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram
     columns = x + m
     outputs = horizon.outputs
     each = columns + columns * columns + outputs * (1 + x)
-    block = m * (1 + horizon.rated) + outputs
+    block = rows_of_interval(horizon, steps)
     for k in range(horizon.intervals):
         low = shift(program.low, k * block)
         high = shift(program.high, k * block)

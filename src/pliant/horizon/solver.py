@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.horizon.active_set import TOLD as PROGRAM_TOLD
+from pliant.horizon.active_set import QuadraticProgram, WorkingSet, working_sizes
 from pliant.horizon.collocation import Steps, interval, kept_size, radau_tableau, step_sizes
-from pliant.horizon.interior_point import TOLD as PROGRAM_TOLD
-from pliant.horizon.interior_point import QuadraticProgram, Sides, side_sizes
 from pliant.horizon.receding import Horizon, Plan, answer_horizon, horizon_sizes, prepare_horizon
 from pliant.kernels.compiled_loop import compiled
 from pliant.kernels.primitives import Doubles, integers, table, unpack
@@ -109,23 +109,23 @@ class HorizonSolver:
             **dict(zip(("low", "high"), np.array(bounds, dtype=float).reshape(2, outputs))), **self._memory,
         }  # fmt: skip
         self._horizon = Horizon(**parts)
-        self.plan = np.zeros(sum(plan_sizes(dynamics, intervals).values()))
+        self._sizes = plan_sizes(dynamics, intervals, rows)
+        self.plan = np.zeros(sum(self._sizes.values()))
         self._program = self._empty_program(variables, rows, np.asarray(weights, dtype=float), most)
-        given = {name: np.zeros(size) for name, size in side_sizes(variables, rows).items()}
+        given = {name: np.zeros(size) for name, size in working_sizes(rows).items()}
         given["row"] = given["row"].astype(np.int64)
-        self._sides, self._steps = Sides(**given), dynamics.memory()
+        self._working, self._steps = WorkingSet(**given), dynamics.memory()
         self._table = table(*self.records)
         self._prepare, self._answer = compiled(prepare_horizon), compiled(answer_horizon)
 
     @property
-    def records(self) -> tuple[Horizon, Plan, Steps, QuadraticProgram, Sides]:
+    def records(self) -> tuple[Horizon, Plan, Steps, QuadraticProgram, WorkingSet]:
         """What the compiled loops read, in their order."""
-        return self._horizon, Plan(**self._planned()), self._steps, self._program, self._sides
+        return self._horizon, Plan(**self._planned()), self._steps, self._program, self._working
 
     def _planned(self) -> dict[str, Array]:
         """Parts of the plan, by name."""
-        sizes = plan_sizes(self.dynamics, self.intervals)
-        return dict(zip(sizes, np.split(self.plan, np.cumsum([*sizes.values()])[:-1])))
+        return dict(zip(self._sizes, np.split(self.plan, np.cumsum([*self._sizes.values()])[:-1])))
 
     def _empty_program(self, n: int, rows: int, weights: Array, most: int) -> QuadraticProgram:
         hard, own = rows // self.intervals - self.outputs, self.intervals
@@ -134,7 +134,7 @@ class HorizonSolver:
         return QuadraticProgram(
             n, rows, most, g=np.zeros(n), G=np.zeros((rows, n)), width=width.astype(np.int64), low=np.zeros(rows),
             high=np.zeros(rows), weight=np.concatenate([np.tile(w, own) for w in each]), z=np.zeros(n),
-            value=np.zeros(rows), told=np.zeros(PROGRAM_TOLD),
+            y=np.zeros(rows), value=np.zeros(rows), told=np.zeros(PROGRAM_TOLD),
         )  # fmt: skip
 
     def forget(self, tau: Array) -> None:
@@ -178,8 +178,8 @@ class HorizonSolver:
         return self._planned()["tau"].reshape(self.intervals, -1).copy()
 
 
-def plan_sizes(dynamics: Dynamics, intervals: int) -> dict[str, int]:
+def plan_sizes(dynamics: Dynamics, intervals: int, rows: int) -> dict[str, int]:
     """How many numbers each part of a `Plan` has."""
     n, m = dynamics.n, dynamics.m
     size = {"x": (intervals + 1) * 2 * n, "tau": intervals * m, "a": intervals * dynamics.steps * dynamics.stages * n}
-    return size | {"last": m, "seen": 2 * n, "mark": 4}
+    return size | {"y": rows, "last": m, "seen": 2 * n, "mark": 4}
