@@ -4,10 +4,10 @@
     with     low <= G z <= high, and by s_r >= 0 less where row r is soft.
 
 Any convex quadratic program is one of these in other variables; those of a horizon come with them (`receding`). Rows of
-early nodes end early. Multipliers y >= 0 of upper bounds, y <= 0 of lower ones, give z = -g - G^T y, and with every step
-of theirs the dual cost grows [GI83]. A working set holds the rows whose multipliers move: a hard row at its bound, a soft
-one at its bound as long as |y| < w, and beyond it by s = (|y| - w) / W from there on. Rows are scaled to length one, and
-with these u the steps of the multipliers solve
+early nodes end early. Multipliers y >= 0 of upper bounds, y <= 0 of lower ones, give z = -g - G^T y, and every step of
+theirs raises the dual cost [GI83]. A working set holds the rows whose multipliers move: a hard row at its bound, a soft
+one at its bound as long as |y| < w, and beyond it by s = (|y| - w) / W from there on. Rows u are those of G with length
+one, and the steps p of the multipliers solve
 
     (u u^T + c) p = e,    c = 1/W of rows that give way,  e what rows of the set are beyond where they should be,
 
