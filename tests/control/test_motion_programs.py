@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from pliant.control import rest_to_rest
 from pliant.control.jerk_limited import shortest_time
 from pliant.control.motion_bounds import MotionBounds
-from pliant.control.motion_programs import STEPS
+from pliant.control.motion_programs import MISSED, SETTLED, STEPS, WIGGLE, TimePrograms
 from pliant.control.motion_search import Unsolved, Watch
 from pliant.control.optimal import MotionTask, RestEnds
 from pliant.ringing import residual_vibration
@@ -63,3 +65,42 @@ def test_what_is_not_found_is_told(beam) -> None:
     assert told == sorted(told)
     assert told[-1] < 1
     assert len(told) <= STEPS
+
+
+class Hollows:
+    """A search whose one free acceleration a and duration T must keep T >= `least(a)`: hollows, each lower by 0.025
+    than the one on its left, and narrower than the first step."""
+
+    driven = SimpleNamespace(grid=SimpleNamespace(actuated=(0,), intervals=2))
+    row_bounds = np.array([[0.0], [np.inf]])
+    wave = 2 * np.pi / 0.25
+
+    def __init__(self, a: float) -> None:
+        self.start, self.visited = np.array([0.0, a, 0.0, self.least(a)]), []
+
+    def least(self, a: float) -> float:
+        return 1 - 0.04 * np.cos(self.wave * a) - 0.1 * a
+
+    def constraints(self, x) -> np.ndarray:
+        return np.array([x[-1] - self.least(x[1])])
+
+    def jacobian(self, x) -> np.ndarray:
+        self.visited.append(x)
+        return np.array([[0.0, 0.1 - 0.04 * self.wave * np.sin(self.wave * x[1]), 0.0, 1.0]])
+
+    def response(self, x) -> np.ndarray:
+        return x
+
+    def sum(self, x) -> float:
+        return x[-1] + WIGGLE * abs(2 * x[1]) + MISSED * max(0.0, -self.constraints(x)[0])
+
+
+@pytest.mark.parametrize("a", [0.02, 0.03, 0.04, 0.05])
+def test_a_step_to_a_worse_motion_is_not_taken(a: float) -> None:
+    """Slopes promise more than the next hill lets a whole step have: the search stays in the hollow where it begins."""
+    search = Hollows(a)
+    found, _, settled = TimePrograms(search).solve(Watch())
+    assert settled
+    assert (np.diff([search.sum(x) for x in search.visited]) < 0).all()
+    bottom = np.arcsin(0.1 / (0.04 * search.wave)) / search.wave
+    assert found[-1] == pytest.approx(search.least(bottom), abs=SETTLED)
