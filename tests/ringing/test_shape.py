@@ -34,7 +34,7 @@ def exact(model):
 
 @pytest.fixture(scope="module")
 def robust(model):
-    return shape(model, START, GOAL, payload_error=0.2, intervals=20, progress=False, **LIMITS)
+    return shape(model, START, GOAL, payload_error=0.5, intervals=20, progress=False, **LIMITS)
 
 
 def within_limits(shaped) -> None:
@@ -69,12 +69,17 @@ def test_a_motion_at_rest_at_its_end(model, exact) -> None:
 
 @pytest.mark.full
 def test_a_payload_that_is_off(model, exact, robust) -> None:
+    """By half, where the motion for the payload as described leaves more than a fifth."""
     assert robust.compared["as described"].ratio < 1 / 20
-    for sign, name in ((1, "payload +20 %"), (-1, "payload -20 %")):
-        heavy = unequal_two_link().replace({"payload.mass": 1.5 * (1 + 0.2 * sign)}).model()
-        ringing = [residual_vibration(heavy, move, move.end).peak for move in (robust.plain, robust.trajectory)]
-        assert ringing[1] < ringing[0] / 5  # of an arm that the search has not seen, numbers as constants
-        assert robust.compared[name].ratio == pytest.approx(ringing[1] / ringing[0], rel=0.05)
+    unaware = []
+    for sign, name in ((1, "payload +50 %"), (-1, "payload -50 %")):
+        off = unequal_two_link().replace({"payload.mass": 1.5 * (1 + 0.5 * sign)}).model()
+        moves = (robust.plain, robust.trajectory, exact.trajectory)
+        plain, shaped, other = (residual_vibration(off, move, move.end).peak for move in moves)
+        assert shaped < plain / 5  # of an arm that the search has not seen, numbers as constants
+        assert robust.compared[name].ratio == pytest.approx(shaped / plain, rel=0.05)
+        unaware.append(other / plain)
+    assert max(unaware) > 1 / 5
     within_limits(robust)
     assert exact.duration < robust.duration < 1.15 * exact.duration + 1 / exact.frequency
 
