@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -68,6 +69,9 @@ def test_names_are_printed_where_letters_are_missing(tmp_path: Path, surrounding
 # ----------------------------------------------------------------------------------------------------------- encodings
 
 
+OPENS = re.compile(r"open\(|_text\(|run\(|Popen|check_output")
+
+
 def _nameless(call: ast.Call) -> bool:
     """A call that opens a file as text without saying in which encoding."""
     keywords = {keyword.arg: keyword.value for keyword in call.keywords}
@@ -104,6 +108,7 @@ def test_every_file_is_opened_with_its_encoding() -> None:
     bad = [
         f"{path.relative_to(SOURCE)}, line {call.lineno}: {ast.unparse(call)}"
         for path in sorted(SOURCE.rglob("*.py"))
+        if OPENS.search(path.read_text(encoding="utf-8"))  # a file that names none of them is not parsed
         for call in nodes(path)
         if isinstance(call, ast.Call) and _nameless(call)
     ]

@@ -78,10 +78,16 @@ def test_parts_do_not_change_bits(random_graph, monkeypatch, length):
 def test_optimisation_does_not_change_bits(random_graph, monkeypatch):
     f = random_graph(4)
     arrays = states(f, 100)
-    monkeypatch.setattr(llvm, "LONGEST_OPTIMISED", 150_000)
-    optimised = Kernel(f)(*arrays)
-    monkeypatch.setattr(llvm, "LONGEST_OPTIMISED", 0)
-    same_bits(Kernel(f)(*arrays), list(optimised))
+    optimised, plain = Kernel(f), Kernel(f)
+    sizes = []
+    for kernel, longest in ((optimised, 150_000), (plain, 0)):
+        monkeypatch.setattr(llvm, "LONGEST_OPTIMISED", longest)
+        kernel(*arrays)
+        key, level = llvm._function_key(kernel.function, "batch", llvm.machine())
+        assert level == (2 if longest else 0)
+        sizes.append(len(llvm.cache.read(key) or b""))
+    assert sizes[0] < sizes[1]
+    same_bits(plain(*arrays), list(optimised(*arrays)))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])

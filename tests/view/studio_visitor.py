@@ -414,6 +414,16 @@ def everything_was_used(v: Visitor) -> None:
     assert labels - v.used - numbers == set()
 
 
+def brief_visit(visitor: Visitor, folder: Path, limit: float) -> None:
+    """What most visitors do: look, change, run, edit, save."""
+    look_at_the_stage(visitor)
+    look_at_the_plots(visitor)
+    change_everything(visitor)
+    run_and_cancel(visitor, limit)
+    edit_numbers(visitor, limit)
+    save_and_open(visitor, folder, limit, video=False)
+
+
 def whole_visit(visitor: Visitor, folder: Path, limit: float, video: bool) -> None:
     """Every control is used, and what it does is looked at; runs may take `limit` seconds."""
     look_at_the_stage(visitor)

@@ -1,7 +1,7 @@
 """The studio as a user meets it: a real browser, real clicks and keys, and what the page then says and shows.
 
-Every control is used, on one arm in the daily tests and on each bundled one in the full ones; a last step names those
-that were left out. One page serves a whole visit, since opening it is what takes long.
+Every control is used with each bundled arm in the full tests, where a last step names those that were left out; the
+daily ones look, change, run, edit and save. One page serves a whole visit, since opening it is what takes long.
 """
 
 from __future__ import annotations
@@ -62,17 +62,26 @@ def visitor(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield made
 
 
-def test_every_control(visitor: Visitor) -> None:
-    """A whole visit with the two-link arm."""
+def test_a_visit(visitor: Visitor) -> None:
+    """What most visitors do with the two-link arm, and what some do wrong."""
     folder = visitor.studio.shelf.folder
     a_stiffer_arm_rings_faster(visitor)
     bad_files_and_values_are_answered(visitor)
-    steps.whole_visit(visitor, folder, 90.0, video=True)
-    answer = CliRunner().invoke(app, ["simulate", str(folder / "mine.yaml"), "--out", str(folder / "out")])
-    assert answer.exit_code == 0, answer.output
+    steps.brief_visit(visitor, folder, 90.0)
     nothing_went_wrong(visitor)
-    names = {path.name for path in folder.iterdir()}
-    assert names == {"broken.yaml", "mine.yaml", "copy.yaml", "mine.nc", "mine.html", "mine.gif", "out"}
+    assert {path.name for path in folder.iterdir()} == {"broken.yaml", "mine.yaml", "copy.yaml", "mine.nc", "mine.html"}
+
+
+@pytest.mark.full
+def test_every_control(chromium: Any, tmp_path: Path) -> None:
+    """A whole visit with the two-link arm; what it saves is a video too, and runs by the command."""
+    with visiting(chromium, tmp_path, "two-link") as visitor:
+        steps.whole_visit(visitor, tmp_path, 90.0, video=True)
+        nothing_went_wrong(visitor)
+    answer = CliRunner().invoke(app, ["simulate", str(tmp_path / "mine.yaml"), "--out", str(tmp_path / "out")])
+    assert answer.exit_code == 0, answer.output
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"mine.yaml", "copy.yaml", "mine.nc", "mine.html", "mine.gif", "out"}
 
 
 @pytest.mark.full

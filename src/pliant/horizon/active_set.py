@@ -23,7 +23,7 @@ import math
 from typing import NamedTuple
 
 from pliant.horizon.dense import add_row, copy, dot, fill, largest
-from pliant.kernels.primitives import Doubles, Integers, apart, integers, shift, unpack
+from pliant.kernels.primitives import Doubles, Integers, apart, called, integers, shift, unpack
 
 SHARP, FEASIBLE = 1e-13, 1e-11
 """What rows of the set should miss at a solution, and what they and others may: of the gradient and the bound."""
@@ -121,6 +121,7 @@ def products(program: QuadraticProgram) -> None:
         program.value[r] = dot(shift(program.G, r * program.n), program.z, program.width[r])
 
 
+@called
 def lengths(program: QuadraticProgram, working: WorkingSet) -> int:
     """Of all rows; whether their bounds are some."""
     status = SOLVED
@@ -134,6 +135,7 @@ def lengths(program: QuadraticProgram, working: WorkingSet) -> int:
     return status
 
 
+@called
 def begin(program: QuadraticProgram, working: WorkingSet) -> int:
     """The set of the multipliers that are given, without those of rows that depend on others of it."""
     count = 0
@@ -161,6 +163,7 @@ def begin(program: QuadraticProgram, working: WorkingSet) -> int:
 # ------------------------------------------------------------------------------------------------------ iterations
 
 
+@called
 def iterate(program: QuadraticProgram, working: WorkingSet, count: int, strength: float) -> int:
     """Steps of the multipliers until no row is violated."""
     status = LIMIT
@@ -202,6 +205,7 @@ def iterate(program: QuadraticProgram, working: WorkingSet, count: int, strength
     return status
 
 
+@called
 def place(program: QuadraticProgram, working: WorkingSet, count: int) -> None:
     """z = -g - G^T y, and G z."""
     fill(program.y, program.rows, 0.0)
@@ -214,6 +218,7 @@ def place(program: QuadraticProgram, working: WorkingSet, count: int) -> None:
     products(program)
 
 
+@called
 def missed(program: QuadraticProgram, working: WorkingSet, count: int, strength: float) -> float:
     """The largest e, by which rows of the set are beyond where their multipliers have them."""
     worst = 0.0
@@ -251,6 +256,7 @@ def price(program: QuadraticProgram, working: WorkingSet, r: int) -> float:
     return program.weight[r] * working.length[r]
 
 
+@called
 def most_violated(program: QuadraticProgram, working: WorkingSet, strength: float) -> int:
     """The row outside the set that is farthest beyond a bound; -1 where none is. Rows that nothing moves are left."""
     found = -1
@@ -289,6 +295,7 @@ def reach(program: QuadraticProgram, working: WorkingSet, i: int) -> float:
 # --------------------------------------------------------------------------------------------------------- factor
 
 
+@called
 def direction(working: WorkingSet, count: int, stride: int) -> float:
     """p of e; what of e it leaves, because a row depends on others of the set."""
     left = 0.0
@@ -305,6 +312,7 @@ def direction(working: WorkingSet, count: int, stride: int) -> float:
     return left
 
 
+@called
 def enter(program: QuadraticProgram, working: WorkingSet, count: int, r: int, side: float, gives: float) -> None:
     """A row behind all others of the set, with a multiplier of zero."""
     stride = program.rows
@@ -360,6 +368,7 @@ def changed(program: QuadraticProgram, working: WorkingSet, count: int, i: int) 
     return count
 
 
+@called
 def leave(working: WorkingSet, count: int, i: int, stride: int) -> None:
     """Take a row out of the set. Rows of the factor behind it take over what it explained of them: its column l with
     its pivot is added to theirs, L D L^T + d l l^T, by [GGMS74]."""

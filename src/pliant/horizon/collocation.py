@@ -21,7 +21,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.horizon.dense import add_product, add_row, add_two, copy, dot, fill, largest, solve
-from pliant.kernels.primitives import Doubles, call, shift
+from pliant.kernels.primitives import Doubles, call, called, shift
 
 RESTING = 1e-9
 """Part of the stages by which Newton's method moves them where another round would be for nothing."""
@@ -73,6 +73,7 @@ def kept_size(n: int, m: int, stages: int) -> int:
     return stages * n * (1 + 2 * n + m) + 2 * n * (2 * n + m)
 
 
+@called
 def interval(
     steps: Steps, h: float, x: Doubles, tau: Doubles, a: Doubles, end: Doubles, F: Doubles, K: Doubles, rounds: int
 ) -> bool:  # fmt: skip
@@ -193,6 +194,7 @@ def step_end(steps: Steps, h: float, x: Doubles, a: Doubles, F: Doubles, K: Doub
             add_row(shift(F, (n + k) * columns), h * b[i], shift(row, 1), columns)
 
 
+@called
 def follow(steps: Steps, a: Doubles, K: Doubles, dx: Doubles, dtau: Doubles) -> None:
     """Change the stages of an interval as Newton's method and a change (dx, dtau) of its start ask; dx becomes what is
     left at its end."""

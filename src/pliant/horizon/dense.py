@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from pliant.kernels.primitives import Doubles, apart, reassociated, shift
+from pliant.kernels.primitives import Doubles, apart, called, reassociated, shift
 
 TINY = 1e-14
 """A pivot that lost all but this part of its diagonal is round-off: its direction is left out."""
@@ -175,6 +175,7 @@ def columns_of_four(W: Doubles, width: int, size: int, first: int, k: int) -> No
             row[3] -= factor * top[3]
 
 
+@called
 def cholesky(M: Doubles, n: int) -> None:
     """Upper triangle M = U^T U in place; what is below it is not looked at. Directions without a pivot are left out."""
     first = 0

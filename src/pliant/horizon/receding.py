@@ -18,7 +18,7 @@ from typing import NamedTuple
 from pliant.horizon.active_set import BROKEN, SOLVED, QuadraticProgram, WorkingSet, solve_program
 from pliant.horizon.collocation import Steps, follow, interval, kept
 from pliant.horizon.dense import add_product, add_row, cholesky, copy, dot, fill, largest
-from pliant.kernels.primitives import Doubles, call, integers, shift, unpack
+from pliant.kernels.primitives import Doubles, call, called, integers, shift, unpack
 
 UNREAD = 4
 """Status of a measurement that is not finite, beside those of `active_set`."""
@@ -111,23 +111,20 @@ def horizon_sizes(n: int, m: int, intervals: int, outputs: int, kept_numbers: in
     }  # fmt: skip
 
 
-def prepare_horizon(address: int) -> int:
-    """Shift the plan where it is stale, linearise all nodes and intervals about it, and eliminate the states."""
-    horizon, plan, steps, program, _ = unpack(integers(address), Horizon, Plan, Steps, QuadraticProgram, WorkingSet)
+def run_horizon(address: int, answering: int) -> int:
+    """Torques for what was measured, or what can be done ahead of that; the status says what came of it, `told` where
+    torques come from."""
+    records = unpack(integers(address), Horizon, Plan, Steps, QuadraticProgram, WorkingSet)
+    horizon, plan, steps, program, working = records
+    if answering == 1:
+        return answered(horizon, plan, steps, program, working)
     return prepared(horizon, plan, steps, program)
-
-
-def answer_horizon(address: int) -> int:
-    """Torques for what was measured; the status says what came of it, `told` where they come from."""
-    horizon, plan, steps, program, working = unpack(
-        integers(address), Horizon, Plan, Steps, QuadraticProgram, WorkingSet
-    )
-    return answered(horizon, plan, steps, program, working)
 
 
 # ---------------------------------------------------------------------------------------------------- preparation
 
 
+@called
 def prepared(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram) -> int:
     """Everything that needs no measurement. BROKEN: numbers are not finite, and there is no plan any more."""
     plan.mark[PREPARED] = 0.0
@@ -150,6 +147,7 @@ def rows_of_interval(horizon: Horizon, steps: Steps) -> int:
     return steps.m * (1 + horizon.rated) + horizon.outputs
 
 
+@called
 def shift_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
     """One interval on; behind the last one the safe law holds the arm."""
     N = horizon.intervals
@@ -183,6 +181,7 @@ def new_interval(horizon: Horizon, plan: Plan, steps: Steps, k: int, rounds: int
     follow(steps, a, K, change, shift(change, x))
 
 
+@called
 def linearised(horizon: Horizon, plan: Plan, steps: Steps) -> bool:
     """Costs, outputs and intervals with their slopes about the plan."""
     n = steps.n
@@ -213,6 +212,7 @@ def linearised(horizon: Horizon, plan: Plan, steps: Steps) -> bool:
     return sound
 
 
+@called
 def regulated(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
     """From the end: gains L, roots U^-1 of what torques cost, and g, by the Riccati recursion with an affine part.
 
@@ -254,6 +254,7 @@ def regulated(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None
             cost_to_go(horizon, steps, k)
 
 
+@called
 def gains(horizon: Horizon, steps: Steps, k: int) -> None:
     """L and U^-1 of an interval, from P behind it."""
     x = 2 * steps.n
@@ -298,6 +299,7 @@ def back_substitute_rows(U: Doubles, m: int, rows: Doubles, width: int) -> None:
             row[j] /= U[i * m + i]
 
 
+@called
 def cost_to_go(horizon: Horizon, steps: Steps, k: int) -> None:
     """P = Q + S^T L + L^T (S + R L) + C^T P C with the closed loop C, which stays positive."""
     x = 2 * steps.n
@@ -328,6 +330,7 @@ def cost_to_go(horizon: Horizon, steps: Steps, k: int) -> None:
             P[i * x + j] = P[j * x + i]
 
 
+@called
 def condensed(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
     """Rows of torques, of their differences and of outputs, by w."""
     x = 2 * steps.n
@@ -468,6 +471,7 @@ def free_motion(horizon: Horizon, plan: Plan, steps: Steps) -> None:
             before[x + i] = horizon.miss[k * x + i] + dot(shift(horizon.closed, (k * x + i) * x), before, x)
 
 
+@called
 def bounds(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram) -> None:
     """Bounds of what w adds to torques, to their differences, and to outputs."""
     x = 2 * steps.n
@@ -513,6 +517,7 @@ def slacks(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
     horizon.told[1] = largest(horizon.slack, horizon.outputs)
 
 
+@called
 def expand(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram) -> float:
     """Torques, states and stages of the plan, moved to the solution; by how much torques were, of what they are."""
     x = 2 * steps.n

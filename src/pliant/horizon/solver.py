@@ -11,7 +11,7 @@ from pliant.arrays import Array
 from pliant.horizon.active_set import TOLD as PROGRAM_TOLD
 from pliant.horizon.active_set import QuadraticProgram, WorkingSet, working_sizes
 from pliant.horizon.collocation import Steps, interval, kept_size, radau_tableau, step_sizes
-from pliant.horizon.receding import Horizon, Plan, answer_horizon, horizon_sizes, prepare_horizon
+from pliant.horizon.receding import Horizon, Plan, horizon_sizes, run_horizon
 from pliant.kernels.compiled_loop import compiled
 from pliant.kernels.primitives import Doubles, integers, table, unpack
 
@@ -116,7 +116,7 @@ class HorizonSolver:
         given["row"] = given["row"].astype(np.int64)
         self._working, self._steps = WorkingSet(**given), dynamics.memory()
         self._table = table(*self.records)
-        self._prepare, self._answer = compiled(prepare_horizon), compiled(answer_horizon)
+        self._run = compiled(run_horizon)
 
     @property
     def records(self) -> tuple[Horizon, Plan, Steps, QuadraticProgram, WorkingSet]:
@@ -145,12 +145,12 @@ class HorizonSolver:
     def prepare(self, t: float) -> int:
         """Linearise about the plan at a time."""
         self.clock[0] = t
-        return self._prepare(self._table.ctypes.data)
+        return self._run(self._table.ctypes.data, 0)
 
     def answer(self, x: Array) -> int:
         """Torques for a measured state; they stand in `tau`."""
         self._memory["measured"][:] = x
-        return self._answer(self._table.ctypes.data)
+        return self._run(self._table.ctypes.data, 1)
 
     @property
     def tau(self) -> Array:

@@ -118,9 +118,9 @@ def is_cached(f: Compilable, kind: str = "single", longest: int = LONGEST_OPTIMI
 def _function_key(
     f: Compilable, kind: str, target: Machine, beside: str = "", longest: int = LONGEST_OPTIMISED
 ) -> tuple[str, int]:
-    """Key and optimisation level."""
+    """Key and optimisation level. The limit of the module holds as it is at the call, whoever asks for more."""
     known = Recorded.of(f)
-    opt = 2 if known.code_length() <= longest else 0
+    opt = 2 if known.code_length() <= min(longest, LONGEST_OPTIMISED) else 0
     return _key(target, kind, opt, hashlib.sha256((known.digest + beside).encode()).hexdigest()), opt
 
 

@@ -142,6 +142,13 @@ def reassociated(function: Function) -> Function:
     return function
 
 
+def called(function: Function) -> Function:
+    """Mark a function that is called and never copied into its callers: it is long, and what a call takes is little
+    beside what it does."""
+    function.called = True  # type: ignore[attr-defined]
+    return function
+
+
 def apart(function: Function) -> Function:
     """Mark a function whose pointers lead to numbers that lie apart, and whose loops are short: nothing is checked
     before them, and no more is taken at once than a vector holds."""

@@ -111,7 +111,8 @@ class Module:
             own = name or f"{function.__name__}.{len(self._instances)}"
             result = writer.body()
             head = f"define {'' if name else 'internal '}{self.type(result)} @{own}({', '.join(writer.parameters)})"
-            self.texts.append("\n".join([f"{head} #0 {{", "entry:", *writer.rooms, *writer.lines, "}"]))
+            head += " #0 noinline" if getattr(function, "called", False) else " #0"
+            self.texts.append("\n".join([f"{head} {{", "entry:", *writer.rooms, *writer.lines, "}"]))
             self._instances[key] = own, result
         return self._instances[key]
 
