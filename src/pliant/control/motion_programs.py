@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.motion_response import DrivenMotion
-from pliant.control.motion_search import MotionSearch, Unsolved, Watch
+from pliant.control.motion_search import Unsolved, Watch
+
+Found = TypeVar("Found", covariant=True)
 
 WIGGLE = 2e-4
 """Weight of second differences of the scaled accelerations: what is open is made smooth."""
@@ -50,25 +51,48 @@ class _Place:
     sum: float
 
 
-class TimePrograms:
+class TimedSearch(Protocol[Found]):
+    """What is searched: scaled unknowns, the accelerations at all nodes and the duration, and conditions on them."""
+
+    start: Array
+
+    @property
+    def commands(self) -> tuple[int, int]:
+        """Accelerations at a node, and intervals between nodes."""
+
+    @property
+    def row_bounds(self) -> Array:
+        """(2, count) least and greatest values of the constraints."""
+
+    def constraints(self, x: Array) -> Array:
+        """(count,) of size one; NaN where there is no motion."""
+
+    def jacobian(self, x: Array) -> Array:
+        """(count, N_x) of the constraints."""
+
+    def response(self, x: Array) -> Found | None:
+        """What was found there."""
+
+
+class TimePrograms(Generic[Found]):
     """The sequence of programs of one search.
 
     Parameters
     ----------
-    search : MotionSearch
+    search : TimedSearch
         Its conditions and slopes; what it makes least does not count.
     """
 
-    def __init__(self, search: MotionSearch) -> None:
+    def __init__(self, search: TimedSearch[Found]) -> None:
         self.search = search
-        m, N = len(search.driven.grid.actuated), search.driven.grid.intervals
+        m, N = search.commands
         self._reach = np.ones(len(search.start))
         self._reach[[*range(m), *range(N * m, (N + 1) * m)]] = 0.0  # no acceleration at both ends
         self._reach[-1] = TIMED
         second = np.eye(N - 1, N + 1) - 2 * np.eye(N - 1, N + 1, 1) + np.eye(N - 1, N + 1, 2)
         self._bends = np.hstack([np.kron(second, np.eye(m)), np.zeros(((N - 1) * m, 1))])
 
-    def solve(self, watch: Watch) -> tuple[DrivenMotion, int, bool]:
+    def solve(self, watch: Watch) -> tuple[Found, int, bool]:
         """The motion, how many programs it took, and whether another would hardly change it."""
         begin, region, count, settled = time.perf_counter(), REGION, 0, False
         at, best = self._place(self.search.start), None

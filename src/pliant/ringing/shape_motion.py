@@ -24,6 +24,7 @@ from pliant.model import Model
 from pliant.progress import reporter
 from pliant.ringing.joint_paths import DENSE, JointPath, Progress, shares
 from pliant.ringing.path_shaping import PathTask, within
+from pliant.ringing.path_timing import timed
 from pliant.ringing.plain_motion import plain_motion
 from pliant.ringing.residual_swing import Residual, commanded, residual_vibration
 from pliant.ringing.stated_limits import require_limits, stated_limits
@@ -235,15 +236,16 @@ def shape(
         raise ModelError(f"intervals: got {intervals}, expected at least {FEWEST}")
     off = off_by(arm, payload_error, stiffness_error)
     with interruptible("shape"), reporter(progress, 1.0, "shaping a motion", "") as report:
+        shaping = _Shaping(arm, limits, torques, off, intervals, Watch(longest, report))
         if trajectory is not None:
             if start is not None or goal is not None:
                 raise ModelError("trajectory: it has its own start and goal; give either these or a trajectory")
             given = trajectory if isinstance(trajectory, JointMotion) else read_trajectory(trajectory)
-            return _Shaping(arm, limits, torques, off).along(given.in_order(arm.joints))
+            return shaping.along(given.in_order(arm.joints))
         if start is None or goal is None:
             raise ModelError("start, goal: expected both, or a trajectory")
         begin, end = (numbers(name, x, arm.n_joints) for name, x in (("start", start), ("goal", goal)))
-        return _Shaping(arm, limits, torques, off).between(begin, end, intervals, Watch(longest, report))
+        return shaping.between(begin, end)
 
 
 def _loaded(model: Model, payload: float) -> Model:
@@ -261,8 +263,10 @@ class _Shaping:
     bounds: MotionBounds
     effort: Array
     off: Mapping[str, Model]
+    intervals: int
+    watch: Watch
 
-    def between(self, start: Array, goal: Array, intervals: int, watch: Watch) -> ShapedMotion:
+    def between(self, start: Array, goal: Array) -> ShapedMotion:
         """From rest to rest on any path."""
         model, effort = self.model, self.effort
         self._check_ends(start, goal)
@@ -273,12 +277,12 @@ class _Shaping:
         plain = plain_motion(model, ends.start[act], ends.goal[act], self.bounds, effort)
         known = self._known(plain)
         bounds = self.bounds.times(1 - NEAR)
-        task = partial(MotionTask, model, ends, SPARED * effort, True, bounds, (intervals, 4))
+        task = partial(MotionTask, model, ends, SPARED * effort, True, bounds, (self.intervals, 4))
         try:
             for own, off in LEFT:
                 units = {name: max(run.peak, SEEN) for name, run in known.items()}
                 others = tuple((arm, units[name], off) for name, arm in self.off.items())
-                found = task(others, (units[DESCRIBED], own)).fastest(GUESS * plain.end, watch)
+                found = task(others, (units[DESCRIBED], own)).fastest(GUESS * plain.end, self.watch)
                 runs = self._known(found.trajectory)
                 if self._content(known, runs):
                     break
@@ -348,14 +352,18 @@ class _Shaping:
     def _kept(self, path: JointPath, progress: Progress, plain: Piecewise, known: dict[str, Residual]) -> ShapedMotion:
         names = (DESCRIBED, *self.off)
         arms, before = (self.model, *self.off.values()), [known[name] for name in names]
-        found, runs = PathTask(arms, path, self.bounds, self.effort, before).shaped(progress)
+        task = PathTask(arms, path, self.bounds, self.effort, before)
+        try:
+            method, (found, runs) = "timing", timed(task, self.intervals, self.watch)
+        except Unsolved:
+            method, (found, runs) = "shapers", task.shaped(progress)
         takes = np.abs(runs[0].run.tau[runs[0].run.t <= found.end, : found.n] / self.effort).max()
         if takes > 1 + 1e-6:
             raise PliantError(
                 f"limits.effort: the path takes {takes:.3g} times what it allows, however slowly; carry less, raise "
                 "the limit or choose another path"
             )
-        return self._told(found, plain, "shapers", known, dict(zip(names, runs)))
+        return self._told(found, plain, method, known, dict(zip(names, runs)))
 
     def _known(self, motion: Piecewise) -> dict[str, Residual]:
         """What all arms ring by under a command."""
