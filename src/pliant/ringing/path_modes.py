@@ -73,14 +73,8 @@ class _Pose:
 
     def forces(self, model: Model, B: Array) -> tuple[Array, Array, Array]:
         """g and h (k,) and G (k, k) along axes B (n, k). Of G the part that does work belongs to how B changes."""
-
-        def inertial(rates: Array) -> Array:
-            """(..., n) what inertia asks for at rates (..., n), nothing accelerated."""
-            at = np.broadcast_to(self.q, (*rates.shape[:-1], len(self.q)))
-            return np.asarray((model.bias(at, rates) + model.bias(at, -rates)) / 2 - model.bias(at, 0 * rates))
-
-        turning = B.T @ (inertial(self.by + B.T) - inertial(self.by - B.T)).T / 2
-        h = -B.T @ (self.M @ self.twice + inertial(self.by))
+        turning = B.T @ (inertial(model, self.q, self.by + B.T) - inertial(model, self.q, self.by - B.T)).T / 2
+        h = -B.T @ (self.M @ self.twice + inertial(model, self.q, self.by))
         return -B.T @ self.M @ self.by, h, (turning - turning.T) / 2
 
 
@@ -177,6 +171,12 @@ class PathModes:
         slopes[:, -1] += np.einsum("pij,pj->i", L, by_T) / P
         slopes[k:, -1] -= value[k:] / T
         return value, slopes
+
+
+def inertial(model: Model, q: Array, rates: Array) -> Array:
+    """(..., n) what inertia asks for in a state q at rates (..., n), nothing accelerated."""
+    at = np.broadcast_to(q, (*rates.shape[:-1], len(q)))
+    return np.asarray((model.bias(at, rates) + model.bias(at, -rates)) / 2 - model.bias(at, 0 * rates))
 
 
 def displacements(model: Model, q: Array) -> Array:

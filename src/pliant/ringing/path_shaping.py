@@ -86,8 +86,11 @@ class PathTask:
 
     def _beyond(self, progress: Progress, run: Residual) -> float:
         """By what factor a motion is too fast."""
-        torque = np.abs(run.run.tau[run.run.t <= progress.duration, : len(self.effort)] / self.effort).max()
-        return max(stretch_for(shares(progress.on(self.path), self.bounds)), float(np.sqrt(torque)))
+        return max(stretch_for(shares(progress.on(self.path), self.bounds)), float(np.sqrt(self.takes(run))))
+
+    def takes(self, run: Residual) -> float:
+        """The largest share of its greatest torque that a motor takes under a command."""
+        return float(np.abs(run.run.tau[run.run.t <= run.duration, : len(self.effort)] / self.effort).max())
 
     def _corrected(self, progress: Progress) -> tuple[Progress, list[Residual]]:
         """Gauss and Newton's method on the places of the tips after the end."""

@@ -22,6 +22,7 @@ from pliant.control.splines import Piecewise
 from pliant.ringing.joint_paths import JointPath, hermite_pieces, shares, stretch_for
 from pliant.ringing.path_modes import PathModes, Timed
 from pliant.ringing.path_shaping import PathTask
+from pliant.ringing.path_torques import PathTorques
 from pliant.ringing.residual_swing import Residual
 
 INSIDE = (1e-9, 0.25, 0.5, 0.75, 1 - 1e-9)
@@ -37,6 +38,8 @@ LEFT = (2e-3, 0.07)
 """What each mode may swing by at the end, as a share of the plain motion's swing: of the arm, of those that are off."""
 STILL, ALLOWED = (0.01, 0.15), (0.04, 0.18)
 """Shares of that swing, of all modes together, at which rounds end, and which may be left after the last."""
+SPARED = 0.99
+"""Share of the torque limits that programs may use: they see torques at some moments."""
 SEEN = 1e-12
 """Swings below this are none, m."""
 
@@ -133,15 +136,19 @@ class TimingSearch:
         That are to be left nearly still.
     guess : Timing
         Where it begins.
+    torques : PathTorques
+        Of the arm that it is made for.
     """
 
-    def __init__(self, path: JointPath, bounds: MotionBounds, arms: Sequence[Followed], guess: Timing) -> None:
-        self.path, self.arms, self.bounds, N = path, arms, bounds, len(guess.a) - 1
+    def __init__(
+        self, path: JointPath, bounds: MotionBounds, arms: Sequence[Followed], guess: Timing, torques: PathTorques
+    ) -> None:
+        self.path, self.arms, self.bounds, self.torques, N = path, arms, bounds, torques, len(guess.a) - 1
         self.commands = (1, N)
         self.scale = np.append(np.full(N + 1, np.abs(guess.a).max()), guess.T)
         self.start = np.append(guess.a, guess.T) / self.scale
-        tau = ((np.arange(N)[:, None] + INSIDE) / N).ravel()
-        self._rows = [_with_duration(way_rows(tau, N, order)) for order in range(4)]
+        self._tau = ((np.arange(N)[:, None] + INSIDE) / N).ravel()
+        self._rows = [_with_duration(way_rows(self._tau, N, order)) for order in range(4)]
         self._ends = np.concatenate([_with_duration(way_rows(np.ones(1), N, order)) for order in (0, 1)])
         self._fine = [_middles(arm.modes.steps(guess.T), N) for arm in arms]
         self._felt = [np.ones(2 * len(arm.modes.omega), dtype=bool) for arm in arms]
@@ -173,10 +180,13 @@ class TimingSearch:
         pairs = [each.reshape(2, -1).any(axis=0) for each in self._felt]
         return [int(np.flatnonzero(each).max(initial=0)) + 1 for each in pairs]
 
-    def modal_swings(self, timing: Timing) -> list[Array]:
-        """What modes alone say of the end of a timing, (2 k,) for each arm, m."""
+    def correct(self, timing: Timing, runs: Sequence[Residual]) -> None:
+        """Take what simulations found: of the arm's torques, and of the modes of all arms."""
         y = np.append(timing.a, timing.T)
-        return [arm.modes.left(_timed(y, rows))[0] for arm, rows in zip(self.arms, self._fine)]
+        s, v, a, _ = (rows @ y for rows in self._rows)
+        self.torques.correct(runs[0], self._tau, self.torques.shares(s, v, a, timing.T)[0])
+        for arm, rows, run in zip(self.arms, self._fine, runs):
+            arm.beside = arm.modes.swings(run) - arm.modes.left(_timed(y, rows))[0]
 
     def _conditions(self, x: Array) -> _Conditions:
         if self._last is None or not np.array_equal(self._last[0], x):
@@ -204,6 +214,11 @@ class TimingSearch:
                 J = sum((each[k, :, None] * row for each, row in zip(by, rows)), np.zeros_like(rows[0])) / size
                 J[:, -1] -= power * value[k] / (size * T)
                 found.append(_Conditions(value[k] / size, J, -one, one))
+        share, by = self.torques.shares(s, v, a, T)
+        for k in self.torques.limited:
+            J = sum((each[k, :, None] * row for each, row in zip(by, rows)), np.zeros_like(rows[0]))
+            J[:, -1] -= (by[1][k] * v + 2 * by[2][k] * a) / T
+            found.append(_Conditions(share[k], J, -one, one))
         return found
 
     def _swings(self, y: Array) -> list[_Conditions]:
@@ -246,33 +261,25 @@ def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list
     Raises
     ------
     Unsolved
-        None is found, or it takes more torque than there is.
+        None is found.
     """
     path, bounds = task.path, task.bounds.times(1 - NEAR)
+    torques = PathTorques(task.arms[0], path, SPARED * task.effort)
     periods = task.plain[0].duration * task.plain[0].frequency
-    intervals = min(max(intervals, int(PER_PERIOD * periods)), MOST_INTERVALS)
-    timing = fastest_timing(TimingSearch(path, bounds, (), Timing.smooth(path, bounds, intervals)), watch)
-    arms = _followed(task, timing)
+    smooth = Timing.smooth(path, bounds, min(max(intervals, int(PER_PERIOD * periods)), MOST_INTERVALS))
+    timing = fastest_timing(TimingSearch(path, bounds, (), smooth, torques), watch)
+    places = [k for k, arm in enumerate(task.arms) if k == 0 or arm is not task.arms[0]]
+    arms = [Followed(PathModes(task.arms[k], path), max(task.plain[k].peak, SEEN), LEFT[k > 0]) for k in places]
+    felt = TimingSearch(path, bounds, arms, timing, torques).highest()
+    arms = [Followed(arm.modes.lowest(count), arm.unit, arm.share) for arm, count in zip(arms, felt)]
     for _ in range(ROUNDS):
-        search = TimingSearch(path, bounds, list(arms.values()), timing)
+        search = TimingSearch(path, bounds, arms, timing, torques)
         timing = fastest_timing(search, watch)
         runs = task.runs(timing.on(path))
-        if task.still(runs, STILL):
+        enough = task.takes(runs[0]) <= 1
+        if enough and task.still(runs, STILL):
             break
-        for (k, arm), modal in zip(arms.items(), search.modal_swings(timing)):
-            arm.beside = arm.modes.swings(runs[k]) - modal
-    if not task.still(runs, ALLOWED):
-        raise Unsolved(f"modes are not left still in {ROUNDS} rounds")
+        search.correct(timing, [runs[k] for k in places])
+    if not (enough and task.still(runs, ALLOWED)):
+        raise Unsolved(f"no motion found in {ROUNDS} rounds of programs and simulations")
     return timing.on(path), runs
-
-
-def _followed(task: PathTask, timing: Timing) -> dict[int, Followed]:
-    """Arms that differ, by their places in the task, with the modes that a timing is felt by."""
-    own = task.arms[0]
-    arms = {
-        k: Followed(PathModes(arm, task.path), max(plain.peak, SEEN), LEFT[k > 0])
-        for k, (arm, plain) in enumerate(zip(task.arms, task.plain))
-        if k == 0 or arm is not own
-    }
-    felt = TimingSearch(task.path, task.bounds, list(arms.values()), timing).highest()
-    return {k: Followed(arm.modes.lowest(count), arm.unit, arm.share) for (k, arm), count in zip(arms.items(), felt)}

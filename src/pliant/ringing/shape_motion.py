@@ -357,7 +357,7 @@ class _Shaping:
             method, (found, runs) = "timing", timed(task, self.intervals, self.watch)
         except Unsolved:
             method, (found, runs) = "shapers", task.shaped(progress)
-        takes = np.abs(runs[0].run.tau[runs[0].run.t <= found.end, : found.n] / self.effort).max()
+        takes = task.takes(runs[0])
         if takes > 1 + 1e-6:
             raise PliantError(
                 f"limits.effort: the path takes {takes:.3g} times what it allows, however slowly; carry less, raise "
