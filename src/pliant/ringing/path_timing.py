@@ -9,7 +9,7 @@ that is added to the conditions of the next round.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,12 +25,10 @@ from pliant.ringing.path_shaping import PathTask
 from pliant.ringing.path_torques import PathTorques
 from pliant.ringing.residual_swing import Residual
 
-INSIDE = (1e-9, 0.25, 0.5, 0.75, 1 - 1e-9)
+INSIDE = (1e-9, *(k / 6 for k in range(1, 6)), 1 - 1e-9)
 """Where in an interval limits are looked at: jerks jump at its ends."""
-PIECES = 4
-"""Polynomials of the motion in an interval."""
-BETWEEN = 0.02
-"""What a limit may be missed by between the moments at which it is looked at; the motion is slowed by it."""
+PIECES = 240
+"""Polynomials of a motion, at least."""
 PER_PERIOD, MOST_INTERVALS = 3, 120
 """Intervals in a period of the slowest vibration, as far as so many are enough."""
 ROUNDS = 6
@@ -66,21 +64,17 @@ class Timing:
         """A polynomial of fifth degree, as fast as it may be."""
         tau = np.linspace(0, 1, intervals + 1)
         slow = cls(60 * tau * (1 - tau) * (1 - 2 * tau), 1.0).settled()
-        return cls(slow.a, slow.T * slow.too_fast(path, bounds))
+        return cls(slow.a, stretch_for(shares(slow.on(path), bounds)))
 
     def settled(self) -> Timing:
         """The nearest one that ends at the end of the way, at rest."""
         ends = np.concatenate([way_rows(np.ones(1), len(self.a) - 1, order) for order in (0, 1)])
         return Timing(self.a + np.linalg.pinv(ends) @ ([1.0, 0.0] - ends @ self.a), self.T)
 
-    def too_fast(self, path: JointPath, bounds: MotionBounds) -> float:
-        """By what factor the duration must grow to keep the limits; below 1 where it may be less."""
-        return stretch_for(shares(self.on(path), bounds))
-
     def on(self, path: JointPath) -> Piecewise:
         """The motion along a path."""
         N = len(self.a) - 1
-        tau = np.linspace(0.0, 1.0, PIECES * N + 1)
+        tau = np.linspace(0.0, 1.0, N * int(np.ceil(PIECES / N)) + 1)
         s, rate, acceleration = (way_rows(tau, N, k) @ self.a / self.T**k for k in range(3))
         by, twice = path.slope(s, 1), path.slope(s, 2)
         qd, qdd = by * rate[:, None], by * acceleration[:, None] + twice * (rate**2)[:, None]
@@ -247,12 +241,9 @@ def _timed(y: Array, rows: tuple[Array, Array, Array]) -> Timed:
 
 
 def fastest_timing(search: TimingSearch, watch: Watch) -> Timing:
-    """At the end of the way, at rest, and within the limits; raises `Unsolved` where none is found."""
-    found = TimePrograms(search).solve(watch)[0].settled()
-    over = found.too_fast(search.path, search.bounds)
-    if over > 1 + BETWEEN:
-        raise Unsolved(f"the path bends within intervals: a motion {over:.3g} times too fast")
-    return Timing(found.a, found.T * max(over, 1.0))
+    """At the end of the way, at rest, and within the limits where they are looked at; raises `Unsolved` where none is
+    found."""
+    return TimePrograms(search).solve(watch)[0].settled()
 
 
 def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list[Residual]]:
@@ -272,14 +263,19 @@ def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list
     arms = [Followed(PathModes(task.arms[k], path), max(task.plain[k].peak, SEEN), LEFT[k > 0]) for k in places]
     felt = TimingSearch(path, bounds, arms, timing, torques).highest()
     arms = [Followed(arm.modes.lowest(count), arm.unit, arm.share) for arm, count in zip(arms, felt)]
+    tight = bounds
     for _ in range(ROUNDS):
-        search = TimingSearch(path, bounds, arms, timing, torques)
+        search = TimingSearch(path, tight, arms, timing, torques)
         timing = fastest_timing(search, watch)
+        taken = shares(timing.on(path), bounds)
+        timing = Timing(timing.a, timing.T * max(stretch_for(taken), 1.0))
         runs = task.runs(timing.on(path))
         enough = task.takes(runs[0]) <= 1
         if enough and task.still(runs, STILL):
             break
         search.correct(timing, [runs[k] for k in places])
+        beyond = {name: getattr(tight, name) / max(share, 1.0) for name, share in taken.items()}
+        tight = replace(tight, **beyond)  # between the moments at which limits are looked at
     if not (enough and task.still(runs, ALLOWED)):
         raise Unsolved(f"no motion found in {ROUNDS} rounds of programs and simulations")
     return timing.on(path), runs
