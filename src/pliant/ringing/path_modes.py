@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ FEWEST_STEPS = 200
 
 @dataclass(frozen=True)
 class Timed:
-    """A timing at many moments, by the share tau = t / T of its duration T: s (P,) and its derivatives by tau, with
+    """A timing at `middles(P)`, by the share tau = t / T of its duration T: s (P,) and its derivatives by tau, with
     their slopes (P, N_x) by what a search changes."""
 
     T: float
@@ -43,6 +43,24 @@ class Timed:
     rate: Array
     acceleration: Array
     by: tuple[Array, Array, Array]
+
+
+def middles(steps: int) -> Array:
+    """(P,) shares of the duration at which a timing is known: in the middles of even steps."""
+    return (np.arange(steps) + 0.5) / steps
+
+
+class ModalResponse(NamedTuple):
+    """What a timing does to k modes."""
+
+    swings: Array
+    """(2 k,) at the tip at the end, m: by place, by rate."""
+    slopes: Array
+    """(2 k, N_x) of these."""
+    acceleration: Array
+    """(P, k) of the modes on the way, by tau."""
+    acceleration_slopes: Array
+    """(P, k, N_x)."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +113,9 @@ class PathModes:
         self.model, u = model, np.linspace(0.0, 1.0, POSES)
         rest = np.array([rest_behind(model, q) for q in path.at(u)])
         way = make_interp_spline(u, displacements(model, rest), k=5)
-        self._poses = [_Pose.at(model, q, way(at, 1), way(at, 2)) for q, at in zip(rest, u)]
+        self.poses = [_Pose.at(model, q, way(at, 1), way(at, 2)) for q, at in zip(rest, u)]
         self.goal = rest[-1]
-        self._carry(min(len(pose.squares) for pose in self._poses))
+        self._carry(min(len(pose.squares) for pose in self.poses))
 
     def lowest(self, count: int) -> PathModes:
         """The same with so many modes."""
@@ -109,16 +127,17 @@ class PathModes:
         """Tables over the way, in axes that turn as little as they can from pose to pose."""
         from scipy.interpolate import make_interp_spline
 
-        before, tables = self._poses[0].Phi[:, :count], []
-        for pose in self._poses:
-            U, _, Vt = np.linalg.svd(pose.Phi[:, :count].T @ pose.M @ before)
+        self.axes, tables = [self.poses[0].Phi[:, :count]], []
+        for pose in self.poses:
+            U, _, Vt = np.linalg.svd(pose.Phi[:, :count].T @ pose.M @ self.axes[-1])
             self._turn = U @ Vt
-            before = pose.Phi[:, :count] @ self._turn
-            tables.append((*pose.stiffness(self._turn), *pose.forces(self.model, before)))
+            self.axes.append(pose.Phi[:, :count] @ self._turn)
+            tables.append((*pose.stiffness(self._turn), *pose.forces(self.model, self.axes[-1])))
+        del self.axes[0]
         parts = [np.array(each) for each in zip(*tables)]
         u = np.linspace(0.0, 1.0, POSES)
         self._K, self._D, self._g, self._h, self._G = (make_interp_spline(u, part, k=3) for part in parts)
-        last = self._poses[-1]
+        last = self.poses[-1]
         squares, Phi = last.squares[:count], last.Phi[:, :count]
         self.omega = np.sqrt(squares)
         self.fastest = float(np.sqrt(np.linalg.eigvalsh(parts[0]).max()))
@@ -138,39 +157,46 @@ class PathModes:
         turned = swing * np.exp(-1j * self.omega * (run.t[at] - found.duration))
         return np.concatenate([turned.real, -turned.imag])
 
-    def left(self, timed: Timed) -> tuple[Array, Array]:
-        """(2 k,) the same by modes alone, and (2 k, N_x) its slopes; the last column is by T."""
-        s, T, k, P = timed.s, timed.T, len(self.omega), len(timed.s)
-        K, D, g, h = (np.asarray(table(s)) for table in (self._K, self._D, self._g, self._h))
-        G = np.asarray(self._G(s))
-        half = _half_steps(T**2 * K, T * D + G * timed.rate[:, None, None], 1 / P)
-        force = g * timed.acceleration[:, None] + h * (timed.rate**2)[:, None]
-        y, Y = np.zeros(2 * k), np.zeros((P, 2 * k))
-        for p in range(P):
-            y = half[p] @ y
-            y[k:] += force[p] / P
-            Y[p] = y
-            Y[p, k:] -= force[p] / (2 * P)
-            y = half[p] @ y
+    def left(self, timed: Timed) -> ModalResponse:
+        """The same by modes alone, and how they are accelerated on the way."""
+        s, T, v, a = timed.s, timed.T, timed.rate[:, None], timed.acceleration[:, None]
+        tables = (self._K, self._D, self._g, self._h, self._G)
+        (K, D, g, h, G), (K_s, D_s, g_s, h_s, G_s) = ([np.asarray(x(s, order)) for x in tables] for order in (0, 1))
+        K, D, by_T = T**2 * K, T * D + G * v[..., None], (2 * T * K, D)
+        half, k = _half_steps(K, D, 1 / len(s)), len(self.omega)
+        force = g * a + h * v**2
+        y, Y = _kicked(half, force[..., None])
+        eta, rate = Y[:, :k, 0], Y[:, k:, 0]
+        by_s = g_s * a + h_s * v**2 - _times(T**2 * K_s, eta) - _times(T * D_s + G_s * v[..., None], rate)
+        weights = by_s, 2 * h * v - _times(G, rate), g
+        pushes: Any = sum(w[:, :, None] * by[:, None, :] for w, by in zip(weights, timed.by))
+        pushes[..., -1] -= _times(by_T[0], eta) + _times(by_T[1], rate)
+        S, inner = _kicked(half, pushes)
         ends = np.zeros((2 * k, 2 * k))
         ends[:k, :k] = self._size[:, None] * self._turn
-        ends[k:, k:] = self._size[:, None] * self._turn / (self.omega * T)[:, None]
-        value, back, L = ends @ y, ends, np.zeros((P, 2 * k, k))
-        for p in reversed(range(P)):
-            back = back @ half[p]
-            L[p] = back[:, k:]
-            back = back @ half[p]
-        eta, eta_rate = Y[:, :k], Y[:, k:]
-        by_s = self._g(s, 1) * timed.acceleration[:, None] + self._h(s, 1) * (timed.rate**2)[:, None]
-        by_s = by_s - T**2 * np.einsum("pij,pj->pi", self._K(s, 1), eta)
-        by_s = by_s - timed.rate[:, None] * np.einsum("pij,pj->pi", self._G(s, 1), eta_rate)
-        by_T = -np.einsum("pij,pj->pi", 2 * T * K, eta) - np.einsum("pij,pj->pi", D, eta_rate)
-        by_rate = 2 * h * timed.rate[:, None] - np.einsum("pij,pj->pi", G, eta_rate)
-        weights = (by_s, by_rate, g)
-        slopes = sum(np.einsum("pij,pj->pi", L, w).T @ by for w, by in zip(weights, timed.by)) / P
-        slopes[:, -1] += np.einsum("pij,pj->i", L, by_T) / P
-        slopes[k:, -1] -= value[k:] / T
-        return value, slopes
+        ends[k:, k:] = ends[:k, :k] / (self.omega * T)[:, None]
+        swings, slopes = (ends @ y)[:, 0], ends @ S
+        slopes[k:, -1] -= swings[k:] / T
+        accelerations = force - _times(K, eta) - _times(D, rate)
+        return ModalResponse(swings, slopes, accelerations, pushes - K @ inner[:, :k] - D @ inner[:, k:])
+
+
+def _times(A: Array, x: Array) -> Array:
+    """(P, k) products of matrices and vectors."""
+    return np.asarray(np.einsum("pij,pj->pi", A, x))
+
+
+def _kicked(half: Array, force: Array) -> tuple[Array, Array]:
+    """States (2 k, c) at the end of all steps, and in their middles, where forces (P, k, c) push."""
+    P, k, columns = force.shape
+    y, Y = np.zeros((2 * k, columns)), np.zeros((P, 2 * k, columns))
+    for p in range(P):
+        Y[p] = half[p] @ y
+        y = Y[p].copy()
+        y[k:] += force[p] / P
+        y = half[p] @ y
+    Y[:, k:] += force / (2 * P)
+    return y, Y
 
 
 def inertial(model: Model, q: Array, rates: Array) -> Array:

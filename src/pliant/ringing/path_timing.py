@@ -20,7 +20,7 @@ from pliant.control.motion_programs import NEAR, TimePrograms
 from pliant.control.motion_search import Unsolved, Watch
 from pliant.control.splines import Piecewise
 from pliant.ringing.joint_paths import JointPath, hermite_pieces, shares, stretch_for
-from pliant.ringing.path_modes import PathModes, Timed
+from pliant.ringing.path_modes import ModalResponse, PathModes, Timed, middles
 from pliant.ringing.path_shaping import PathTask
 from pliant.ringing.path_torques import PathTorques
 from pliant.ringing.residual_swing import Residual
@@ -130,24 +130,27 @@ class TimingSearch:
         That are to be left nearly still.
     guess : Timing
         Where it begins.
-    torques : PathTorques
-        Of the arm that it is made for.
+    torques : PathTorques, optional
+        Of the first arm.
     """
 
     def __init__(
-        self, path: JointPath, bounds: MotionBounds, arms: Sequence[Followed], guess: Timing, torques: PathTorques
-    ) -> None:
+        self, path: JointPath, bounds: MotionBounds, arms: Sequence[Followed], guess: Timing,
+        torques: PathTorques | None = None,
+    ) -> None:  # fmt: skip
         self.path, self.arms, self.bounds, self.torques, N = path, arms, bounds, torques, len(guess.a) - 1
         self.commands = (1, N)
         self.scale = np.append(np.full(N + 1, np.abs(guess.a).max()), guess.T)
         self.start = np.append(guess.a, guess.T) / self.scale
-        self._tau = ((np.arange(N)[:, None] + INSIDE) / N).ravel()
-        self._rows = [_with_duration(way_rows(self._tau, N, order)) for order in range(4)]
+        tau = ((np.arange(N)[:, None] + INSIDE) / N).ravel()
+        self._rows = [_with_duration(way_rows(tau, N, order)) for order in range(4)]
         self._ends = np.concatenate([_with_duration(way_rows(np.ones(1), N, order)) for order in (0, 1)])
-        self._fine = [_middles(arm.modes.steps(guess.T), N) for arm in arms]
-        self._felt = [np.ones(2 * len(arm.modes.omega), dtype=bool) for arm in arms]
-        reach = [np.abs(each.J * self.scale).sum(axis=1) for each in self._swings(np.append(guess.a, guess.T))]
-        self._felt = [each > FELT * arm.share for arm, each in zip(arms, reach)]
+        self._fine = [_fine_rows(arm.modes.steps(guess.T), N) for arm in arms]
+        slopes = [
+            left.slopes * self.scale / arm.unit
+            for arm, (_, left) in zip(arms, self._responses(np.append(guess.a, guess.T)))
+        ]
+        self._felt = [np.abs(each).sum(axis=1) > FELT * arm.share for arm, each in zip(arms, slopes)]
         self._last: tuple[Array, _Conditions] | None = None
 
     def response(self, x: Array) -> Timing:
@@ -176,11 +179,11 @@ class TimingSearch:
 
     def correct(self, timing: Timing, runs: Sequence[Residual]) -> None:
         """Take what simulations found: of the arm's torques, and of the modes of all arms."""
-        y = np.append(timing.a, timing.T)
-        s, v, a, _ = (rows @ y for rows in self._rows)
-        self.torques.correct(runs[0], self._tau, self.torques.shares(s, v, a, timing.T)[0])
-        for arm, rows, run in zip(self.arms, self._fine, runs):
-            arm.beside = arm.modes.swings(run) - arm.modes.left(_timed(y, rows))[0]
+        responses = self._responses(np.append(timing.a, timing.T))
+        if self.torques is not None:
+            self.torques.correct(runs[0], self.torques.shares(*responses[0])[0])
+        for arm, (_, left), run in zip(self.arms, responses, runs):
+            arm.beside = arm.modes.swings(run) - left.swings
 
     def _conditions(self, x: Array) -> _Conditions:
         if self._last is None or not np.array_equal(self._last[0], x):
@@ -208,20 +211,25 @@ class TimingSearch:
                 J = sum((each[k, :, None] * row for each, row in zip(by, rows)), np.zeros_like(rows[0])) / size
                 J[:, -1] -= power * value[k] / (size * T)
                 found.append(_Conditions(value[k] / size, J, -one, one))
-        share, by = self.torques.shares(s, v, a, T)
-        for k in self.torques.limited:
-            J = sum((each[k, :, None] * row for each, row in zip(by, rows)), np.zeros_like(rows[0]))
-            J[:, -1] -= (by[1][k] * v + 2 * by[2][k] * a) / T
-            found.append(_Conditions(share[k], J, -one, one))
         return found
 
     def _swings(self, y: Array) -> list[_Conditions]:
+        """Modes of all arms at the end, then torques of the first."""
+        responses = self._responses(y)
         found = []
-        for arm, rows, felt in zip(self.arms, self._fine, self._felt):
-            value, by = arm.modes.left(_timed(y, rows))
+        for arm, (_, left), felt in zip(self.arms, responses, self._felt):
             most = np.full(felt.sum(), arm.share)
-            found.append(_Conditions((value + arm.beside)[felt] / arm.unit, by[felt] / arm.unit, -most, most))
+            value, by = (left.swings + arm.beside)[felt] / arm.unit, left.slopes[felt] / arm.unit
+            found.append(_Conditions(value, by, -most, most))
+        if self.torques is not None:
+            share, J = self.torques.shares(*responses[0])
+            one = np.ones(share.size)
+            found.append(_Conditions(share.ravel(), J.reshape(share.size, -1), -one, one))
         return found
+
+    def _responses(self, y: Array) -> list[tuple[Timed, ModalResponse]]:
+        moments = [_timed(y, rows) for rows in self._fine]
+        return [(each, arm.modes.left(each)) for arm, each in zip(self.arms, moments)]
 
 
 def _with_duration(rows: Array) -> Array:
@@ -229,8 +237,8 @@ def _with_duration(rows: Array) -> Array:
     return np.column_stack([rows, np.zeros(len(rows))])
 
 
-def _middles(steps: int, intervals: int) -> tuple[Array, Array, Array]:
-    tau = (np.arange(steps) + 0.5) / steps
+def _fine_rows(steps: int, intervals: int) -> tuple[Array, Array, Array]:
+    tau = middles(steps)
     way, rate, acceleration = (_with_duration(way_rows(tau, intervals, order)) for order in range(3))
     return way, rate, acceleration
 
@@ -255,14 +263,15 @@ def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list
         None is found.
     """
     path, bounds = task.path, task.bounds.times(1 - NEAR)
-    torques = PathTorques(task.arms[0], path, SPARED * task.effort)
     periods = task.plain[0].duration * task.plain[0].frequency
     smooth = Timing.smooth(path, bounds, min(max(intervals, int(PER_PERIOD * periods)), MOST_INTERVALS))
-    timing = fastest_timing(TimingSearch(path, bounds, (), smooth, torques), watch)
+    timing = fastest_timing(TimingSearch(path, bounds, (), smooth), watch)
     places = [k for k, arm in enumerate(task.arms) if k == 0 or arm is not task.arms[0]]
     arms = [Followed(PathModes(task.arms[k], path), max(task.plain[k].peak, SEEN), LEFT[k > 0]) for k in places]
-    felt = TimingSearch(path, bounds, arms, timing, torques).highest()
+    felt = TimingSearch(path, bounds, arms, timing).highest()
     arms = [Followed(arm.modes.lowest(count), arm.unit, arm.share) for arm, count in zip(arms, felt)]
+    limited = np.isfinite(task.effort).any()
+    torques = PathTorques(arms[0].modes, path, SPARED * task.effort) if limited else None
     tight = bounds
     for _ in range(ROUNDS):
         search = TimingSearch(path, tight, arms, timing, torques)
