@@ -8,7 +8,7 @@ import pytest
 import pliant
 from arms import unequal_two_link
 from pliant.control.motion_bounds import MotionBounds
-from pliant.control.motion_search import Unsolved, Watch
+from pliant.control.motion_search import Unsolved
 from pliant.control.splines import Piecewise
 from pliant.ringing import JointMotion, residual_vibration, shape, shape_motion
 from pliant.ringing.joint_paths import JointPath, hermite_pieces, shares
@@ -113,7 +113,7 @@ def test_the_fastest_timing_is_that_of_constant_jerks() -> None:
     """A straight path, and nothing that rings: the seven phases."""
     bounds = MotionBounds(*(np.array([x]) for x in (-np.inf, np.inf, 1.0, 2.0, 8.0)))
     path = JointPath.of(np.linspace(0, 1, 50), np.linspace(0, 1, 50)[:, None], ("a",))[0]
-    found = fastest_timing(TimingSearch(path, bounds, (), Timing.smooth(path, bounds, 40)), Watch())
+    found = fastest_timing(TimingSearch(path, bounds, (), Timing.smooth(path, bounds, 40)))
     assert abs(found.T / bounds.shortest(np.ones(1)) - 1) < 0.01
     assert max(shares(found.on(path), bounds).values()) <= 1 + 1e-3
 
@@ -138,7 +138,8 @@ def given(path):
     return JointMotion(("upper", "fore"), 0.9 * s, path.at(10 * s**3 - 15 * s**4 + 6 * s**5))
 
 
-@pytest.mark.parametrize("error", [0.0, pytest.param(0.2, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("error", [0.0, 0.2])
 def test_a_trajectory_gets_the_fastest_timing(model, given, error: float) -> None:
     found = shape(model, trajectory=given, payload_error=error, progress=False, **LIMITS)
     assert found.method == "timing"
@@ -150,6 +151,22 @@ def test_a_trajectory_gets_the_fastest_timing(model, given, error: float) -> Non
     assert again.peak < found.compared["as described"].plain.peak / 20
     there = given.at(np.linspace(0, 0.9, 4001))
     assert max(np.linalg.norm(there - q, axis=1).min() for q in found.motion.q) < 1e-3
+
+
+def test_a_timing_leaves_an_arm_still(model, given) -> None:
+    """Few intervals and a straight path; the run is another one than those of the search."""
+    straight = JointMotion(
+        given.joints, given.t, given.q[:1] + np.outer(np.linspace(0, 1, 41), given.q[-1] - given.q[0])
+    )
+    found = shape(model, trajectory=straight, progress=False, intervals=14, **LIMITS)
+    assert found.method == "timing"
+    assert max(found.shares.values()) <= 1 + 1e-5
+    least = LIMITED.shortest(given.q[-1] - given.q[0])
+    assert found.duration < 1.15 * least
+    assert (
+        residual_vibration(model, found.trajectory, found.duration).peak
+        < found.compared["as described"].plain.peak / 20
+    )
 
 
 def test_shapers_where_no_timing_is_found(model, given, monkeypatch) -> None:

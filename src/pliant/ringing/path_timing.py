@@ -8,6 +8,7 @@ that is added to the conditions of the next round.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -248,10 +249,10 @@ def _timed(y: Array, rows: tuple[Array, Array, Array]) -> Timed:
     return Timed(float(y[-1]), s, rate, acceleration, rows)
 
 
-def fastest_timing(search: TimingSearch, watch: Watch) -> Timing:
+def fastest_timing(search: TimingSearch, seconds: float | None = None) -> Timing:
     """At the end of the way, at rest, and within the limits where they are looked at; raises `Unsolved` where none is
-    found."""
-    return TimePrograms(search).solve(watch)[0].settled()
+    found in so many seconds."""
+    return TimePrograms(search).solve(Watch(seconds))[0].settled()
 
 
 def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list[Residual]]:
@@ -265,7 +266,12 @@ def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list
     path, bounds = task.path, task.bounds.times(1 - NEAR)
     periods = task.plain[0].duration * task.plain[0].frequency
     smooth = Timing.smooth(path, bounds, min(max(intervals, int(PER_PERIOD * periods)), MOST_INTERVALS))
-    timing = fastest_timing(TimingSearch(path, bounds, (), smooth), watch)
+    begin = time.perf_counter()
+
+    def seconds() -> float | None:
+        return None if watch.time_limit is None else watch.time_limit - (time.perf_counter() - begin)
+
+    timing = fastest_timing(TimingSearch(path, bounds, (), smooth), seconds())
     places = [k for k, arm in enumerate(task.arms) if k == 0 or arm is not task.arms[0]]
     arms = [Followed(PathModes(task.arms[k], path), max(task.plain[k].peak, SEEN), LEFT[k > 0]) for k in places]
     felt = TimingSearch(path, bounds, arms, timing).highest()
@@ -273,9 +279,11 @@ def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list
     limited = np.isfinite(task.effort).any()
     torques = PathTorques(arms[0].modes, path, SPARED * task.effort) if limited else None
     tight = bounds
-    for _ in range(ROUNDS):
+    for k in range(ROUNDS):
+        if watch.report is not None:
+            watch.report((k + 1) / (ROUNDS + 1))
         search = TimingSearch(path, tight, arms, timing, torques)
-        timing = fastest_timing(search, watch)
+        timing = fastest_timing(search, seconds())
         taken = shares(timing.on(path), bounds)
         timing = Timing(timing.a, timing.T * max(stretch_for(taken), 1.0))
         runs = task.runs(timing.on(path))

@@ -88,7 +88,7 @@ class ShapedMotion:
     motion : JointMotion
         Positions, rates, accelerations and feedforward torques at even times, by the names of the joints.
     method : str
-        "optimal control" or "shapers".
+        "optimal control", "timing" of a path that is kept, or "shapers".
     compared : dict of Compared
         What both motions ring by: "as described", and for arms that are off by what was stated.
     shares : dict of float
@@ -189,8 +189,8 @@ def shape(
     """A motion of the joints that does not ring, within limits of speed, acceleration, jerk and torque.
 
     From `start` to `goal` the path is free: the fastest motion that ends at rest is found by optimal control. The path
-    of a `trajectory` is kept, and its timing changed by shapers whose frequencies follow the pose; so is the straight
-    path of arms with loops or a free base, which no search serves.
+    of a `trajectory` is kept, and so is the straight path of arms with loops or a free base: the fastest timing that
+    ends at rest is found. Where a search finds nothing, shapers take its place whose frequencies follow the pose.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def shape(
     speed, acceleration, jerk, effort : number or (m,), optional
         Limits instead of those of the robot file; joints that move need all but the last.
     intervals : int
-        Pieces of the motion that optimal control finds.
+        Pieces of the motion that a search finds; of a path that is kept, at least so many.
     time_limit : float, optional
         Seconds that the search may last; then shapers take its place.
     progress : bool or callable, optional
@@ -287,7 +287,7 @@ class _Shaping:
                 if self._content(known, runs):
                     break
         except Unsolved:
-            return self._kept(*self._path_of(plain), plain, known)
+            return self._kept(*self._path_of(plain), plain, known, search=self.watch.time_limit is None)
         return self._told(found.trajectory, plain, "optimal control", known, runs)
 
     def _content(self, known: dict[str, Residual], runs: dict[str, Residual]) -> bool:
@@ -349,14 +349,13 @@ class _Shaping:
         lead = np.array([q[act] - q[places] for q in rest])
         return np.stack([np.interp(path.u, u, column) for column in lead.T], axis=1)
 
-    def _kept(self, path: JointPath, progress: Progress, plain: Piecewise, known: dict[str, Residual]) -> ShapedMotion:
+    def _kept(
+        self, path: JointPath, progress: Progress, plain: Piecewise, known: dict[str, Residual], search: bool = True
+    ) -> ShapedMotion:
         names = (DESCRIBED, *self.off)
         arms, before = (self.model, *self.off.values()), [known[name] for name in names]
         task = PathTask(arms, path, self.bounds, self.effort, before)
-        try:
-            method, (found, runs) = "timing", timed(task, self.intervals, self.watch)
-        except Unsolved:
-            method, (found, runs) = "shapers", task.shaped(progress)
+        method, found, runs = self._timed_or_shaped(task, progress, search)
         takes = task.takes(runs[0])
         if takes > 1 + 1e-6:
             raise PliantError(
@@ -364,6 +363,17 @@ class _Shaping:
                 "the limit or choose another path"
             )
         return self._told(found, plain, method, known, dict(zip(names, runs)))
+
+    def _timed_or_shaped(
+        self, task: PathTask, progress: Progress, search: bool
+    ) -> tuple[str, Piecewise, list[Residual]]:
+        """By which method, the motion, and what each arm rings by."""
+        if search:
+            try:
+                return "timing", *timed(task, self.intervals, self.watch)
+            except Unsolved:
+                pass
+        return "shapers", *task.shaped(progress)
 
     def _known(self, motion: Piecewise) -> dict[str, Residual]:
         """What all arms ring by under a command."""
