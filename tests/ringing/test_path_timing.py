@@ -113,7 +113,10 @@ def test_the_fastest_timing_is_that_of_constant_jerks() -> None:
     """A straight path, and nothing that rings: the seven phases."""
     bounds = MotionBounds(*(np.array([x]) for x in (-np.inf, np.inf, 1.0, 2.0, 8.0)))
     path = JointPath.of(np.linspace(0, 1, 50), np.linspace(0, 1, 50)[:, None], ("a",))[0]
-    found = fastest_timing(TimingSearch(path, bounds, (), Timing.smooth(path, bounds, 40)))
+    search = TimingSearch(path, bounds, (), Timing.smooth(path, bounds, 40))
+    with pytest.raises(Unsolved, match="within time_limit"):
+        fastest_timing(search, 1e-9)
+    found = fastest_timing(search)
     assert abs(found.T / bounds.shortest(np.ones(1)) - 1) < 0.01
     assert max(shares(found.on(path), bounds).values()) <= 1 + 1e-3
 
@@ -162,7 +165,7 @@ def test_a_timing_leaves_an_arm_still(model, given) -> None:
     assert found.method == "timing"
     assert max(found.shares.values()) <= 1 + 1e-5
     least = LIMITED.shortest(given.q[-1] - given.q[0])
-    assert found.duration < 1.15 * least
+    assert found.duration < least + 0.25 / found.frequency  # half of what a shaper of two impulses would add
     assert (
         residual_vibration(model, found.trajectory, found.duration).peak
         < found.compared["as described"].plain.peak / 20
