@@ -109,6 +109,19 @@ def test_slopes_of_all_conditions(model, path, modes, smooth) -> None:
     np.testing.assert_allclose(change / 2e-6, search.jacobian(x) @ step, rtol=2e-3, atol=2e-3)
 
 
+def test_a_correction_is_what_a_simulation_shows(model, path, modes, smooth) -> None:
+    """Conditions at the timing that was simulated: its swings, and its torques at the moments that are looked at."""
+    quick, most = Timing(smooth.a, 1.0), np.array([200.0, 60.0])
+    search = TimingSearch(path, LIMITED, [Followed(modes, 0.1, 1e-3)], quick, PathTorques(modes, path, most))
+    run = residual_vibration(model, quick.on(path), 1.0)
+    search.correct(quick, [run])
+    g, P = search.constraints(search.start), modes.steps(1.0)
+    tau = np.stack([np.interp(middles(P), run.run.t, column) for column in run.run.tau.T[:2]], axis=1) / most
+    np.testing.assert_allclose(g[-tau.size :], tau.ravel(), atol=1e-12)
+    swings = modes.swings(run) / 0.1
+    np.testing.assert_allclose(g[-tau.size - 4 : -tau.size], swings, atol=1e-12)  # all four are felt
+
+
 def test_the_fastest_timing_is_that_of_constant_jerks() -> None:
     """A straight path, and nothing that rings: the seven phases."""
     bounds = MotionBounds(*(np.array([x]) for x in (-np.inf, np.inf, 1.0, 2.0, 8.0)))
