@@ -81,10 +81,12 @@ class TimePrograms(Generic[Found]):
     ----------
     search : TimedSearch
         Its conditions and slopes; what it makes least does not count.
+    near : float
+        What a condition may be missed by.
     """
 
-    def __init__(self, search: TimedSearch[Found]) -> None:
-        self.search = search
+    def __init__(self, search: TimedSearch[Found], near: float = NEAR) -> None:
+        self.search, self.near = search, near
         m, N = search.commands
         self._reach = np.ones(len(search.start))
         self._reach[[*range(m), *range(N * m, (N + 1) * m)]] = 0.0  # no acceleration at both ends
@@ -101,7 +103,7 @@ class TimePrograms(Generic[Found]):
         while count < STEPS and region > SMALLEST and not settled:
             at, region, programs, settled = self._step(at, region)
             count += programs
-            best = at if at.miss < NEAR else best
+            best = at if at.miss < self.near else best
             if watch.report is not None:
                 watch.report(min(count / STEPS, 1.0))
             if watch.time_limit is not None and time.perf_counter() - begin > watch.time_limit:
@@ -117,7 +119,7 @@ class TimePrograms(Generic[Found]):
         while region > SMALLEST:
             count += 1
             trial, expected = self._trial(at, J, region)
-            if expected < SETTLED and at.miss < NEAR:
+            if expected < SETTLED and at.miss < self.near:
                 return at, region, count, True
             gain = -1.0 if trial is None else (at.sum - trial.sum) / expected
             region = min(2 * region, LARGEST) if gain > GOOD else region / 3 if gain < FAIR else region

@@ -30,6 +30,8 @@ INSIDE = (1e-9, *(k / 6 for k in range(1, 6)), 1 - 1e-9)
 """Where in an interval limits are looked at: jerks jump at its ends."""
 PIECES = 240
 """Polynomials of a motion, at least."""
+MISSED = 1e-4
+"""What a condition may be missed by: ends are settled, limits kept by slowing down, and swings simulated."""
 PER_PERIOD, MOST_INTERVALS = 3, 120
 """Intervals in a period of the slowest vibration, as far as so many are enough."""
 ROUNDS = 6
@@ -252,7 +254,7 @@ def _timed(y: Array, rows: tuple[Array, Array, Array]) -> Timed:
 def fastest_timing(search: TimingSearch, seconds: float | None = None) -> Timing:
     """At the end of the way, at rest, and within the limits where they are looked at; raises `Unsolved` where none is
     found in so many seconds."""
-    return TimePrograms(search).solve(Watch(seconds))[0].settled()
+    return TimePrograms(search, MISSED).solve(Watch(seconds))[0].settled()
 
 
 def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list[Residual]]:
