@@ -24,11 +24,16 @@ def swing_rows(arm: ArmForces, rest: Array, free: list[int]) -> Array:
     _, K, _, M = arm.slopes(rest, 0 * rest, 0 * rest)
     squares, Phi = natural_modes(K[at], M[at])
     size = np.linalg.norm(arm.model.jacobian(rest)[3:, free] @ Phi, axis=0)
-    modal = (Phi.T @ M[at]) * size[:, None]
     rows = np.zeros((2, len(free), 2 * n))
-    rows[0][:, free] = modal
-    rows[1][:, [n + k for k in free]] = modal / np.sqrt(np.abs(squares))[:, None]
+    rows[0][:, free], rows[1][:, [n + k for k in free]] = mode_rows(M[at], squares, Phi, size)
     return rows
+
+
+def mode_rows(M: Array, squares: Array, Phi: Array, size: Array) -> tuple[Array, Array]:
+    """(k, n) rows over displacements from rest and over speeds: what modes Phi (n, k) of unit inertia swing by, times
+    `size` (k,)."""
+    modal = (Phi.T @ M) * size[:, None]
+    return modal, modal / np.sqrt(np.abs(squares))[:, None]
 
 
 class Bystander:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.motion_response import DrivenMotion
-from pliant.control.motion_search import MotionSearch, Unsolved, Watch
+from pliant.control.motion_search import Unsolved, Watch
+
+Found = TypeVar("Found", covariant=True)
 
 WIGGLE = 2e-4
 """Weight of second differences of the scaled accelerations: what is open is made smooth."""
@@ -50,25 +51,50 @@ class _Place:
     sum: float
 
 
-class TimePrograms:
+class TimedSearch(Protocol[Found]):
+    """What is searched: scaled unknowns, the accelerations at all nodes and the duration, and conditions on them."""
+
+    start: Array
+
+    @property
+    def commands(self) -> tuple[int, int]:
+        """Accelerations at a node, and intervals between nodes."""
+
+    @property
+    def row_bounds(self) -> Array:
+        """(2, count) least and greatest values of the constraints."""
+
+    def constraints(self, x: Array) -> Array:
+        """(count,) of size one; NaN where there is no motion."""
+
+    def jacobian(self, x: Array) -> Array:
+        """(count, N_x) of the constraints."""
+
+    def response(self, x: Array) -> Found | None:
+        """What was found there."""
+
+
+class TimePrograms(Generic[Found]):
     """The sequence of programs of one search.
 
     Parameters
     ----------
-    search : MotionSearch
+    search : TimedSearch
         Its conditions and slopes; what it makes least does not count.
+    near : float
+        What a condition may be missed by.
     """
 
-    def __init__(self, search: MotionSearch) -> None:
-        self.search = search
-        m, N = len(search.driven.grid.actuated), search.driven.grid.intervals
+    def __init__(self, search: TimedSearch[Found], near: float = NEAR) -> None:
+        self.search, self.near = search, near
+        m, N = search.commands
         self._reach = np.ones(len(search.start))
         self._reach[[*range(m), *range(N * m, (N + 1) * m)]] = 0.0  # no acceleration at both ends
         self._reach[-1] = TIMED
         second = np.eye(N - 1, N + 1) - 2 * np.eye(N - 1, N + 1, 1) + np.eye(N - 1, N + 1, 2)
         self._bends = np.hstack([np.kron(second, np.eye(m)), np.zeros(((N - 1) * m, 1))])
 
-    def solve(self, watch: Watch) -> tuple[DrivenMotion, int, bool]:
+    def solve(self, watch: Watch) -> tuple[Found, int, bool]:
         """The motion, how many programs it took, and whether another would hardly change it."""
         begin, region, count, settled = time.perf_counter(), REGION, 0, False
         at, best = self._place(self.search.start), None
@@ -77,7 +103,7 @@ class TimePrograms:
         while count < STEPS and region > SMALLEST and not settled:
             at, region, programs, settled = self._step(at, region)
             count += programs
-            best = at if at.miss < NEAR else best
+            best = at if at.miss < self.near else best
             if watch.report is not None:
                 watch.report(min(count / STEPS, 1.0))
             if watch.time_limit is not None and time.perf_counter() - begin > watch.time_limit:
@@ -93,7 +119,7 @@ class TimePrograms:
         while region > SMALLEST:
             count += 1
             trial, expected = self._trial(at, J, region)
-            if expected < SETTLED and at.miss < NEAR:
+            if expected < SETTLED and at.miss < self.near:
                 return at, region, count, True
             gain = -1.0 if trial is None else (at.sum - trial.sum) / expected
             region = min(2 * region, LARGEST) if gain > GOOD else region / 3 if gain < FAIR else region

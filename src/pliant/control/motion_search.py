@@ -162,6 +162,11 @@ class MotionSearch:
 
     # the program
 
+    @property
+    def commands(self) -> tuple[int, int]:
+        """Accelerations at a node, and intervals between nodes."""
+        return len(self.driven.grid.actuated), self.driven.grid.intervals
+
     def response(self, x: Array) -> DrivenMotion | None:
         """Of the arm, if there is one."""
         if not np.array_equal(x, self._x):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.control.motion_bounds import MotionBounds
-from pliant.control.splines import Piecewise, spline_pieces
+from pliant.control.splines import Piece, Piecewise, spline_pieces
 from pliant.errors import ModelError
 
 DENSE = 801
@@ -54,11 +55,15 @@ class JointPath:
     def _spline(self) -> Any:
         from scipy.interpolate import make_interp_spline
 
-        return make_interp_spline(self.u, self.q, k=min(3, len(self.u) - 1))
+        return make_interp_spline(self.u, self.q, k=min(5, len(self.u) - 1))
 
     def at(self, u: Array) -> Array:
         """(N, m) positions."""
         return np.asarray(self._spline(np.clip(u, 0.0, 1.0)))
+
+    def slope(self, u: Array, order: int) -> Array:
+        """(N, m) derivatives of the positions by the share of the length."""
+        return np.asarray(self._spline(np.clip(u, 0.0, 1.0), order))
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,21 @@ def shares(motion: Piecewise, bounds: MotionBounds) -> dict[str, float]:
     jerk = _third(motion, inner)
     found = {"speed": qd / bounds.speed, "acceleration": qdd / bounds.acceleration, "jerk": jerk / bounds.jerk}
     return {name: float(np.abs(x).max()) for name, x in found.items()}
+
+
+def stretch_for(taken: Mapping[str, float]) -> float:
+    """By what factor the time must grow to bring shares of speed, acceleration and jerk to one."""
+    return max(taken["speed"], float(np.sqrt(taken["acceleration"])), float(np.cbrt(taken["jerk"])))
+
+
+def hermite_pieces(t: Array, q: Array, qd: Array, qdd: Array) -> list[Piece]:
+    """Polynomials of fifth degree between times t (N,) with these positions, rates and accelerations (N, n) there."""
+    h = np.diff(t)[:, None]
+    x, v, a = q[:-1], qd[:-1], qdd[:-1]
+    dx, dv, da = q[1:] - (x + h * v + h**2 * a / 2), h * (qd[1:] - v - h * a), h**2 * (qdd[1:] - a)
+    rows = (x, v, a / 2, (10 * dx - 4 * dv + da / 2) / h**3, (7 * dv - 15 * dx - da) / h**4,
+            (6 * dx - 3 * dv + da / 2) / h**5)  # fmt: skip
+    return [Piece(start, piece) for start, piece in zip(t[:-1].tolist(), np.stack(rows, axis=1))]
 
 
 def _third(motion: Piecewise, t: Array) -> Array:

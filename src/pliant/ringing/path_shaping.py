@@ -3,7 +3,7 @@ that takes away what the simulated arm still swings by."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from pliant.control.motion_bounds import MotionBounds
 from pliant.control.splines import Piecewise
 from pliant.model import Model
 from pliant.ringing.following_shapers import followed, frequencies_along
-from pliant.ringing.joint_paths import JointPath, Progress, shares
+from pliant.ringing.joint_paths import JointPath, Progress, shares, stretch_for
 from pliant.ringing.residual_swing import Residual, residual_vibration
 
 MOST_MODES, FAR = 3, 5.0
@@ -72,45 +72,47 @@ class PathTask:
                 break
             stretch *= 1.02 * over
         chosen = chosen.stretched(max(over, 1.0))
-        return chosen.on(self.path), runs if over <= 1.0 else self._runs(chosen)
+        motion = chosen.on(self.path)
+        return motion, runs if over <= 1.0 else self.runs(motion)
 
-    def _runs(self, progress: Progress) -> list[Residual]:
-        motion = progress.on(self.path)
+    def runs(self, motion: Piecewise) -> list[Residual]:
+        """What each arm rings by under a command."""
         return [residual_vibration(arm, motion, motion.end) for arm in self.arms]
+
+    def still(self, runs: Sequence[Residual], allowed: tuple[float, float]) -> bool:
+        """Whether the arm, and those that are off, ring by no more than these shares of what they did."""
+        shares_left = [run.peak / max(plain.peak, 1e-12) for run, plain in zip(runs, self.plain)]
+        return shares_left[0] <= allowed[0] and max(shares_left) <= allowed[1]
 
     def _beyond(self, progress: Progress, run: Residual) -> float:
         """By what factor a motion is too fast."""
-        torque = np.abs(run.run.tau[run.run.t <= progress.duration, : len(self.effort)] / self.effort).max()
-        return max(stretch_for(shares(progress.on(self.path), self.bounds)), float(np.sqrt(torque)))
+        return max(stretch_for(shares(progress.on(self.path), self.bounds)), float(np.sqrt(self.takes(run))))
 
-    def _content(self, runs: Sequence[Residual]) -> bool:
-        shares_left = [run.peak / max(plain.peak, 1e-12) for run, plain in zip(runs, self.plain)]
-        return shares_left[0] <= STILL and max(shares_left) <= ROBUST
+    def takes(self, run: Residual) -> float:
+        """The largest share of its greatest torque that a motor takes under a command."""
+        return float(np.abs(run.run.tau[run.run.t <= run.duration, : len(self.effort)] / self.effort).max())
 
     def _corrected(self, progress: Progress) -> tuple[Progress, list[Residual]]:
         """Gauss and Newton's method on the places of the tips after the end."""
-        runs = self._runs(progress)
+        runs = self.runs(progress.on(self.path))
         for _ in range(ROUNDS):
-            if self._content(runs):
+            if self.still(runs, (STILL, ROBUST)):
                 break
             tau = progress.t / progress.duration
             bumps = np.stack([64 * (tau * (1 - tau)) ** 3 * np.cos(np.pi * k * tau) for k in range(BUMPS)])
             before = _places(runs)
-            moved = [_places(self._runs(Progress(progress.t, progress.u + CHANGE * bump))) for bump in bumps]
+            moved = [
+                _places(self.runs(Progress(progress.t, progress.u + CHANGE * bump).on(self.path))) for bump in bumps
+            ]
             slopes = (np.stack(moved, axis=1) - before[:, None]) / CHANGE
             A = np.concatenate([slopes, SMALL * np.linalg.norm(slopes, 2) * np.eye(BUMPS)])
             c = np.linalg.lstsq(A, -np.append(before, np.zeros(BUMPS)), rcond=None)[0]
             trial = Progress(progress.t, progress.u + c @ bumps)
-            again = self._runs(trial)
+            again = self.runs(trial.on(self.path))
             if np.abs(_places(again)).sum() >= np.abs(before).sum():
                 break
             progress, runs = trial, again
         return progress, runs
-
-
-def stretch_for(taken: Mapping[str, float]) -> float:
-    """By what factor the time must grow to bring shares of speed, acceleration and jerk to one."""
-    return max(taken["speed"], float(np.sqrt(taken["acceleration"])), float(np.cbrt(taken["jerk"])))
 
 
 def within(

@@ -24,6 +24,7 @@ from pliant.model import Model
 from pliant.progress import reporter
 from pliant.ringing.joint_paths import DENSE, JointPath, Progress, shares
 from pliant.ringing.path_shaping import PathTask, within
+from pliant.ringing.path_timing import timed
 from pliant.ringing.plain_motion import plain_motion
 from pliant.ringing.residual_swing import Residual, commanded, residual_vibration
 from pliant.ringing.stated_limits import require_limits, stated_limits
@@ -87,7 +88,7 @@ class ShapedMotion:
     motion : JointMotion
         Positions, rates, accelerations and feedforward torques at even times, by the names of the joints.
     method : str
-        "optimal control" or "shapers".
+        "optimal control", "timing" of a path that is kept, or "shapers".
     compared : dict of Compared
         What both motions ring by: "as described", and for arms that are off by what was stated.
     shares : dict of float
@@ -188,8 +189,8 @@ def shape(
     """A motion of the joints that does not ring, within limits of speed, acceleration, jerk and torque.
 
     From `start` to `goal` the path is free: the fastest motion that ends at rest is found by optimal control. The path
-    of a `trajectory` is kept, and its timing changed by shapers whose frequencies follow the pose; so is the straight
-    path of arms with loops or a free base, which no search serves.
+    of a `trajectory` is kept, and so is the straight path of arms with loops or a free base: the fastest timing that
+    ends at rest is found. Where a search finds nothing, shapers take its place whose frequencies follow the pose.
 
     Parameters
     ----------
@@ -206,7 +207,7 @@ def shape(
     speed, acceleration, jerk, effort : number or (m,), optional
         Limits instead of those of the robot file; joints that move need all but the last.
     intervals : int
-        Pieces of the motion that optimal control finds.
+        Pieces of the motion that a search finds; of a path that is kept, at least so many.
     time_limit : float, optional
         Seconds that the search may last; then shapers take its place.
     progress : bool or callable, optional
@@ -235,15 +236,16 @@ def shape(
         raise ModelError(f"intervals: got {intervals}, expected at least {FEWEST}")
     off = off_by(arm, payload_error, stiffness_error)
     with interruptible("shape"), reporter(progress, 1.0, "shaping a motion", "") as report:
+        shaping = _Shaping(arm, limits, torques, off, intervals, Watch(longest, report))
         if trajectory is not None:
             if start is not None or goal is not None:
                 raise ModelError("trajectory: it has its own start and goal; give either these or a trajectory")
             given = trajectory if isinstance(trajectory, JointMotion) else read_trajectory(trajectory)
-            return _Shaping(arm, limits, torques, off).along(given.in_order(arm.joints))
+            return shaping.along(given.in_order(arm.joints))
         if start is None or goal is None:
             raise ModelError("start, goal: expected both, or a trajectory")
         begin, end = (numbers(name, x, arm.n_joints) for name, x in (("start", start), ("goal", goal)))
-        return _Shaping(arm, limits, torques, off).between(begin, end, intervals, Watch(longest, report))
+        return shaping.between(begin, end)
 
 
 def _loaded(model: Model, payload: float) -> Model:
@@ -261,8 +263,10 @@ class _Shaping:
     bounds: MotionBounds
     effort: Array
     off: Mapping[str, Model]
+    intervals: int
+    watch: Watch
 
-    def between(self, start: Array, goal: Array, intervals: int, watch: Watch) -> ShapedMotion:
+    def between(self, start: Array, goal: Array) -> ShapedMotion:
         """From rest to rest on any path."""
         model, effort = self.model, self.effort
         self._check_ends(start, goal)
@@ -273,17 +277,17 @@ class _Shaping:
         plain = plain_motion(model, ends.start[act], ends.goal[act], self.bounds, effort)
         known = self._known(plain)
         bounds = self.bounds.times(1 - NEAR)
-        task = partial(MotionTask, model, ends, SPARED * effort, True, bounds, (intervals, 4))
+        task = partial(MotionTask, model, ends, SPARED * effort, True, bounds, (self.intervals, 4))
         try:
             for own, off in LEFT:
                 units = {name: max(run.peak, SEEN) for name, run in known.items()}
                 others = tuple((arm, units[name], off) for name, arm in self.off.items())
-                found = task(others, (units[DESCRIBED], own)).fastest(GUESS * plain.end, watch)
+                found = task(others, (units[DESCRIBED], own)).fastest(GUESS * plain.end, self.watch)
                 runs = self._known(found.trajectory)
                 if self._content(known, runs):
                     break
         except Unsolved:
-            return self._kept(*self._path_of(plain), plain, known)
+            return self._kept(*self._path_of(plain), plain, known, search=self.watch.time_limit is None)
         return self._told(found.trajectory, plain, "optimal control", known, runs)
 
     def _content(self, known: dict[str, Residual], runs: dict[str, Residual]) -> bool:
@@ -345,17 +349,31 @@ class _Shaping:
         lead = np.array([q[act] - q[places] for q in rest])
         return np.stack([np.interp(path.u, u, column) for column in lead.T], axis=1)
 
-    def _kept(self, path: JointPath, progress: Progress, plain: Piecewise, known: dict[str, Residual]) -> ShapedMotion:
+    def _kept(
+        self, path: JointPath, progress: Progress, plain: Piecewise, known: dict[str, Residual], search: bool = True
+    ) -> ShapedMotion:
         names = (DESCRIBED, *self.off)
         arms, before = (self.model, *self.off.values()), [known[name] for name in names]
-        found, runs = PathTask(arms, path, self.bounds, self.effort, before).shaped(progress)
-        takes = np.abs(runs[0].run.tau[runs[0].run.t <= found.end, : found.n] / self.effort).max()
+        task = PathTask(arms, path, self.bounds, self.effort, before)
+        method, found, runs = self._timed_or_shaped(task, progress, search)
+        takes = task.takes(runs[0])
         if takes > 1 + 1e-6:
             raise PliantError(
                 f"limits.effort: the path takes {takes:.3g} times what it allows, however slowly; carry less, raise "
                 "the limit or choose another path"
             )
-        return self._told(found, plain, "shapers", known, dict(zip(names, runs)))
+        return self._told(found, plain, method, known, dict(zip(names, runs)))
+
+    def _timed_or_shaped(
+        self, task: PathTask, progress: Progress, search: bool
+    ) -> tuple[str, Piecewise, list[Residual]]:
+        """By which method, the motion, and what each arm rings by."""
+        if search:
+            try:
+                return "timing", *timed(task, self.intervals, self.watch)
+            except Unsolved:
+                pass
+        return "shapers", *task.shaped(progress)
 
     def _known(self, motion: Piecewise) -> dict[str, Residual]:
         """What all arms ring by under a command."""
