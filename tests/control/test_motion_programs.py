@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -71,7 +70,7 @@ class Hollows:
     """A search whose one free acceleration a and duration T must keep T >= `least(a)`: hollows, each lower by 0.025
     than the one on its left, and narrower than the first step."""
 
-    driven = SimpleNamespace(grid=SimpleNamespace(actuated=(0,), intervals=2))
+    commands = 1, 2
     row_bounds = np.array([[0.0], [np.inf]])
     wave = 2 * np.pi / 0.25
 
