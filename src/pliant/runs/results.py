@@ -4,6 +4,7 @@ itself whole."""
 from __future__ import annotations
 
 import io
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -22,6 +23,7 @@ from pliant.model import Energy, Model
 from pliant.robot import Robot
 from pliant.runs import saved
 from pliant.runs.digest import csv_comment
+from pliant.runs.energy_balance import ALLOWED
 from pliant.runs.measured_series import MeasuredSeries
 from pliant.signatures import checked
 from pliant.writing import atomic_write
@@ -45,7 +47,8 @@ MEASURED, CLOCK = "measured.", "time."
 
 @dataclass(frozen=True)
 class RunStats:
-    """How a run went: `status` is "finished", "event", "interrupted" or "failed".
+    """How a run went: `status` is "finished", "event", "interrupted", "failed", or "energy error", where it came to its
+    end with an energy that does not balance; `energy_error` is that error as a part of the energy that moved.
 
     `wall` are the seconds of the integration; what was built, traced and compiled for it took `compile` seconds more.
     """
@@ -64,6 +67,7 @@ class RunStats:
     events: tuple[tuple[float, str], ...] = ()
     loads: tuple[str, ...] = ()
     compile: float = 0.0
+    energy_error: float = math.nan
 
 
 class Readings:
@@ -298,7 +302,8 @@ class Result:
         return f"Result({self.robot.name!r}, {end}, {self.stats.method}, {self.stats.status})"
 
     def __str__(self) -> str:
-        return "\n  ".join([repr(self), *map(str, self.validity)])
+        lost = [self.stats.message] if self.stats.energy_error > ALLOWED else []
+        return "\n  ".join([repr(self), *lost, *map(str, self.validity)])
 
     # ----------------------------------------------------------------------------------- what follows
 

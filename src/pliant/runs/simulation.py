@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
-from pliant.errors import Interrupted, ModelError, SimulationError
+from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
 from pliant.integrate import MULTISTEP, EventKind, EventLog, Events, Jumps, Solution, solve
 from pliant.interrupts import held_back, interruptible
 from pliant.later import LaterModule
@@ -30,6 +30,7 @@ from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.advice import advice
 from pliant.runs.composition import Composition, Event, Impulses, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_start, read_torque
+from pliant.runs.energy_balance import ALLOWED, STATUS, balance_of
 from pliant.runs.limits import contact_events, gear_events, joint_limits
 from pliant.runs.measured_series import MeasuredSeries
 from pliant.runs.results import Readings, Result
@@ -141,7 +142,9 @@ def simulate(
     Returns
     -------
     Result
-        Up to `t_end` or the first stopping event (`result.stats.status` says which).
+        Up to `t_end` or the first stopping event (`result.stats.status` says which). Status "energy error" and a
+        warning say that the energy of the arm changed by more than the work done on it, by 1 % of what moved or more:
+        steps were too long, and the run is wrong.
 
     Raises
     ------
@@ -295,8 +298,32 @@ def _finish(
             result,
         )
     doubts = left_out.judge_run(result) if model.level.in_doubt else {}
+    result, lost = _balanced(result)
     tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts)
+    if lost:  # each time: it is about this run, not about the model
+        warn_user(lost)
     return result
+
+
+def _balanced(result: Result) -> tuple[Result, str]:
+    """The result with its energy error, and the words for one that is too large."""
+    model, stats = result.model, result.stats
+    if not (len(result) and model.n):
+        return result, ""
+    found = balance_of(
+        model,
+        result.t,
+        result.q[None],
+        result.qd[None],
+        result.work[None],
+        result.parameters if model.parameters else None,
+    )
+    stats, lost = replace(stats, energy_error=float(found.part[0])), ""
+    if found.part[0] > ALLOWED:
+        lost = found.finding()
+        status = STATUS if stats.status == "finished" else stats.status
+        stats = replace(stats, status=status, message="; ".join(filter(None, [stats.message, lost])))
+    return replace(result, stats=stats), lost
 
 
 def _output_times(t_end: float, output_step: float | None) -> Array:
