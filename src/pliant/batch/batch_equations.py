@@ -52,7 +52,8 @@ class BatchEquations:
     the noise of a sampled controller, p = [held torques, parameters of the model, parameters of the controller, what a
     sampled one remembers].
 
-    The work is there where it is asked for, and where it is `watched`: so it is seen whether drives run away.
+    The work is there where it is asked for, and where it is `watched`: so it is seen whether drives run away, and
+    whether the energy balances.
     """
 
     composition: Composition
@@ -72,9 +73,14 @@ class BatchEquations:
             )
 
     @property
+    def has_work(self) -> bool:
+        """Whether the work is the last state."""
+        return self.with_work or self.watched
+
+    @property
     def n(self) -> int:
         """Number of states."""
-        return self.composition.size - (0 if self.with_work or self.watched else 1)
+        return self.composition.size - (0 if self.has_work else 1)
 
     @property
     def judged(self) -> int:

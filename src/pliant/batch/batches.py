@@ -15,7 +15,17 @@ from pliant.arrays import Array
 from pliant.batch.batch_equations import BatchEquations, composed, make_plan, output_times, read_drive
 from pliant.batch.devices import Cpu, Cuda, Stages
 from pliant.batch.given import Given
-from pliant.batch.result import AWAY, BROKEN, FINISHED, NOT_RUN, STATUS, STOPPED, BatchResult, BatchStats
+from pliant.batch.result import (
+    AWAY,
+    BROKEN,
+    FINISHED,
+    NOT_RUN,
+    STATUS,
+    STOPPED,
+    UNBALANCED,
+    BatchResult,
+    BatchStats,
+)  # fmt: skip
 from pliant.batch.store import Device, Sink, sink
 from pliant.errors import Interrupted, ModelError, SimulationError, UnsupportedModel, warn_user
 from pliant.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
@@ -28,6 +38,7 @@ from pliant.options import BatchMethodName, DeviceName, PrecisionName
 from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.drives import listed, read_breaks
+from pliant.runs.energy_balance import ALLOWED, balance_of, touches
 from pliant.runs.left_out import judge_speeds
 from pliant.runs.limits import joint_limits
 from pliant.runs.simulation import MOST_ROWS, require_span
@@ -37,6 +48,8 @@ SLICES = 32
 """Pieces in which a batch runs, for progress and Ctrl-C; fewer where one would be done in a moment."""
 LEAST_STEPS = 1_000_000
 """Steps of a piece: about a tenth of a second for the smallest arms."""
+SAMPLED = 1024
+"""Arms whose energy is judged where histories stay on a device."""
 LEAST_RTOL_SINGLE = 1e-6
 MOST_STEPS = 1e7
 
@@ -122,6 +135,8 @@ def simulate_batch(
     BatchResult
         Arms that broke down, ran away or met a limit have NaN behind that row, and a status that says so. An arm runs
         away when its drives give it more energy than any arm holds, as in `simulate`; on a GPU this is not watched.
+        Arms whose energy does not balance keep their histories and have the status 5; a GPU judges it where `work` is
+        asked for, and where arms have contacts or stops.
 
     Raises
     ------
@@ -143,8 +158,8 @@ def simulate_batch(
         _check(t_end, method, step, rtol, atol, output_step, device, precision)
         loads = listed(loads)
         drives = read_drive(model, torque, "torque"), read_drive(model, controller, "controller")
-        watched = device == "cpu" and any(drive.traced is not None for drive in drives)
-        f = composed(model, *drives, motion or {}, loads, base, work, True, watched, device == "cpu")
+        integrated = work or (device == "cuda" and touches(model))
+        f = composed(model, *drives, motion or {}, loads, base, integrated, True, device == "cpu", device == "cpu")
         given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads, t_end)
         t = output_times(t_end, output_step, step if method == "rk4" else None)
         stops, starts = (
@@ -246,6 +261,7 @@ class _Run:
     def _not_run(count: int) -> dict[str, Any]:
         """Of arms whose turn had not come when Ctrl-C did."""
         nothing = {"status": NOT_RUN, "ended": np.nan, "limit": -1, "steps": 0.0, "refused": 0.0}
+        nothing["energy_error"] = np.nan
         kinds = {"status": np.int8, "limit": np.int16}
         return {name: np.full(count, value, dtype=kinds.get(name, float)) for name, value in nothing.items()}
 
@@ -271,7 +287,7 @@ class _Run:
             for x in (module.asarray(self.given.q0), module.asarray(self.given.qd0))
         )
         start = self.f.start(q, qd, module)
-        if self.work and self.given.work is not None:
+        if self.f.has_work and self.given.work is not None:
             done = self.given.work
             start[:, -1] = module.asarray(done if len(done) == 1 else done[first:last])
         if self.f.composition.n_drive_states:
@@ -285,6 +301,8 @@ class _Run:
         arrays = self._arrays(x, module)
         over = x[..., -1] > self.engine.ceilings[first:last, None] if self.f.watched else False
         summary = self._ends(arrays, over, module)
+        summary["energy_error"] = self._energy_errors(arrays, x[..., -1], first, module)
+        summary["status"][(summary["status"] == FINISHED) & (summary["energy_error"] > ALLOWED)] = UNBALANCED
         counts = np.asarray(counts.get() if hasattr(counts, "get") else counts, dtype=float)
         return arrays, {**summary, "steps": counts[:, 0], "refused": counts[:, 1]}
 
@@ -338,6 +356,22 @@ class _Run:
         each = {"status": status, "ended": ended, "limit": found}
         return {name: np.asarray(a.get() if hasattr(a, "get") else a) for name, a in each.items()}
 
+    def _energy_errors(self, arrays: dict[str, Any], work: Any, first: int, module: Any) -> Array:
+        """(b,) errors of the energy over what moved, NaN where the work was not integrated; of arms that stay on a
+        device, a sample."""
+        found = np.full(len(work), np.nan)
+        if not self.f.has_work or not self.given.model.n:
+            return found
+        arms = np.arange(len(work)) if module is np else np.unique(np.linspace(0, len(work) - 1, SAMPLED).astype(int))
+        q, qd, work = (
+            np.asarray(values if module is np else values[arms].get(), dtype=float)
+            for values in (arrays["q"], arrays["qd"], work)
+        )
+        known, count = self.given.parameters, len(self.given.model.parameters)
+        p = (known if len(known) == 1 else known[first + arms])[:, :count] if count else None
+        found[arms] = balance_of(self.given.model, self.t, q, qd, work, p, self.engine.precision).part
+        return found
+
     def _evaluations(self, summary: dict[str, Any]) -> int:
         plan = self.engine.stages.plan
         if plan.count.any():
@@ -379,6 +413,14 @@ def _judged(result: BatchResult, findings: Findings) -> BatchResult:
         warn_user(
             f"{len(failed)} of {len(result)} arms {_how(result, failed)} (the first: {failed[0]} at t = "
             f"{result.ended[failed[0]]:.4g} s); their histories end in NaN, see result.status"
+        )
+    lost = np.flatnonzero(result.status == UNBALANCED)
+    if len(lost):
+        worst = lost[np.argmax(result.energy_error[lost])]
+        warn_user(
+            f"energy: {len(lost)} of {len(result)} arms changed their energy by more than the work done on them, the "
+            f"worst (arm {worst}) by {result.energy_error[worst]:.3g} of what moved, expected below {ALLOWED:.0%}; "
+            "their steps are too long: give a smaller `step` or `rtol`"
         )
     tell(result.model, findings)
     return result

@@ -56,7 +56,7 @@ class Cpu:
             closing=f.closing, tick=f.tick, ticks=f.ticks,
         )  # fmt: skip
         self.integrator: BatchIntegrator = f.composition.derived("packs", key, make)
-        self.dtype = np.float64
+        self.dtype, self.precision = np.float64, precision
         self.stages, self.settings, self.rows = stages, np.array(settings), n_rows
         self.own, self.ceilings, self._inputs = given.held(f), given.ceilings(f), partial(given.of_arms, f)
         self.slice_bytes = SLICE_BYTES
@@ -95,7 +95,7 @@ class Cuda:
             return DeviceIntegrator(source)
 
         self.integrator: DeviceIntegrator = f.composition.derived("gpu", key, make)
-        self.dtype = self.integrator.dtype
+        self.dtype, self.precision = self.integrator.dtype, precision
         self.stages, self.settings, self.rows = stages, settings, n_rows
         self.own, self.pieces = self.module.asarray(given.held(f)), self.module.asarray(given.pieces())
         self.slice_bytes = DEVICE_SHARE * self.module.cuda.Device().mem_info[0]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.model import Energy, Model
-from pliant.runs import saved
+from pliant.runs import energy_balance, saved
 from pliant.runs.limits import joint_limits
 from pliant.runs.results import Readings, Result, RunStats
 from pliant.signatures import checked
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from pliant.batch.batch_equations import BatchEquations
 
-FINISHED, BROKEN, STOPPED, NOT_RUN, AWAY = range(5)
-STATUS = ("finished", "broke down", "stopped at a limit", "not run", "ran away")
-ENDED = ("finished", "failed", "event", "interrupted", "failed")
+FINISHED, BROKEN, STOPPED, NOT_RUN, AWAY, UNBALANCED = range(6)
+STATUS = ("finished", "broke down", "stopped at a limit", "not run", "ran away", energy_balance.STATUS)
+ENDED = ("finished", "failed", "event", "interrupted", "failed", energy_balance.STATUS)
 """The same in the words of a single run."""
 OLD_PER_ARM = ("status", "ended", "steps", "refused")
-PER_ARM = (*OLD_PER_ARM, "limit")
+PER_ARM = (*OLD_PER_ARM, "limit", "energy_error")
 ABOUT: dict[str, dict[str, Any]] = {
     "q": {"long_name": "generalised coordinates", "units": "rad or m"},
     "qd": {"long_name": "rates", "units": "rad/s or m/s"},
@@ -40,6 +40,7 @@ ABOUT: dict[str, dict[str, Any]] = {
     },
     "ended": {"long_name": "time of the last row that holds", "units": "s"},
     "limit": {"long_name": "number of the limit at which an arm ended, -1 for none"},
+    "energy_error": {"long_name": "error of the energy over the energy that moved", "units": "1"},
     "time": {"units": "s"},
 }
 """What the arrays of a file say of themselves, by the conventions for climate and forecast data."""
@@ -78,11 +79,14 @@ class BatchResult:
         Of the columns of `parameters`.
     status, ended : (B,)
         0 finished, 1 broke down, 2 stopped at a limit, 3 not run (Ctrl-C), 4 ran away: its drives gave it more energy
-        than any arm holds; and the time of the last row that holds.
+        than any arm holds, 5 energy error: its energy does not balance, its steps were too long; and the time of the
+        last row that holds.
     limit : (B,)
         Number of that limit, -1 for none; `stopped_by` has its name.
     steps, refused : (B,)
         Steps taken and refused by adaptive methods.
+    energy_error : (B,)
+        Error of the energy as a part of what moved, NaN where it was not judged.
     stats : BatchStats
         Method, device, evaluations and times.
     path : path, optional
@@ -110,6 +114,7 @@ class BatchResult:
     limit: NDArray[np.int16]
     steps: Array
     refused: Array
+    energy_error: Array
     stats: BatchStats
     path: Path | None = None
     equations: BatchEquations | None = None
@@ -207,7 +212,7 @@ class BatchResult:
         stats = RunStats(
             ENDED[self.status[index]], STATUS[self.status[index]], s.method, "",
             int(self.steps[index]), int(self.refused[index]), 0, 0, 0, s.wall / len(self),
-            events=((float(self.ended[index]), met),) if met else (),
+            events=((float(self.ended[index]), met),) if met else (), energy_error=float(self.energy_error[index]),
         )  # fmt: skip
         count = len(self.model.parameters)
         nothing = np.full(len(q), np.nan)
@@ -285,12 +290,14 @@ class BatchResult:
                     raise ValueError(f"{name} holds {data[name].dtype} of shape {data[name].shape}, expected {shape}")
             per_arm: dict[str, Any] = {name: file.real(name, (arms,)) for name in PER_ARM if name in data}
             per_arm.setdefault("limit", np.full(arms, -1.0))  # files that are older than the number
+            lost = per_arm.pop("energy_error", np.full(arms, np.nan))
             known = {"status": range(len(STATUS)), "limit": range(-1, len(joint_limits(model)))}
             if not (np.isfinite(list(per_arm.values())).all() and all(set(per_arm[k]) <= set(known[k]) for k in known)):
                 raise ValueError(f"{', '.join(PER_ARM)} are not finite, or a status or a limit is not known")
             per_arm["status"], per_arm["limit"] = per_arm["status"].astype(np.int8), per_arm["limit"].astype(np.int16)
             result = cls(
                 file.real("time", (rows,)), {}, model, file.real("parameters", (arms, len(names))), names, **per_arm,
+                energy_error=lost,
                 stats=BatchStats(**file.stats), path=file.source,
             )  # fmt: skip
         result.__dict__["dataset"] = data

@@ -59,7 +59,7 @@ class EnergyBalance:
         total = energy.total - work
         if self._reference is None:
             self._reference = total[:, 0]
-        if not self._extremes:
+        if not self.seen:
             self.error, self.at = np.zeros(len(total)), np.full(len(total), float(t[0]))
         off = np.nan_to_num(np.abs(total - self._reference[:, None]), nan=0.0, posinf=np.inf)
         largest = off.argmax(axis=1)
@@ -72,6 +72,11 @@ class EnergyBalance:
         for name, values in seen.items():
             most = np.where(np.isnan(values), -np.inf, values).max(axis=1)
             self._extremes[name] = np.maximum(self._extremes.get(name, most), most)
+
+    @property
+    def seen(self) -> bool:
+        """Whether there are rows to judge by."""
+        return bool(self._extremes)
 
     def restart(self) -> None:
         """Take the next rows as a new beginning: what has moved counts on, the energy was changed from outside."""

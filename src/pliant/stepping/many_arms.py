@@ -14,6 +14,7 @@ from pliant.errors import UnsupportedModel
 from pliant.kernels import sides
 from pliant.kernels.pack import BatchIntegrator, TimeSegments
 from pliant.runs.limits import JointLimit
+from pliant.stepping.energy_watch import EnergyWatch
 from pliant.stepping.interruptions import SAME, Interruptions
 
 METHODS = {"rk4": rk4, "dopri5": dopri5}
@@ -44,6 +45,7 @@ class ManyArms:
         self.x = np.zeros((len(p), f.n))
         self._breaks = Interruptions(c)
         self.stopped = np.full(len(p), "", dtype=object)
+        self.energy = EnergyWatch(c.model)
         self.start(q, qd)
 
     def _held(self, t: float) -> Array:
@@ -61,6 +63,16 @@ class ManyArms:
         self.x[arms] = self._f.loaded(x, self._held(self.t), self.p[arms])
         self.stopped[arms] = ""
         self._judge(np.isfinite(self.x).all(axis=1))
+        self.balanced()
+
+    def balanced(self) -> None:
+        """Let the energy balance from the present states on, of which some were set from outside."""
+        self.energy.begin(*self._seen())
+
+    def _seen(self) -> tuple[float, Array, Array, Array, Array]:
+        """Time, coordinates, rates, work and parameters."""
+        q, qd = self.coordinates()
+        return self.t, q, qd, self.x[:, -1], self.p[:, self._m :]
 
     def command(self, tau: Any) -> None:
         """Torques (m,) or (B, m) from now on."""
@@ -87,6 +99,8 @@ class ManyArms:
         sound = np.isfinite(self.x).all(axis=1)
         self.x[still | ~sound] = before[still | ~sound]
         self._judge(sound)
+        if self.energy.due():
+            self.energy.look(*self._seen())
         return self.stopped == ""
 
     def _stretch(self, end: float, length: float) -> None:
@@ -127,3 +141,4 @@ class ManyArms:
         """Go on from there."""
         t, x, p, stopped = kept
         self.t, self.x, self.p, self.stopped = t, x.copy(), p.copy(), stopped.copy()
+        self.balanced()

@@ -19,6 +19,7 @@ from pliant.runs.composition import Composition
 from pliant.runs.drives import Inputs
 from pliant.runs.limits import JointLimit
 from pliant.runs.runaway import ceiling, first_to_go, runaway_message
+from pliant.stepping.energy_watch import EnergyWatch
 from pliant.stepping.interruptions import SAME, Interruptions
 
 
@@ -46,6 +47,18 @@ class OneArm:
         self._asks = inputs.period is not None or inputs.callback is not None
         self._plan()
         self.stopped = self._left()
+        self.energy = EnergyWatch(composed.model)
+        self.balanced()
+
+    def balanced(self) -> None:
+        """Let the energy balance from the present state on, which was set from outside."""
+        self.energy.begin(*self._seen())
+
+    def _seen(self) -> tuple[float, Array, Array, Array, Array]:
+        """Time, coordinates, rates, work and parameters."""
+        run, P = self._run, len(self._composed.model.parameters)
+        q, qd = self._composed.full_state(run.t, run.x)
+        return run.t, q[None], qd[None], run.x[-1:], run.p[None, len(run.p) - P :]
 
     def start(self, q: Array, qd: Array) -> None:
         """Back to time 0, at this state."""
@@ -58,12 +71,14 @@ class OneArm:
         self._run.x[:], self._run.ceiling = self._x0, float(ceiling(self._composed, self._inputs.functions, qd))
         self._plan()
         self.stopped = self._left()
+        self.balanced()
 
     def place(self, q: Array, qd: Array) -> None:
         """At this state now; what else has states, such as a controller, goes on."""
         c = self._composed
         self._run.x[: c.moving] = np.concatenate([q[c.free_places], qd[c.free]])
         self.stopped = self._left()
+        self.balanced()
 
     @property
     def t(self) -> float:
@@ -101,6 +116,8 @@ class OneArm:
             status = run.advance(end)
         else:
             status = self._in_pieces(end, SAME * dt)
+        if status in (LoopStatus.DONE, LoopStatus.EVENT) and self.energy.due():
+            self.energy.look(*self._seen())
         if status == LoopStatus.DONE:
             return True
         if status == LoopStatus.EVENT:
@@ -185,3 +202,4 @@ class OneArm:
         self._breaks.look(self.t)
         self._plan()
         self._next = min(self._next, following)  # what happens at this very time may still be to come
+        self.balanced()

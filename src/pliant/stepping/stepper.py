@@ -190,7 +190,7 @@ class Stepper:
         if self.count is not None:
             held = TorqueInput(constant=np.zeros((1, self._m)))
             drives = held, read_drive(self.model, controller, "controller")
-            f = batch_equations(self.model, *drives, motion, loads, base, False, looked_up=True)
+            f = batch_equations(self.model, *drives, motion, loads, base, False, looked_up=True, watched=True)
             if f.gains:
                 raise UnsupportedModel("controller: gains that are parameters are for simulate_batch")
             _require_law(drives[1])
@@ -319,6 +319,13 @@ class Stepper:
         return stopped if isinstance(stopped, str) else stopped.copy()
 
     @property
+    def energy_error(self) -> Any:
+        """Error of the energy as a part of what moved, as in `simulate`, since the states or parameters were set last;
+        of many arms an array. It is looked at after 1, 2, 4, ... steps, later after every 256."""
+        part = self._engine.energy.part
+        return float(part[0]) if self.count is None else np.broadcast_to(part, self.count).copy()
+
+    @property
     def state(self) -> ArmState:
         """Coordinates and rates, copies; may be set, to a pair of whatever `q0` and `qd0` take."""
         if isinstance(self._engine, ManyArms):
@@ -376,6 +383,7 @@ class Stepper:
         [0.2 0.4]
         """
         self._own[:] = self._values(parameters, self._own)
+        self._engine.balanced()
 
     def _acting(self) -> tuple[Array, Array]:
         """Torques (B, m) that act now, and accelerations (B, n) under them and all else."""

@@ -91,7 +91,7 @@ def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
 
 def _measured(points: Points, chosen: Any, batch: Any, torque: Any, p: Any) -> Outcomes:
     """The metrics of arms that came to the end, and why the others did not."""
-    from pliant.batch.result import STATUS
+    from pliant.batch.result import STATUS, UNBALANCED
 
     good = np.flatnonzero(batch.status == 0)
     rows: Any = slice(None) if len(good) == len(chosen) else good  # a view where all went well
@@ -103,6 +103,11 @@ def _measured(points: Points, chosen: Any, batch: Any, torque: Any, p: Any) -> O
     for k in np.flatnonzero(batch.status != 0):
         how = STATUS[batch.status[k]] + (f", {batch.stopped_by[k]}," if batch.stopped_by[k] else "")
         failed[int(chosen[k])] = f"the run {how} at t = {batch.ended[k]:.6g} s"
+        if batch.status[k] == UNBALANCED:
+            part = batch.energy_error[k]
+            failed[int(chosen[k])] = (
+                f"energy: got an error of {part:.3g} of what moved; give a smaller `step` or `rtol`"
+            )
     return Outcomes(chosen[good].tolist(), columns, failed)
 
 

@@ -14,6 +14,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError, UnsupportedModel
 from pliant.model import Model, read_state
 from pliant.runs.drives import read_torque
+from pliant.runs.energy_balance import STATUS as UNBALANCED
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
 from pliant.scenario import Scenario
@@ -133,6 +134,8 @@ class Points:
             if result.stats.status == "event":
                 met = result.stats.events[-1][1]
                 return Outcomes.failure([point], f"the run stopped at a limit, {met}, at t = {result.t[-1]:.6g} s")
+            if result.stats.status == UNBALANCED:
+                return Outcomes.failure([point], result.stats.message)
             return Outcomes([point], {name: [value] for name, value in self.measure(result).items()})
         except PliantError as error:
             return Outcomes.failure([point], str(error))
