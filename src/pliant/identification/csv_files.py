@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import codecs
 import csv
+import gzip
 import io
 import math
 import os
 import zlib
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -32,8 +34,9 @@ def read_csv(
     Parameters
     ----------
     path : path
-        Comma, semicolon or tab separated, with names in the first line; also packed by gzip (`.csv.gz`). A table
-        that `Result.to_csv` wrote has a line with its digest above them, and has to match it.
+        Comma, semicolon or tab separated, with names in the first line; also packed by gzip (`.csv.gz`), whose members
+        are read one after another. A table that `Result.to_csv` wrote has a line with its digest above them, and has
+        to match it.
     columns : iterable of str, optional
         Those wanted; all by default.
     gaps : bool
@@ -47,7 +50,8 @@ def read_csv(
     Raises
     ------
     ModelError
-        With the file and the line: no file, no header, a missing column, a cell that is no number, a short line.
+        With the file and the line: no file, no header, a column without a name, a missing column, a cell that is no
+        number, a short line.
 
     Examples
     --------
@@ -60,10 +64,11 @@ def read_csv(
     source = Path(path)
     header, rows = _rows(source)
     wanted = list(header) if columns is None else list(dict.fromkeys(columns))
+    place_of = {name: place for place, name in enumerate(header)}
     for name in wanted:
-        if name not in header:
+        if name not in place_of:
             raise ModelError(f"{source.name}: no column `{name}`{suggestion(name, header)}")
-    places = [header.index(name) for name in wanted]
+    places = [place_of[name] for name in wanted]
     table = np.empty((len(rows), len(wanted)))
     for k, (line, cells) in enumerate(rows):
         if len(cells) != len(header):
@@ -89,25 +94,26 @@ def _rows(source: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
         raise ModelError(f"{source.name}: not a CSV file in UTF-8 ({error})") from None
     if not header or all(_is_number(cell) for cell in header):
         raise ModelError(f"{source.name}: the first line must name the columns, such as time,upper,tip.x")
-    twice = {name for name in header if header.count(name) > 1}
-    if twice:
-        raise ModelError(f"{source.name}: column `{min(twice)}` is there twice")
+    if "" in header:
+        raise ModelError(f"{source.name}: column {header.index('') + 1} has no name; name it, or remove it")
+    name, count = Counter(header).most_common(1)[0]
+    if count > 1:
+        raise ModelError(f"{source.name}: column `{name}` is there twice")
     if not rows:
         raise ModelError(f"{source.name}: no rows below the header")
     return header, rows
 
 
 def _unpacked(raw: bytes, name: str) -> bytes:
-    """What a file that gzip has packed holds, up to the size that is read."""
-    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    """Contents of all members of a gzip file, up to the size that is read."""
     try:
-        found = unpacking.decompress(raw, MOST_BYTES)
-    except zlib.error as error:
-        raise ModelError(f"{name}: not a file of gzip ({error})") from None
-    if not unpacking.eof:
-        raise ModelError(
-            f"{name}: cut short, or more than {MOST_BYTES >> 20} MB inside; cut it, or give arrays in Python"
-        )
+        found = gzip.GzipFile(fileobj=io.BytesIO(raw)).read(MOST_BYTES + 1)
+    except EOFError:
+        raise ModelError(f"{name}: cut short, the end of the gzip file is missing; copy it again") from None
+    except (OSError, zlib.error) as error:
+        raise ModelError(f"{name}: not a gzip file from its first byte to its last ({error})") from None
+    if len(found) > MOST_BYTES:
+        raise ModelError(f"{name}: more than {MOST_BYTES >> 20} MB inside; cut it, or give arrays in Python")
     return found
 
 
@@ -116,7 +122,7 @@ def _number(cell: str, file: str, line: int, column: str, gaps: bool) -> float:
     if not text and gaps:
         return math.nan
     try:
-        value = float(text)
+        value = _value(text)
     except ValueError:
         raise ModelError(f"{file}: line {line}, column `{column}`: got {cell!r}, expected a number") from None
     if math.isinf(value) or (math.isnan(value) and not gaps):
@@ -129,7 +135,14 @@ def _number(cell: str, file: str, line: int, column: str, gaps: bool) -> float:
 
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        _value(text)
     except ValueError:
         return False
     return True
+
+
+def _value(text: str) -> float:
+    """Number as tables write it: without the digits of other scripts and the underscores that Python takes."""
+    if not text.isascii() or "_" in text:
+        raise ValueError
+    return float(text)

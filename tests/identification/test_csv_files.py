@@ -1,0 +1,78 @@
+"""Tables of measurements: packed by gzip in several members, of many columns, with cells that are no numbers."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from pliant.errors import ModelError
+from pliant.identification.csv_files import read_csv
+
+TABLE = "time,upper\n0.0,0.5\n0.01,0.6\n"
+
+
+def test_all_members_of_a_gzip_file_are_read(tmp_path) -> None:
+    """A log that is packed hour by hour is one table; zeros that fill up a block stand behind it."""
+    path = tmp_path / "log.csv.gz"
+    parts = gzip.compress(TABLE.encode()), gzip.compress(b"0.02,0.7\n"), gzip.compress(b""), gzip.compress(b"0.03,0.8")
+    path.write_bytes(b"".join(parts) + bytes(512))
+    assert read_csv(path)["upper"].tolist() == [0.5, 0.6, 0.7, 0.8]
+    path.write_bytes(parts[0] * 2)
+    with pytest.raises(ModelError, match=r"log\.csv\.gz: line 4, column `time`: got 'time', expected a number"):
+        read_csv(path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda raw: raw + b"junk", "not a gzip file from its first byte to its last"),
+        (lambda raw: raw + gzip.compress(b"0.02,0.7\n")[:-3], "cut short"),
+        (lambda raw: raw + bytes(3) + b"\x1f", "not a gzip file from its first byte to its last"),
+        (lambda raw: raw[:-8] + bytes(4) + raw[-4:], "not a gzip file from its first byte to its last"),
+        (lambda raw: b"", "no header|the first line must name"),
+    ],
+)
+def test_damaged_gzip_files_are_refused(tmp_path, damage, words) -> None:
+    path = tmp_path / "log.csv.gz"
+    path.write_bytes(damage(gzip.compress(TABLE.encode())))
+    with pytest.raises(ModelError, match=words):
+        read_csv(path)
+
+
+@pytest.mark.parametrize("cell", ["1_000", "\uff11\uff12", "\u0661", "1,5", "0x10", "1 2", "١e3"])
+def test_cells_that_are_no_numbers(tmp_path, cell) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(f"time;upper\n0.0;{cell}\n", encoding="utf-8")
+    with pytest.raises(ModelError, match="line 2, column `upper`: got .*, expected a number"):
+        read_csv(path)
+
+
+@pytest.mark.parametrize(("header", "place"), [("time,,upper", 2), (" ,time,upper", 1), ("time,upper,", 3)])
+def test_columns_have_names(tmp_path, header, place) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(f"{header}\n0,1,2\n")
+    with pytest.raises(ModelError, match=f"column {place} has no name; name it, or remove it"):
+        read_csv(path)
+
+
+def test_a_table_of_many_columns_takes_time_in_proportion(tmp_path) -> None:
+    """A name is compared a few times, not once for every other name."""
+    compared = []
+
+    class Name(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            compared.append(1)
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    names = [f"channel{k}" for k in range(3000)]
+    path = tmp_path / "log.csv"
+    path.write_text(",".join(names) + "\n" + ",".join(map(str, range(3000))) + "\n")
+    found = read_csv(path, [Name(name) for name in names])
+    assert np.array_equal([found[name][0] for name in names], range(3000))
+    assert len(compared) < 10 * len(names)
