@@ -37,7 +37,12 @@ def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "objects"))
     Kernel(ca.Function("f", [], [ca.SX(1)]))()  # the call interface has its own entry: once per process
     cache.clear()
-    return tmp_path / "objects"
+    return tmp_path / "objects" / cache.FOLDER
+
+
+def stored(folder: Path) -> list[Path]:
+    """Kernels and records in a cache folder."""
+    return [path for path in folder.iterdir() if path.name != cache.MARKER]
 
 
 def compiles(monkeypatch) -> list[str]:
@@ -62,10 +67,29 @@ def test_size_and_clear(folder):
     assert (cache.location(), cache.entries(), cache.size()) == (folder, 0, 0)
     kernel = Kernel(function())
     kernel(STATE)
-    assert cache.size() == sum(path.stat().st_size for path in folder.iterdir()) > 0
+    assert cache.size() == sum(path.stat().st_size for path in stored(folder)) > 0
     assert cache.clear() == 1
     assert (cache.entries(), cache.size(), cache.clear()) == (0, 0, 0)
     np.testing.assert_allclose(kernel(STATE), expected(), rtol=1e-15)  # what is in memory goes on
+
+
+def test_files_of_others_stay(folder, monkeypatch):
+    """In the chosen folder, and in the folder of the cache; without its marker nothing is removed at all."""
+    cache.write("ab" * 32, b"object code")
+    others = [folder.parent / "report.tmp", folder.parent / "old.pliant", folder / "notes.tmp", folder / "arm.yaml"]
+    for path in others:
+        path.write_bytes(b"mine")
+    (folder / "sub.pliant").mkdir()
+    monkeypatch.setattr(cache, "LIMIT", 10)
+    monkeypatch.setattr(cache, "_LOOK", 0)
+    cache.write("cd" * 32, b"object code")  # so that the oldest go
+    cache.clear()
+    assert cache.entries() == 0
+    assert {path.read_bytes() for path in others} == {b"mine"}
+    cache.write("ab" * 32, b"object code")
+    (folder / cache.MARKER).write_bytes(b"something else")
+    assert (cache.entries(), cache.size(), cache.clear()) == (0, 0, 0)
+    assert (folder / f"{'ab' * 32}{cache.SUFFIX}").exists()
 
 
 @pytest.mark.parametrize(
@@ -82,7 +106,7 @@ def test_size_and_clear(folder):
 )
 def test_damaged_files_are_rebuilt(folder, monkeypatch, damage):
     Kernel(function())(STATE)
-    (path,) = folder.iterdir()
+    (path,) = stored(folder)
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
     seen = compiles(monkeypatch)
@@ -100,7 +124,7 @@ def plant(folder: Path, factor: float) -> Path:
     """Under the name of `function(1.0)`, sound code of another function with the right checksum: what a thief of
     results would do."""
     Kernel(function(factor))(STATE)
-    (path,) = folder.iterdir()
+    (path,) = stored(folder)
     data = path.read_bytes()[len(cache.MAGIC) + 32 :]
     path.unlink()
     key = llvm._function_key(function(), "single", machine())[0]
@@ -140,7 +164,7 @@ def test_planted_kernels_do_not_run(folder, monkeypatch, mode, of):
     assert "belongs to" in said or "others may write" in said
     if of == "folder":  # neither read nor written
         assert planted.read_bytes() == before
-        assert list(folder.iterdir()) == [planted]
+        assert stored(folder) == [planted]
 
 
 @MODES
@@ -151,7 +175,7 @@ def test_files_of_ones_own_are_private(folder):
     finally:
         os.umask(mask)
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert [path.stat().st_mode & 0o777 for path in folder.iterdir()] == [0o600]
+    assert [path.stat().st_mode & 0o777 for path in stored(folder)] == [0o600]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
@@ -174,7 +198,7 @@ def test_relative_xdg_folders_are_ignored(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     for given, found in (("cache", ".cache"), ("./x", ".cache"), ("", ".cache"), (str(tmp_path / "x"), "x")):
         monkeypatch.setenv("XDG_CACHE_HOME", given)
-        assert cache.location() == tmp_path / found / "pliant"
+        assert cache.location() == tmp_path / found / cache.FOLDER
 
 
 def test_a_user_who_does_not_exist(monkeypatch):
@@ -200,21 +224,21 @@ def test_the_oldest_go_first(folder, monkeypatch):
         cache.write(f"{k:064x}", bytes(1000))
         os.utime(folder / f"{k:064x}{cache.SUFFIX}", (k + 1, k + 1))
         assert cache.size() <= 10_000
-    left = sorted(int(path.stem, 16) for path in folder.iterdir())
+    left = sorted(int(path.stem, 16) for path in stored(folder))
     assert left == list(range(left[0], 12))
     assert 5 <= len(left) <= 9
-    (folder / "left.tmp").write_bytes(bytes(100))  # by a process that was killed long ago
-    os.utime(folder / "left.tmp", (1, 1))
-    (folder / "now.tmp").write_bytes(bytes(100))
+    (folder / "left.pliant-unfinished").write_bytes(bytes(100))  # by a process that was killed long ago
+    os.utime(folder / "left.pliant-unfinished", (1, 1))
+    (folder / "now.pliant-unfinished").write_bytes(bytes(100))
     cache.write("f" * 64, b"")
-    assert [path.name for path in folder.iterdir() if path.suffix == ".tmp"] == ["now.tmp"]
+    assert [path.name for path in folder.iterdir() if path.suffix == cache.UNFINISHED] == ["now.pliant-unfinished"]
 
 
 def test_foreign_files_are_rebuilt(folder, monkeypatch):
     Kernel(function(2.0))(STATE)
-    (foreign,) = folder.iterdir()
+    (foreign,) = stored(folder)
     Kernel(function(3.0))(STATE)
-    (own,) = set(folder.iterdir()) - {foreign}
+    (own,) = set(stored(folder)) - {foreign}
     own.write_bytes(foreign.read_bytes())  # sound, but of another kernel
     np.testing.assert_allclose(Kernel(function(3.0))(STATE), expected(3.0), rtol=1e-15)
 
@@ -261,7 +285,7 @@ def test_a_full_disk_leaves_nothing_behind(folder, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_allclose(Kernel(function(7.0))(STATE), expected(7.0), rtol=1e-15)
-    assert list(folder.iterdir()) == []
+    assert stored(folder) == []
 
 
 @pytest.mark.parametrize("count", [1, 100])
@@ -341,7 +365,7 @@ def test_processes_that_compile_at_once(folder):
     answers = [process.communicate(timeout=120) for process in running]
     assert [process.returncode for process in running] == [0, 0, 0], answers
     assert len({out for out, _ in answers}) == 1
-    assert all(path.suffix == cache.SUFFIX for path in folder.iterdir())
+    assert all(path.suffix == cache.SUFFIX for path in stored(folder))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

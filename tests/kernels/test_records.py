@@ -27,7 +27,7 @@ SOURCE = Path(pliant.__file__).parent
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+    return cache.location()
 
 
 def asked(answers: list[Any]) -> Callable[[], Any]:
@@ -70,9 +70,9 @@ def test_nothing_is_kept_where_nothing_is_known_about_the_code(monkeypatch: pyte
 def test_a_damaged_record_is_made_again(own_cache: Path, damage: bytes) -> None:
     answers = [1, 2]
     code_stamp.code_stamp()
-    before = set(own_cache.glob("*")) if own_cache.exists() else set()
+    before = set(own_cache.glob("*.pliant")) if own_cache.exists() else set()
     recalled("recipe", asked(answers))
-    (file,) = set(own_cache.glob("*")) - before
+    (file,) = set(own_cache.glob("*.pliant")) - before
     file.write_bytes(damage)
     assert recalled("recipe", asked(answers)) == 2
 

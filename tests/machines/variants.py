@@ -79,7 +79,7 @@ def kernels(machine: Machine) -> set[str]:
     """Names under which a machine keeps the kernels of a small model."""
     folder = fresh(Path(machine.environment["PLIANT_CACHE_DIR"]))
     code, said = machine.run("-c", COMPILE)
-    found = {path.name for path in folder.iterdir()}
+    found = {path.name for path in folder.glob("*/*.pliant")}
     if code or not found:
         raise Broken(f"no kernel was made: {last(said)}")
     return found

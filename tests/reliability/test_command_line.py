@@ -66,7 +66,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     import xarray  # noqa: F401  a library's first import is not the time of a command
 
     monkeypatch.setenv("MPLCONFIGDIR", matplotlib.get_cachedir())  # its list of fonts
-    monkeypatch.setenv("PLIANT_CACHE_DIR", str(cache.location()))
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(cache.location().parent))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     return tmp_path
 

@@ -127,9 +127,10 @@ def test_a_damaged_cache_gives_the_same_bits(
 ) -> None:
     """One file of a filled cache, or all, damaged in a way that the seed draws."""
     place, rng = tmp_path / "objects", np.random.default_rng(seed)
-    shutil.copytree(filled[0], place)
-    place.chmod(0o700)
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(place))
+    place = cache.location()
+    shutil.copytree(filled[0] / cache.FOLDER, place)
+    place.chmod(0o700)
     files = sorted(place.iterdir())
     harm = DAMAGE[seed % len(DAMAGE)]
     for k in rng.permutation(len(files))[: len(files) if seed % 5 == 1 else 1]:

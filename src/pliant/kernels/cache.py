@@ -1,10 +1,12 @@
-"""Object code, and records of it, on disk: checked files in the user's cache folder or in `PLIANT_CACHE_DIR`.
+"""Object code, and records of it, on disk: checked files in a folder of their own in the user's cache folder or in
+`PLIANT_CACHE_DIR`.
 
 LLVM trusts object code blindly, so that a file is believed only if it carries the checksum of its own content and of
 the key it was asked for. A checksum keeps damage out, and not a hand that knows how to make one: folder and file have
 to belong to the user (or root), and nobody else may be able to write them. (Windows keeps others out of the user's
 folders by itself.) Files appear whole (written aside, then renamed), hence any number of threads and processes may
-share the folder. A folder that cannot be trusted, written or read costs one warning and nothing else.
+share the folder. A folder that cannot be trusted, written or read costs one warning and nothing else. Files are
+removed only from a folder that carries the marker of this cache, and only those with its suffixes.
 """
 
 from __future__ import annotations
@@ -20,9 +22,13 @@ from pathlib import Path
 
 from pliant.errors import ModelError, warn_user
 
+FOLDER = "pliant-kernels"
 MAGIC = b"pliant object 1\n"
 SUFFIX = ".pliant"
-UNFINISHED = ".tmp"
+UNFINISHED = ".pliant-unfinished"
+MARKER = "CACHEDIR.TAG"
+"""By the cache directory tagging specification; programs that make backups leave out a folder with such a file."""
+_MARK = b"Signature: 8a477f597d28d172789f06886806bc55\n# Compiled kernels of Pliant: `pliant cache --clear`\n"
 LIMIT = 2**30
 """Bytes of all files together; beyond it the oldest go, until a quarter is free."""
 ABANDONED = 3600.0
@@ -39,7 +45,7 @@ def location() -> Path:
     """The folder of the cache, whether it exists yet or not."""
     chosen = os.environ.get("PLIANT_CACHE_DIR")
     if chosen:
-        return _expanded("PLIANT_CACHE_DIR", chosen)
+        return _expanded("PLIANT_CACHE_DIR", chosen) / FOLDER
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
@@ -48,7 +54,7 @@ def location() -> Path:
         base = os.environ.get("XDG_CACHE_HOME", "")
         if not os.path.isabs(base):  # as its specification says
             base = "~/.cache"
-    return _expanded("home folder", base) / "pliant"
+    return _expanded("home folder", base) / FOLDER
 
 
 def _expanded(name: str, path: str) -> Path:
@@ -71,7 +77,7 @@ def size() -> int:
 
 
 def clear() -> int:
-    """Remove everything that the cache has put on disk, and say how much it was; what is in memory goes on."""
+    """Remove the files of the cache from disk and nothing else; return the number of kernels and records."""
     removed = 0
     for path in _files():
         with contextlib.suppress(OSError):
@@ -124,7 +130,7 @@ def write(key: str, data: bytes) -> None:
     if folder is None:
         return
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(folder)
         handle, name = tempfile.mkstemp(dir=folder, suffix=UNFINISHED)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -138,6 +144,17 @@ def write(key: str, data: bytes) -> None:
         _warn(str(error))
     else:
         _keep_small(len(data))
+
+
+def _make(folder: Path) -> None:
+    """Create the folder and its marker, if they are not there."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        handle = os.open(folder / MARKER, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _flag("O_BINARY"), 0o600)
+    except FileExistsError:
+        return
+    with open(handle, "wb") as file:
+        file.write(_MARK)
 
 
 def _keep_small(written: int) -> None:
@@ -197,8 +214,11 @@ def _path(folder: Path, key: str) -> Path:
 
 
 def _files() -> list[Path]:
+    """Files of the cache; none in a folder without its marker."""
     try:
-        return [path for path in location().iterdir() if path.suffix in (SUFFIX, UNFINISHED)]
+        if _content(location() / MARKER) != _MARK:
+            return []
+        return [path for path in location().iterdir() if path.suffix in (SUFFIX, UNFINISHED) and not path.is_dir()]
     except OSError:
         return []
 
