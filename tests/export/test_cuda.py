@@ -231,7 +231,13 @@ def test_files_say_which_model_they_hold(tmp_path: Path) -> None:
         text = (folder / file).read_text()
         for part in (m.robot.digest(), "denoc", "upper.bending_y.1", "links.upper.beam.EI_z", pliant.__version__):
             assert part in text, file
-    assert {path.name for path in folder.iterdir()} == {*files, "Makefile", "reference.json", "robot.yaml"}
+    assert {path.name for path in folder.iterdir()} == {
+        *files,
+        "Makefile",
+        "pliant-export.json",
+        "reference.json",
+        "robot.yaml",
+    }
     assert f"{name}_double.o" in (folder / "Makefile").read_text()
     assert "void linearize(" not in (folder / f"{name}.cuh").read_text()
     numbers = json.loads((folder / "reference.json").read_text())

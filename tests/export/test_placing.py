@@ -11,27 +11,84 @@ import pliant
 from exported import model
 from pliant.errors import ModelError, PliantError
 from pliant.export import EXPORTS, export
-from pliant.export.placing import placed, placed_file
+from pliant.export.placing import MANIFEST, placed, placed_file
 
 
 @pytest.mark.parametrize("to", ["c", "python", "latex", "casadi", "cuda"])
-def test_existing_folder_is_left_alone(to: str, tmp_path: Path) -> None:
+def test_files_of_others_stay(to: str, tmp_path: Path) -> None:
+    """A folder that no export wrote is refused; of one that an export wrote, its own files are replaced."""
     target = tmp_path / "out"
     target.mkdir()
     (target / "precious.txt").write_text("mine")
-    with pytest.raises(PliantError, match="exists already"):
-        export(model("lagrange"), to, target)
-    assert (target / "precious.txt").read_text() == "mine"
     options = {} if to == "latex" else {"functions": ["mass_matrix"]}
+    with pytest.raises(PliantError, match="exists already"):
+        export(model("lagrange"), to, target, **options)
+    with pytest.raises(PliantError, match="no export wrote"):
+        export(model("lagrange"), to, target, force=True, **options)
+    assert {path.name for path in target.iterdir()} == {"precious.txt"}
+    (target / "precious.txt").unlink()
     export(model("lagrange"), to, target, force=True, **options)
-    assert not (target / "precious.txt").exists()
-    assert (target / "robot.yaml").is_file()
+    (target / "precious.txt").write_text("mine")
+    (target / "robot.yaml").write_text("changed")
+    export(model("lagrange"), to, target, force=True, **options)
+    assert (target / "precious.txt").read_text() == "mine"
+    assert (target / "robot.yaml").read_text() != "changed"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def write(target: Path, *names: str) -> None:
+    with placed(target, force=True) as work:
+        for name in names:
+            (work / name).parent.mkdir(parents=True, exist_ok=True)
+            (work / name).write_text("new")
+
+
+def held(target: Path) -> set[str]:
+    return {path.relative_to(target).as_posix() for path in target.rglob("*")} - {MANIFEST}
+
+
+def test_files_that_an_export_no_longer_has_go(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    write(target, "a.c", "old/b.c", "shared/c.c")
+    (target / "shared" / "mine.txt").write_text("mine")
+    write(target, "a.c", "new/d.c")
+    assert held(target) == {"a.c", "new", "new/d.c", "shared", "shared/mine.txt"}
+    (target / "e.c").write_text("mine")
+    with pytest.raises(PliantError, match=r"e\.c: was not written by an export"):
+        write(target, "a.c", "e.c")
+    assert held(target) == {"a.c", "new", "new/d.c", "shared", "shared/mine.txt", "e.c"}
+    assert (target / "e.c").read_text() == "mine"
+
+
+def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
+    target, other = tmp_path / "out", tmp_path / "other"
+    other.mkdir()
+    write(target, "a.c")
+    (target / "sub").symlink_to(other)
+    with pytest.raises(PliantError, match="cannot stand there"):
+        write(target, "sub/b.c")
+    (target / "b.c").symlink_to(other / "b.c")
+    with pytest.raises(PliantError, match="was not written by an export"):
+        write(target, "b.c")
+    assert list(other.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", '{"files": 3}', '{"files": [3]}', '{"files": ["../x"]}', '{"files": ["/x"]}', "[" * 10**5]
+)
+def test_a_manifest_that_is_none(text: str, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    write(target, "a.c")
+    (target / MANIFEST).write_text(text)
+    (tmp_path / "x").write_text("mine")
+    with pytest.raises(PliantError, match="choose another place, or remove it"):
+        write(target, "a.c")
+    assert (tmp_path / "x").read_text() == "mine"
 
 
 def test_failure_leaves_the_old_folder(tmp_path: Path) -> None:
     target = tmp_path / "out"
-    target.mkdir()
+    write(target, "old.txt")
     (target / "old.txt").write_text("old")
 
     def fail() -> None:

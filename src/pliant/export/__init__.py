@@ -34,7 +34,8 @@ EXPORTS: dict[str, Callable[..., Path]] = {
 def export(model: Model, to: ExportName, path: str | Path, *, force: bool = False, **options: Any) -> Path:
     """Write `model` as `to` (a key of `EXPORTS`): a folder, or for "fmu", "urdf" and "mjcf" a file.
 
-    Whatever stands at `path` is left alone unless `force`; an export that fails leaves nothing behind. `options` are
+    What stands at `path` is left alone unless `force`, which replaces a file, or the files that an earlier export wrote
+    to a folder, and nothing else there; an export that fails leaves nothing behind. `options` are
     those of the function behind the name: `functions=` (C, Python, CasADi, CUDA), `precision=`, `step=` and the parts
     of a plant, or an `MPC` as `controller=` (C), `shared_memory=` (CUDA), `digits=`, `limit=` (LaTeX), `fmi=`, `q0=`,
     `qd0=`, `limits=` and `compilers=` (units), `bodies=` and `error=` (MJCF).
@@ -48,7 +49,7 @@ def export(model: Model, to: ExportName, path: str | Path, *, force: bool = Fals
     path : str or path
         Folder to write, or the file of a unit.
     force : bool
-        Replace what stands there.
+        Replace an earlier export.
     **options : object
         Those of the function behind the name.
 
@@ -62,7 +63,7 @@ def export(model: Model, to: ExportName, path: str | Path, *, force: bool = Fals
     >>> from pliant.export import export
     >>> folder = export(pliant.load("two-link").model(), "python", "arm", functions=["mass_matrix"])
     >>> sorted(path.name for path in folder.iterdir())
-    ['README.md', 'robot.yaml', 'two_link_elastic_arm.py']
+    ['README.md', 'pliant-export.json', 'robot.yaml', 'two_link_elastic_arm.py']
     """
     return EXPORTS[to](model, path, force=force, **options)
 
