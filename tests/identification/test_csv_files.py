@@ -45,7 +45,7 @@ def test_damaged_gzip_files_are_refused(tmp_path, damage, words) -> None:
 def test_cells_that_are_no_numbers(tmp_path, cell) -> None:
     path = tmp_path / "log.csv"
     path.write_text(f"time;upper\n0.0;{cell}\n", encoding="utf-8")
-    with pytest.raises(ModelError, match="line 2, column `upper`: got .*, expected a number"):
+    with pytest.raises(ModelError, match=r"line 2, column `upper`: got .*, expected a number"):
         read_csv(path)
 
 

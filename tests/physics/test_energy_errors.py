@@ -86,7 +86,7 @@ def test_work_that_is_done_is_no_error(model, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("gravity", [(0.0, 0.0, -9.81), (0.0, 0.0, 0.0)])
 def test_an_arm_that_stands_still_is_no_error(gravity) -> None:
-    """Where nothing moves, rounding is all there is: at rest, held up by a spring, in space, and below the tolerance."""
+    """Where nothing moves, rounding is all there is: at rest, held up, in space, and below the tolerance."""
     robot = pendulum().model_copy(update={"gravity": gravity})
     model = robot.model()
     down = np.array([np.pi / 2, 0.0])
@@ -121,7 +121,8 @@ def test_a_sweep_counts_such_a_point_as_failed(tmp_path: Path) -> None:
     scenario = {"robot": pendulum().to_dict(), "duration": 3.0, "step": LONG, "method": "rk4", "output_step": 0.12,
                 "initial": {"q": {"upper": np.pi / 2, "fore": 0.0}}}  # fmt: skip
     for engine in ("batch", "points"):
-        study = {"scenario": scenario, "vary": {"initial.q.fore": [0.01, -2.0]}, "metrics": ["energy"], "engine": engine}
+        vary = {"initial.q.fore": [0.01, -2.0]}
+        study = {"scenario": scenario, "vary": vary, "metrics": ["energy"], "engine": engine}
         result = sweep(SweepStudy.from_dict(study), tmp_path / engine, workers=1)
         assert result.status == ("finished", "failed")
         assert result.messages[1].startswith("energy: got an error of")
@@ -144,9 +145,10 @@ def test_a_stepper_that_loses_energy_says_so(model, count) -> None:
         arm.step(0.05)
         assert np.max(arm.energy_error) < 1e-3
     arm = pliant.Stepper(model, step=LONG, q0=START, count=count)
-    with pytest.warns(UserWarning, match="^energy: got an error") as told:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         for _ in range(25):
             arm.step(LONG)
-    assert len(told) == 1
+    assert [str(one.message).startswith("energy: got an error") for one in told] == [True]
     assert np.shape(arm.energy_error) == (() if count is None else (2,))
     assert np.min(arm.energy_error) > 0.01
