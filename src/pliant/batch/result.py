@@ -99,7 +99,7 @@ class BatchResult:
     >>> model = pliant.load("two-link").model()
     >>> batch = pliant.simulate_batch(model, 0.05, q0=np.zeros((3, model.n)), step=1e-3)
     >>> batch.arm(0).q.shape, sorted(batch.summary())[:2]
-    ((51, 4), ['ended', 'limit'])
+    ((51, 4), ['ended', 'energy_error'])
     >>> pliant.batch.BatchResult.load(batch.save("batch.nc")).q.shape
     (3, 51, 4)
     """

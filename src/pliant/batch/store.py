@@ -115,6 +115,7 @@ class NetCDF:
                 ("limit", "i2"),
                 ("steps", float),
                 ("refused", float),
+                ("energy_error", float),
             ):
                 self.file.create_variable(name, ("arm",), kind, fletcher32=True)
             text = h5py.string_dtype()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+import signal
 import sys
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from pliant.cli import application
-from pliant.cli.output import say
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -21,8 +20,14 @@ COMMANDS = ("info", "frequencies", "simulate", "shape", "sweep", "identify", "va
             "bench", "view", "studio", "schema", "doctor", "cache", "body")  # fmt: skip
 
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
+
 @cache
 def _add(name: str) -> None:
+    from pliant.cli import application
+
     module = import_module(f"pliant.cli.{name}")
     if hasattr(module, "group"):  # commands of its own
         application.app.add_typer(module.group, name=name)
@@ -32,6 +37,8 @@ def _add(name: str) -> None:
 
 def _application(names: tuple[str, ...]) -> Any:
     """The application with these commands."""
+    from pliant.cli import application
+
     for name in names:
         _add(name)
     return application.app
@@ -45,19 +52,50 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """Entry point of `pliant`."""
+    """Entry point of `pliant`: Ctrl-C is one line and exit code 130, from its first import to its last."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+    try:
+        _run(before)
+    except KeyboardInterrupt as stopped:
+        if before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process is on its way out
+        _say(str(stopped) or "interrupted")
+        sys.exit(INTERRUPTED)
+    finally:
+        if before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _leave(number: int, frame: Any) -> None:
+    """Handler of Ctrl-C while modules are imported: there is nothing to lose, and libraries take it for an error."""
+    os.write(2, b"interrupted\n")
+    os._exit(INTERRUPTED)
+
+
+def _say(text: str) -> None:
+    """A message to the user; nobody may be there to read it."""
+    with contextlib.suppress(OSError, AttributeError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def _run(handler: Any) -> None:
+    """Import the command that is asked for, and run it with this handler of Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # letters that the terminal has not
     try:
         try:
             asked = tuple(word for word in sys.argv[1:2] if word in COMMANDS)
-            _application(asked or COMMANDS)(prog_name="pliant")  # a command alone needs none of the others
+            run = _application(asked or COMMANDS)  # a command alone needs none of the others
+            signal.signal(signal.SIGINT, handler)
+            run(prog_name="pliant")
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except OSError as error:  # of files there are messages: this is standard output itself
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):  # the reader (head, less) has seen enough
-            say(f"error: standard output: could not be written ({error.strerror or error})")
+            _say(f"error: standard output: could not be written ({error.strerror or error})")
         sys.exit(1)

@@ -12,10 +12,11 @@ import typer
 from typer.core import TyperGroup
 
 import pliant
+from pliant.cli import INTERRUPTED
 from pliant.cli.output import say
 from pliant.errors import ModelError, PliantError, UnsupportedModel
 
-FAILED, MISTAKEN, INTERRUPTED = 1, 2, 130
+FAILED, MISTAKEN = 1, 2
 
 
 class _Commands(TyperGroup):

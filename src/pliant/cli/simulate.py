@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import numpy as np
 import typer
 
-from pliant.cli.application import INTERRUPTED
+from pliant.cli import INTERRUPTED
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
 from pliant.cli.output import number, print_json, say, seldom, table

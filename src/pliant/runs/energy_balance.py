@@ -56,12 +56,13 @@ class EnergyBalance:
     def add(self, t: Array, energy: Energy, work: Array, worked: Array) -> None:
         """Take up rows: times (N,), and by arm and row (B, N) energies, work since the start, and how much work was
         done in all, to and fro. Rows of NaN, behind the end of an arm, do not count."""
-        total = energy.total - work
-        if self._reference is None:
-            self._reference = total[:, 0]
+        with np.errstate(invalid="ignore"):  # arms that break down have energies beyond all numbers
+            total = energy.total - work
+            if self._reference is None:
+                self._reference = total[:, 0]
+            off = np.nan_to_num(np.abs(total - self._reference[:, None]), nan=0.0, posinf=np.inf)
         if not self.seen:
             self.error, self.at = np.zeros(len(total)), np.full(len(total), float(t[0]))
-        off = np.nan_to_num(np.abs(total - self._reference[:, None]), nan=0.0, posinf=np.inf)
         largest = off.argmax(axis=1)
         found = np.take_along_axis(off, largest[:, None], axis=1)[:, 0]
         self.at = np.where(found > self.error, t[largest], self.at)
@@ -93,7 +94,8 @@ class EnergyBalance:
     @property
     def part(self) -> Array:
         """(B,) error over what moved."""
-        return np.asarray(self.error / np.maximum(self.moved, np.finfo(float).tiny))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.error / np.maximum(self.moved, np.finfo(float).tiny))
 
     def finding(self, arm: int = 0) -> str:
         """The words for an arm whose error is too large."""
@@ -109,7 +111,8 @@ def balance_of(
     """Energy balance of finished histories: q and qd (B, N, n), work (B, N), parameters (B, P) or (P,)."""
     found = EnergyBalance(model, precision)
     worked = np.zeros(work.shape)
-    np.cumsum(np.abs(np.diff(work, axis=1)), axis=1, out=worked[:, 1:])
+    with np.errstate(invalid="ignore", over="ignore"):
+        np.cumsum(np.abs(np.diff(work, axis=1)), axis=1, out=worked[:, 1:])
     stride = 1 if touches(model) else max(1, -(-len(t) // ROWS))
     rows = np.unique(np.append(np.arange(0, len(t), stride), len(t) - 1))
     good = np.isfinite(q[:, rows]).all(axis=2) & np.isfinite(qd[:, rows]).all(axis=2)
