@@ -526,3 +526,27 @@ def test_a_profiler_sees_calls_and_stays() -> None:
         frequencies = model.frequencies()
     assert len(frequencies) == 2
     assert {"simulate", "frequencies"} <= {entry[0][2] for entry in pstats.Stats(seen).stats.items()}  # type: ignore[attr-defined]
+
+
+WHILE_IMPORTED = """
+import os, signal, sys
+
+module, sys.argv = sys.argv[-1], ["pliant", "info", "two-link"]
+
+class Finder:
+    @staticmethod
+    def find_spec(name, *_):
+        if name == module:
+            os.kill(os.getpid(), signal.SIGINT)
+
+from pliant.cli import main
+sys.meta_path.insert(0, Finder)
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "pliant.cli.info", "numpy"])
+def test_a_command_that_is_interrupted_while_it_starts(module: str) -> None:
+    """One line and exit code 130, whichever module is being imported."""
+    done = subprocess.run([sys.executable, "-c", WHILE_IMPORTED, module], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
