@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +216,70 @@ def test_no_record_holds_objects(tmp_path: Path) -> None:
     np.savez(tmp_path / "bad.npz", format=np.array([{"a": 1}], dtype=object))
     with pytest.raises(ModelError, match="not a file of arrays"):
         ReducedBody.read(tmp_path / "bad.npz")
+
+
+def _whole() -> ReducedBody:
+    return random_body(np.random.default_rng(5))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda b: {"damping": -b.damping}, "its damping gives energy"),
+        (lambda b: {"axes": np.stack([b.axes[0], *(1.001 * b.axes[1:])])}, "not of length 1 and at right angles"),
+        (lambda b: {"axes": np.stack([b.axes[0], *(b.axes[1:] * [1, 1, -1])])}, "left-handed frame"),
+        (lambda b: {"mass": 1e-9}, "not those of any distribution of masses"),
+        (lambda b: {"second": 0.2 * b.second}, "not those of any distribution of masses"),
+        (lambda b: {"first": 3 * b.first}, "not those of any distribution of masses"),
+        (lambda b: {"products": -b.products}, "not those of any distribution of masses"),
+        (lambda b: {"eps": 4 * b.eps}, "negative kinetic energy"),
+    ],
+)
+def test_bodies_that_physics_does_not_have(change, words) -> None:
+    """Each entry has the right shape and finite numbers, and no body has them."""
+    with pytest.raises(ModelError, match=words):
+        replace(_whole(), **change(_whole()))
+
+
+def _npz(path: Path, **entries: Any) -> Path:
+    np.savez(path, **entries)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"format": np.zeros(1, dtype=[("a", "i4")])}, "expected numbers or text"),
+        ({"format": np.array([1, 1])}, "`format` is"),
+        ({"format": np.array("one")}, "`format` is"),
+        ({"first": np.array(["a", "b", "c"])}, "could not convert|convert"),
+        ({"mass": np.array([1.0, 2.0])}, "mass|array"),
+        ({"mass": np.array(1.0 + 2.0j)}, "expected numbers or text"),
+        ({"triangles": np.full((1, 3), 0.5)}, "vertex|triangle"),
+    ],
+)
+def test_entries_of_another_kind(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    whole = _whole()
+    entries = {"format": 1, **whole._entries(), **change}
+    with pytest.raises(ModelError, match=words):
+        ReducedBody.read(_npz(tmp_path / "body.npz", **entries))
+
+
+def test_an_entry_that_stands_twice(tmp_path: Path) -> None:
+    path = _npz(tmp_path / "body.npz", format=1, **_whole()._entries())
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("mass.npy", archive.read("first.npy"))
+    with pytest.raises(ModelError, match=r"`mass\.npy` is there twice"):
+        ReducedBody.read(path)
+
+
+def test_a_billion_names_without_a_letter(tmp_path: Path) -> None:
+    """A file of some hundred bytes that says how many entries without size it has."""
+    entries = {name: value for name, value in _whole()._entries().items() if name != "names"}
+    path = _npz(tmp_path / "body.npz", format=1, **entries)
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": "<U0", "fortran_order": False, "shape": (10**9,)})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("names.npy", head.getvalue())
+    with pytest.raises(ModelError, match="1000000000 entries without size"):
+        ReducedBody.read(path)

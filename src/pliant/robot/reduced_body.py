@@ -17,6 +17,7 @@ import io
 import os
 import re
 import zipfile
+from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -37,6 +38,13 @@ BEYOND = tuple(f"beyond_{name}" for name in ("forms", "eps", "arms", "products",
 """Entries of a body that knows where it is to second order; all or none."""
 LINEAR: dict[str, Any] = dict.fromkeys(BEYOND, np.zeros(0))
 _SYMMETRY = 1e-9
+_ORTHONORMAL = 1e-9
+_NEGATIVE = 1e-9
+"""Smallest eigenvalue of what is not negative, of a scaled matrix: rounding."""
+_NOT_MASSES = 0.1
+"""The same of integrals of shapes; those of elements whose nodes turn are known roughly, and only in sum."""
+MOST_ENTRIES = 10_000
+"""Arrays of a file."""
 _NAME, _FRAME = re.compile(r"[A-Za-z_][\w.]{0,63}", re.ASCII), re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 
 
@@ -162,7 +170,8 @@ class ReducedBody:
             raise ModelError(f"body: frames must begin with root and tip, got {', '.join(self.frames)}")
         for kind, pattern in (("names", _NAME), ("frames", _FRAME)):
             given = getattr(self, kind)
-            odd = [name for name in given if pattern.fullmatch(name) is None or given.count(name) > 1]
+            counts = Counter(given)
+            odd = [name for name in given if pattern.fullmatch(name) is None or counts[name] > 1]
             if odd:
                 raise ModelError(f"body: `{kind}` has {odd[0]!r}, expected different names of letters, digits and _")
         still = (self.places, self.shift, self.turn, self.beyond_shift, self.beyond_turn)
@@ -176,8 +185,43 @@ class ReducedBody:
             raise ModelError("body: the mass matrix of its coordinates is not positive: shapes depend on each other")
         if self.size and np.linalg.eigvalsh(self.stiffness)[0] <= 0:
             raise ModelError("body: its stiffness is singular: a shape that costs no energy, is the root held?")
+        if _least(self.damping) < -_NEGATIVE:
+            raise ModelError("body: its damping gives energy to a shape, expected one that takes energy from all")
+        if np.abs(self.axes @ self.axes.swapaxes(1, 2) - np.eye(3)).max() > _ORTHONORMAL:
+            raise ModelError("body: `axes` has frames whose axes are not of length 1 and at right angles")
+        if np.linalg.det(self.axes).min() < 0:
+            raise ModelError("body: `axes` has a left-handed frame")
+        self._check_masses()
         if self.triangles.size and not 0 <= self.triangles.min() <= self.triangles.max() < len(self.vertices):
             raise ModelError("body: a triangle names a vertex that is not there")
+
+    def _check_masses(self) -> None:
+        """Check that all integrals are those of one distribution of positive masses.
+
+        The fields 1, X and phi_j have products in it, and the motions of the root and the coordinates a kinetic energy:
+        neither matrix has a negative eigenvalue.
+        """
+        k = self.size
+        fields = np.zeros((4 + 3 * k, 4 + 3 * k))
+        fields[0, 0], fields[0, 1:4], fields[1:4, 1:4] = self.mass, self.first, self.second
+        fields[0, 4:], fields[1:4, 4:] = self.eps.T.ravel(), self.arms.transpose(1, 0, 2).reshape(3, -1)
+        fields[4:, 4:] = self.products.transpose(0, 2, 1, 3).reshape(3 * k, 3 * k)
+        fields = np.triu(fields) + np.triu(fields, 1).T
+        if _least(fields[:4, :4], 1) < -_NEGATIVE:
+            raise ModelError("body: `mass`, `first` and `second` are not those of any distribution of masses")
+        motions = np.zeros((6 + k, 6 + k))
+        s, arms = self.first, self.arms
+        motions[:3, :3] = np.trace(self.second) * np.eye(3) - self.second
+        motions[:3, 3:6] = [[0.0, -s[2], s[1]], [s[2], 0.0, -s[0]], [-s[1], s[0], 0.0]]
+        motions[3:6, 3:6], motions[3:6, 6:], motions[6:, 6:] = self.mass * np.eye(3), self.eps, self.gram
+        turned = (arms[:, 1, 2] - arms[:, 2, 1], arms[:, 2, 0] - arms[:, 0, 2], arms[:, 0, 1] - arms[:, 1, 0])
+        motions[:3, 6:] = self.spin + turned
+        if _least(np.triu(motions) + np.triu(motions, 1).T, 3, 6) < -_NEGATIVE:
+            raise ModelError("body: a motion has negative kinetic energy: `eps`, `arms` and `gram` do not fit its mass")
+        moving = np.trace(self.products, axis1=2, axis2=3)
+        solid = np.abs(self.gram - moving).max(initial=0.0) <= _SYMMETRY * np.abs(self.gram).max(initial=0.0)
+        if _least(moving) < -_NOT_MASSES or (solid and _least(fields, 1, 4) < -_NOT_MASSES):
+            raise ModelError("body: `eps`, `arms` and `products` are not those of any distribution of masses")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ReducedBody) and self.digest == other.digest
@@ -332,8 +376,15 @@ def unpacked(raw: bytes, name: str, most: int = MOST_BYTES) -> dict[str, Array]:
     """Arrays of an `.npz`, none of which may hold Python objects."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > most:
-                raise ModelError(f"{name}: larger than {most >> 20} MiB unpacked; is it the right file?")
+            listed = archive.infolist()
+            if sum(entry.file_size for entry in listed) > most or len(listed) > MOST_ENTRIES:
+                raise ModelError(
+                    f"{name}: larger than {most >> 20} MiB unpacked, or of more than {MOST_ENTRIES} arrays; is it the "
+                    "right file?"
+                )
+            twice = [key for key, count in Counter(archive.namelist()).items() if count > 1]
+            if twice:
+                raise ModelError(f"{name}: `{twice[0]}` is there twice")
             return {key.removesuffix(".npy"): _array(archive.read(key)) for key in archive.namelist()}
     except ModelError:
         raise
@@ -343,7 +394,25 @@ def unpacked(raw: bytes, name: str, most: int = MOST_BYTES) -> dict[str, Array]:
 
 def _array(raw: bytes) -> Array:
     found: Array = np.lib.format.read_array(io.BytesIO(raw), allow_pickle=False)
+    if found.dtype.kind not in "biufU":
+        raise ValueError(f"got an array of {found.dtype}, expected numbers or text")
+    if found.size * max(found.dtype.itemsize, 1) > len(raw):
+        raise ValueError(f"got an array of {found.size} entries without size")
     return found
+
+
+def _least(matrix: Array, *borders: int) -> float:
+    """Smallest eigenvalue of a symmetric matrix, scaled to a diagonal of ones.
+
+    Rows between two borders are of one unit; a diagonal below a millionth of the largest there may be rounding.
+    """
+    if not matrix.any():
+        return 0.0
+    size = np.sqrt(np.abs(np.diagonal(matrix)))
+    scales = (np.maximum(part, 1e-3 * part.max(initial=0.0)) for part in np.split(size, borders))
+    scale = np.concatenate([*scales])
+    scale[scale == 0] = 1.0
+    return float(np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0])
 
 
 @lru_cache(maxsize=32)
