@@ -198,7 +198,8 @@ def _in_order(
         if joint.parent != before:
             link["parent"] = places[joint.parent]["name"] if joint.parent in places else BASE
         if riding and joint is kept.joints[-1]:
-            riding = [*riding, {"name": f"{link['name']}_end", "parent": link["name"], "rigid": {"mass": 0.0}}]
+            end = {"name": f"{link['name']}_end", "parent": link["name"]}
+            riding = [*riding, end | {"joint": {"type": "fixed"}, "rigid": {"mass": 0.0}}]
         for rider in riding:
             while rider["name"] in taken:
                 rider["name"] += "_"
