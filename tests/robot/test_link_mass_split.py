@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from scipy.linalg import eigh
 
@@ -90,6 +89,7 @@ def test_a_rigid_arm_moves_as_pinocchio_says(tip: str | None) -> None:
     """Three asymmetric links as beams that do not bend, with a branch that is kept or lumped, a tool or none."""
     arm = made(ARM, "one", "two", "three", chain=tip)
     same_mass(arm, load(ARM, tip=tip))
+    pin = pytest.importorskip("pinocchio", reason="pinocchio (extra bench) is not installed")
     model, theirs = rigid(arm).model(), pin.buildModelFromXML(ARM)
     if tip == "three":  # without the tool, which is lumped onto the last beam
         assert arm.links[-1].name == "three_end"

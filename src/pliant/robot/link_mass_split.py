@@ -93,8 +93,8 @@ def split_mass(beam: dict[str, Any], stated: dict[str, Any], inertial: MassSum, 
     length, given = known.length, "mass_per_length" in beam
     if known.curved:
         raise ModelError(
-            f"{where} is a curved beam, whose mass is on no straight line; give `material` and `section`, which replace "
-            "the inertial"
+            f"{where} is a curved beam, whose mass is on no straight line; give `material` and `section`, which "
+            "replace the inertial"
         )
     hub, tip = (MassSum.lump(part) for part in parts)
     whole = inertial - hub - tip.moved(np.eye(3), np.array([length, 0.0, 0.0]))
