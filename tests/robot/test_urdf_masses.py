@@ -63,6 +63,7 @@ def test_mass_and_centre_are_those_of_the_file(centre: str, end: str) -> None:
     spread = link.beam.mass_per_length * 0.8
     assert len(arm.links) == (3 if end == "lump" else 2)
     assert spread + lump.mass == pytest.approx(4.0, rel=1e-14)
+    assert abs(lump.com[0]) < 1e-9  # it does not leave the beam
     assert spread * 0.4 + lump.mass * (at + lump.com[0]) == pytest.approx(4.0 * z, rel=1e-12)
     assert (lump.mass * lump.com[2], lump.mass * lump.com[1]) == pytest.approx((-4.0 * x, 4.0 * y), rel=1e-9)
 
