@@ -119,7 +119,8 @@ def test_the_worked_arm_of_the_how_to() -> None:
     ]  # fmt: skip
     upper, fore = arm.link("upper_arm_link"), arm.link("forearm_link")
     assert upper.beam.length == pytest.approx(0.425)
-    assert upper.beam.mass_per_length * upper.beam.length + upper.joint.hub.mass == pytest.approx(5.2)  # of the URDF
+    lump = arm.link("upper_arm_link_lump")
+    assert upper.beam.mass_per_length * upper.beam.length + lump.rigid.mass == pytest.approx(5.2)  # of the URDF
     assert fore.beam.section.outer_diameter == 0.040
     assert fore.joint.friction.viscous == 1.5
     assert arm.link("shoulder_link").joint.drive.stiffness == 2e4

@@ -18,7 +18,7 @@ ARM = """<?xml version="1.0" ?>
   <link name="base_link"/>
   <link name="upper">
     <inertial><origin rpy="0 0 0" xyz="0.02 0.03 0.3"/><mass value="4.0"/>
-      <inertia ixx="0.2" ixy="0.0" ixz="0.0" iyy="2.1e-1" iyz="0.0" izz="1.0e-2"/></inertial>
+      <inertia ixx="0.2" ixy="0.0" ixz="0.0" iyy="2.1e-1" iyz="0.0" izz="5.0e-2"/></inertial>
     <visual><origin xyz="0 0 .1"/><geometry><mesh filename="package://my_arm/meshes/upper.stl" scale="1e-3 1e-3 2e-3"/>
       </geometry></visual>
     <collision><geometry><box size="1 1 1"/></geometry></collision>
@@ -48,18 +48,24 @@ def weight(robot: Any) -> tuple[float, float]:
     return model.mass_matrix(np.zeros(model.n))[0, 0], abs(model.holding_torque(q)[0])
 
 
-@pytest.mark.parametrize(("centre", "end"), [("0.3", "hub"), ("0.4", ""), ("0.55", "tip")])
+@pytest.mark.parametrize(
+    ("centre", "end"), [("0.02 0.03 0.3", "lump"), ("0.002 0.003 0.25", "hub"), ("0.002 0.003 0.55", "tip")]
+)
 def test_mass_and_centre_are_those_of_the_file(centre: str, end: str) -> None:
-    """Spread evenly, but for what sits at the nearer end; the rigid arm weighs on its joint as the file says."""
-    link = made(text=ARM.replace("0.03 0.3", f"0.03 {centre}")).links[0]
+    """The beam takes what it can; the rest rides where its center is, as hub or tip where that is an end."""
+    text = ARM.replace("0.02 0.03 0.3", centre)
+    arm = made(text=text if end == "lump" else text.replace('"0.2"', '"0.4"').replace("2.1e-1", "4.1e-1"))
+    x, y, z = map(float, centre.split())
+    link, rest = arm.links[0], arm.links[1].rigid if end == "lump" else None
     hub, tip = link.joint.hub, link.tip
-    z = float(centre)
+    lump = {"hub": hub, "tip": tip}.get(end, rest)
+    at = {"hub": 0.0, "tip": 0.8}.get(end) if end != "lump" else arm.links[1].at.x
     spread = link.beam.mass_per_length * 0.8
-    assert spread + hub.mass + tip.mass == pytest.approx(4.0, rel=1e-14)
-    assert spread * 0.4 + tip.mass * 0.8 == pytest.approx(4.0 * z, rel=1e-14)
-    assert [name for name, lump in (("hub", hub), ("tip", tip)) if lump.mass] == [end] * bool(end)
-    spin = link.beam.polar_inertia * 0.8 + hub.inertia[0] + tip.inertia[0]
-    assert spin == pytest.approx(0.01, rel=1e-13)  # izz of the file, about the beam
+    assert len(arm.links) == (3 if end == "lump" else 2)
+    assert spread + lump.mass == pytest.approx(4.0, rel=1e-14)
+    assert abs(lump.com[0]) < 1e-9  # it does not leave the beam
+    assert spread * 0.4 + lump.mass * (at + lump.com[0]) == pytest.approx(4.0 * z, rel=1e-12)
+    assert (lump.mass * lump.com[2], lump.mass * lump.com[1]) == pytest.approx((-4.0 * x, 4.0 * y), rel=1e-9)
 
 
 def test_the_joint_feels_the_weight_of_the_file() -> None:
@@ -67,24 +73,26 @@ def test_the_joint_feels_the_weight_of_the_file() -> None:
     still = bending.replace({"links.upper.shapes": None})
     assert weight(still)[1] == pytest.approx(weight(rigid)[1], rel=1e-12)
     assert weight(still)[1] == pytest.approx(4.0 * 9.81 * 0.3, rel=1e-12)
+    assert weight(still)[0] == pytest.approx(weight(rigid)[0], rel=1e-12)
 
 
 def test_what_the_side_file_says_counts() -> None:
-    own = made({**STIFF, "mass_per_length": 2.0}).links[0]
-    assert (own.beam.mass_per_length, own.joint.hub.mass, own.beam.polar_inertia) == (2.0, 0.0, 0.0)
+    own = made({**STIFF, "mass_per_length": 0.5})
+    assert own.links[0].beam.mass_per_length == 0.5
+    assert own.links[1].rigid.mass == pytest.approx(3.6, rel=1e-14)
     section = {"shape": "tube", "outer_diameter": 0.05, "inner_diameter": 0.04}
     assert made({"material": "steel", "section": section}).links[0].joint.hub.mass == 0.0
-    hub = made(hub={"mass": 0.5}).links[0].joint.hub
-    assert hub.mass == 0.5
-    assert made({**STIFF, "polar_inertia": 0.3}).links[0].beam.polar_inertia == 0.3
+    hub = made(hub={"mass": 0.2}).links[0].joint.hub
+    assert hub.mass == 0.2
+    assert made({**STIFF, "polar_inertia": 1e-3}).links[0].beam.polar_inertia == 1e-3
 
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
         ('value="4.0"', 'value="0.0"', "link `upper` has no mass in this file"),
-        ("0.03 0.3", "0.03 0.9", "centre of mass is at 0.9 m along the beam of 0.8 m, not within it"),
-        ("0.03 0.3", "0.03 -0.1", "centre of mass is at -0.1 m"),
+        ("0.03 0.3", "0.03 0.9", "center of mass at 0.9 m along the beam of 0.8 m, not within it"),
+        ("0.03 0.3", "0.03 -0.1", "center of mass at -0.1 m"),
         ('xyz="0 0 0.8"', 'xyz="0 0 ${l}"', r"origin.xyz \(joint `j2`, line \d+\): got .*; run xacro first"),
         ('value="4.0"', 'value="$(arg m)"', "run xacro first"),
         ('child link="tool"', 'child link="${tool}"', "run xacro first"),

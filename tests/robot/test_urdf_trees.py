@@ -155,7 +155,7 @@ def test_a_planar_joint_moves_across_its_axis(axis: tuple[float, ...]) -> None:
 def test_a_beam_carries_its_branches_where_they_are() -> None:
     """The farthest joint is its end; the other hangs on the section beside it. Frames stay where they were."""
     text = TREE.replace("MIDDLE", "continuous")
-    side = {"links": {"left": {"beam": {"mass_per_length": 3, "EI_y": 1e4, "EI_z": 1e4}, "shapes": {"bending_y": 2}}}}
+    side = {"links": {"left": {"beam": {"EI_y": 1e4, "EI_z": 1e4}, "shapes": {"bending_y": 2}}}}
     robot, rigid = from_urdf(text, side), from_urdf(text, {}).model()
     assert robot.link("left").beam.length == pytest.approx(np.hypot(0.1, 0.5))
     assert robot.link("left_arm").at == "tip"

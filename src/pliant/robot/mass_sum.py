@@ -41,6 +41,9 @@ class MassSum:
     def __add__(self, other: MassSum) -> MassSum:
         return MassSum(self.m + other.m, self.s + other.s, self.I + other.I)
 
+    def __sub__(self, other: MassSum) -> MassSum:
+        return MassSum(self.m - other.m, self.s - other.s, self.I - other.I)
+
     def __bool__(self) -> bool:
         return bool(self.m) or bool(self.I.any())
 

@@ -17,6 +17,7 @@ from pliant.errors import ModelError
 from pliant.robot.angles import rotation_rpy, rpy_of
 from pliant.robot.faults import Place, listed, short, suggestion
 from pliant.robot.files import validated
+from pliant.robot.link_mass_split import Rider, split_mass
 from pliant.robot.lumps import inertia_matrix, lump_inertia
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.robot import MOST_LINKS, Robot
@@ -94,6 +95,10 @@ class _UrdfJoint:
     def rpy(self) -> tuple[float, ...]:
         return tuple(self.element.get("origin", "rpy", _ZERO))
 
+    @property
+    def rotation(self) -> Array:
+        return np.array(rotation_rpy(self.rpy), dtype=float)
+
 
 @dataclass(frozen=True)
 class _Kept:
@@ -161,17 +166,13 @@ def _robot(kept: _Kept, side: dict[str, Any], floating: bool) -> Robot:
         raise ModelError(f"{source}: link `{BASE}` is not the root, which is called `{BASE}` here; rename the link")
     extras = _side_links(side, names, source)
     links = [_link(kept, joint) for joint in joints]
-    for before, joint, link in zip([tree.root, *names], joints, links):
-        if joint.parent != before:
-            link["parent"] = names.get(joint.parent, BASE)
     places = {joint.child: link for joint, link in zip(joints, links)}
-    for joint in joints:
-        if joint.child in extras:
-            where = f"{source}: link `{joint.child}`"
-            if "beam" in extras[joint.child] and _branches(tree, joint.child, kept.on[joint.child]).m:
-                raise ModelError(f"{where} carries bodies off the chain; as a beam it would lose their mass")
-            ends = [(places[further.child], further.xyz) for further in kept.on[joint.child]]
-            _make_flexible(places[joint.child], ends, extras[joint.child], _mass(tree, joint.child), where)
+    riders = {
+        joint.child: _make_flexible(kept, joint, places, extras[joint.child])
+        for joint in joints
+        if joint.child in extras
+    }
+    links, origins = _in_order(kept, places, riders)
     given = {} if tree.gravity is None else {"gravity": tree.gravity}
     data = {"name": tree.name or "robot", **given, **{k: v for k, v in side.items() if k != "links"}, "links": links}
     lines: dict[Place, int] = {}
@@ -179,9 +180,34 @@ def _robot(kept: _Kept, side: dict[str, Any], floating: bool) -> Robot:
         data["base"] = {"visuals": looks}
     if floating:
         data["base"], lines[("base",)] = _free_base(kept), tree.links[tree.root].line
-    for k, joint in enumerate(joints):
+    for k, joint in enumerate(origins):
         lines |= {("links", k): tree.links[joint.child].line, ("links", k, "joint"): joint.element.line}
     return validated(Robot, data, lines, source)
+
+
+def _in_order(
+    kept: _Kept, places: dict[str, dict[str, Any]], riders: dict[str, list[dict[str, Any]]]
+) -> tuple[list[dict[str, Any]], list[_UrdfJoint]]:
+    """Links with what rides on them behind each, and the joint that each comes from. Where the last link of the file
+    has riders, an empty one at its tip stays the last, which carries the payload and whose tip is that of the arm."""
+    found: list[dict[str, Any]] = []
+    origins: list[_UrdfJoint] = []
+    taken, before = {link["name"] for link in places.values()}, kept.tree.root
+    for joint in kept.joints:
+        link, riding = places[joint.child], riders.get(joint.child, [])
+        if joint.parent != before:
+            link["parent"] = places[joint.parent]["name"] if joint.parent in places else BASE
+        if riding and joint is kept.joints[-1]:
+            end = {"name": f"{link['name']}_end", "parent": link["name"]}
+            riding = [*riding, end | {"joint": {"type": "fixed"}, "rigid": {"mass": 0.0}}]
+        for rider in riding:
+            while rider["name"] in taken:
+                rider["name"] += "_"
+            taken.add(rider["name"])
+        found += [link, *riding]
+        origins += [joint] * (1 + len(riding))
+        before = "" if riding else joint.child
+    return found, origins
 
 
 def _free_base(kept: _Kept) -> dict[str, Any]:
@@ -279,7 +305,7 @@ def _beside(tree: _Tree, name: str, kept: list[_UrdfJoint]) -> Iterator[tuple[st
     while open_ends:
         joint, R, p = open_ends.pop()
         p = p + R @ joint.xyz
-        R = R @ np.array(rotation_rpy(joint.rpy), dtype=float)
+        R = R @ joint.rotation
         yield joint.child, R, p
         open_ends += [(further, R, p) for further in tree.carried[joint.child]]
 
@@ -396,14 +422,13 @@ def _side_links(side: dict[str, Any], names: dict[str, str], source: str) -> dic
 
 
 def _make_flexible(
-    link: dict[str, Any],
-    ends: list[tuple[dict[str, Any], Array]],
-    extra: dict[str, Any],
-    inertial: MassSum,
-    where: str,
-) -> None:
-    """Add what the side file says to a link; a beam turns its frame so that x points along the beam. `ends` are the
-    links that it carries, and where their joints are; `inertial` is the mass that the file gives it."""
+    kept: _Kept, joint: _UrdfJoint, places: dict[str, dict[str, Any]], extra: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Add what the side file says to a link; a beam turns its frame so that x points along the beam. Returns the links
+    that ride on the beam with what it cannot carry."""
+    tree, name = kept.tree, joint.child
+    link, where = places[name], f"{tree.source}: link `{name}`"
+    ends = [(places[further.child], further.xyz) for further in kept.on[name]]
     if "hub" in link["joint"] and ("beam" in extra or "hub" in extra):
         del link["joint"]["hub"]  # what replaces it has a mass of its own, or that of the link
     link["joint"] |= {key: extra[key] for key in ("hub", "drive", "friction") if key in extra}
@@ -412,7 +437,7 @@ def _make_flexible(
         link["joint"]["limits"] = {**own, **more} if isinstance(more, dict) else more
     link |= {key: extra[key] for key in ("shapes", "tip") if key in extra}
     if "beam" not in extra:
-        return
+        return []
     turned = "tip_rpy" in link.pop("rigid")
     end = max((place for _, place in ends), key=lambda place: float(np.linalg.norm(place)), default=np.zeros(3))
     B = _frame_along(extra.get("along", end if end.any() else (1.0, 0.0, 0.0)), where)
@@ -423,8 +448,7 @@ def _make_flexible(
         if not end.any():
             raise ModelError(f"{where}: the chain ends here, so its beam needs a `length`")
         beam["length"] = float(np.linalg.norm(end))
-    if isinstance(beam, dict) and not {"mass_per_length", "material", "section"} & set(beam):
-        _take_mass(link, beam, extra, inertial.moved(B.T, np.zeros(3)), where)
+    riders = _riders(kept, link, name, beam, extra, B) if isinstance(beam, dict) else []
     link["beam"] = beam
     _turn(link["joint"], B)
     link["visuals"] = _placed(link["visuals"], B.T)
@@ -437,42 +461,36 @@ def _make_flexible(
             carried["at"] = {"x": x} if x > length * 1e-12 else "root"
         rest = along - np.array([x, 0.0, 0.0])
         _hang(carried["joint"], B, np.where(np.abs(rest) < 1e-12 * np.linalg.norm(end), 0.0, rest))
+    return riders
 
 
-def _take_mass(
-    link: dict[str, Any], beam: dict[str, Any], extra: dict[str, Any], inertial: MassSum, where: str
-) -> None:
-    """Let a beam without a mass of its own have that of the link: spread evenly, but for what must sit at its nearer
-    end that mass and centre of mass along the beam are those of the link. `inertial` is in the axes of the beam.
-
-    The moment about the beam is shared likewise; those across it are the ones of beam and lump.
-    """
-    length = beam.get("total_length" if beam.get("slides") else "length")
-    if not isinstance(length, (int, float)) or isinstance(length, bool) or not length > 0.0:
-        return  # refused with the robot
-    m, com, inertia = inertial.about_com()
-    if not m:
-        raise ModelError(
-            f"{where} has no mass in this file; give its beam `mass_per_length`, or `material` and `section`"
-        )
-    spin, part = max(float(inertia[0, 0]), 0.0), float(com[0]) / length
-    if beam.get("slides") or abs(part - 0.5) < 1e-9:
-        part = 0.5
-    if not 0.0 < part < 1.0:
-        raise ModelError(
-            f"{where}: its centre of mass is at {com[0]:.4g} m along the beam of {length:.4g} m, not within it; give "
-            "its beam `mass_per_length`, and `hub` or `tip` what sits at its ends"
-        )
-    spread = 2.0 * min(part, 1.0 - part)
-    beam["mass_per_length"] = m * spread / length
-    if spin:
-        beam.setdefault("polar_inertia", spin * spread / length)
-    if spread < 1.0:
-        lump = {"mass": m * (1.0 - spread), "inertia": [spin * (1.0 - spread), 0.0, 0.0]}
-        if part < 0.5:
-            link["joint"].setdefault("hub", lump)
-        elif "tip" not in extra:
-            link["tip"] = lump
+def _riders(
+    kept: _Kept, link: dict[str, Any], name: str, beam: dict[str, Any], extra: dict[str, Any], B: Array
+) -> list[dict[str, Any]]:
+    """Share the mass of a link between its beam, its hub or tip, and links that ride on the beam: one with the rest of
+    its own, and one for each body beside the chain, on the section nearest to its joint."""
+    tree, none = kept.tree, np.zeros(3)
+    where = f"{tree.source}: link `{name}`"
+    beside = [
+        (branch, body.moved(B.T, none))
+        for branch in tree.carried[name]
+        if branch not in kept.on[name]
+        and (body := (_mass(tree, branch.child) + _branches(tree, branch.child, [])).moved(branch.rotation, branch.xyz))
+    ]
+    if beside and beam.get("slides"):
+        raise ModelError(f"{where} carries bodies off the chain; a beam that slides would lose their mass")
+    stated = {key: extra[key] for key in ("hub", "tip") if key in extra}
+    own = split_mass(beam, stated, _mass(tree, name).moved(B.T, none), where)
+    length = beam.get("length")
+    found: list[dict[str, Any]] = []
+    if own is not None and not own.spin and own.x in (0.0, length) and ("tip" if own.x else "hub") not in stated:
+        (link if own.x else link["joint"])["tip" if own.x else "hub"] = own.lump
+    elif own is not None:
+        found.append(own.link(f"{link['name']}_lump", link["name"], length))
+    for branch, body in beside if isinstance(length, (int, float)) and length > 0.0 else ():
+        x = float(np.clip((B.T @ branch.xyz)[0], 0.0, length))
+        found.append(Rider(x, *body.split()).link(_clean(branch.child), link["name"], length))
+    return found
 
 
 def _turn(joint: dict[str, Any], B: Array) -> None:
