@@ -21,6 +21,7 @@ from pliant.dynamics.lines import closed_valves
 from pliant.errors import ModelError, PliantError, UnsupportedModel
 from pliant.model import assembly, statics
 from pliant.model.states import moved, read_state
+from pliant.model.validity import tell
 from pliant.options import HeldName
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ def closed_state(model: Model, given: Any, p: ArrayLike | None) -> Array:
     state = read_state(model, given)
     if not model.constraints or (not isinstance(given, Mapping) and np.shape(given) == state.shape):
         return state
-    return assembly.closed_near(model, state, given, model.values(p))
+    found, told = assembly.closed_near(model, state, given, "q", np.asarray(model.values(p)))
+    tell(model, told)
+    return found
 
 
 def require_closed(model: Model, q: Array, p: ArrayLike | None, name: str) -> None:
