@@ -30,7 +30,7 @@ KICKS = 40
 """Times that a position from which no step leads nearer is left at random, by this much on average."""
 KICK = 0.4
 NEARER = 0.99
-"""Gap over the least one so far, at which a position counts as nearer: of those that differ by rounding the first stays."""
+"""Gap over the least one so far, at which a position is nearer: of those that differ by rounding the first stays."""
 HALF_TURN = 2.0
 """The same where loops are closed with frames turned by half a turn, from where the search began."""
 NEAR = 0.3
@@ -131,7 +131,7 @@ class Mechanism:
         return all(k in self.joints and (k not in named or k in self.passive) for k in own)
 
     def _may_close(self, q: Array, own: list[int], tiers: list[list[int]]) -> bool:
-        """Whether speeds move the rows in as many ways as all joints beside them do: fewer close them by chance only."""
+        """Whether speeds move the rows in as many ways as all joints do: fewer close them by chance only."""
         joints = [k for k in tiers[-1] if k in self.joints]
         if not set(own) < set(joints):
             return True
@@ -224,17 +224,13 @@ class Mechanism:
                 break
         return found
 
-    def along(
-        self, q: Array, qd: Array, held: Collection[int] = (), named: Collection[int] = ()
-    ) -> Array | None:
+    def along(self, q: Array, qd: Array, held: Collection[int] = (), named: Collection[int] = ()) -> Array | None:
         """Speeds along the closed loops, the nearest by M; None where those that are `held` cannot be kept. Those of
         what is `named` give way in the order of `movable`."""
         change, kept = self.taken_back(q, self.slopes(q) @ np.reshape(qd, (-1, 1)), held, named)
         return qd + change[:, 0] if kept.all() else None
 
-    def taken_back(
-        self, q: Array, gaps: Array, held: Collection[int], named: Collection[int]
-    ) -> tuple[Array, Array]:
+    def taken_back(self, q: Array, gaps: Array, held: Collection[int], named: Collection[int]) -> tuple[Array, Array]:
         """The smallest displacements (n, K) by M that take back K small gaps (rows, K) of the loops, each in the order
         in which positions are closed, and whether all of each is taken back."""
         tiers, J = self.movable(held, named), self.slopes(q)
@@ -345,7 +341,9 @@ def told_positions(model: Model, q: Array, found: Array, given: Any, name: str, 
     change = np.abs(found - q) / np.where(units == "m", by.size, 1.0)
     bends = {name for k, name in enumerate(model.speeds) if k not in by.joints}
     order = np.argsort(-change)
-    far = [k for k in order if change[k] > TYPED and k in _given_places(model, given) and model.coordinates[k] not in bends]
+    far = [
+        k for k in order if change[k] > TYPED and k in _given_places(model, given) and model.coordinates[k] not in bends
+    ]
     bent = [k for k in order if change[k] > BENT and model.coordinates[k] in bends]
 
     def moves(places: list[int]) -> str:
@@ -357,8 +355,8 @@ def told_positions(model: Model, q: Array, found: Array, given: Any, name: str, 
         out[key] = f"{name}: the loops do not close there; moved to the nearest closed position: {moves(far)}"
     if bent:
         out["assembly of links"] = (
-            f"{name}: joints alone do not close the loops there; links are bent: {moves(bent)}; check the lengths of the "
-            "links and the joints that are held"
+            f"{name}: joints alone do not close the loops there; links are bent: {moves(bent)}; check the lengths of "
+            "the links and the joints that are held"
         )
     return out
 

@@ -66,4 +66,3 @@ def _rows(model: Model) -> Any:
     rate = ca.mtimes(rows.J, v)
     by = [rows.J, ca.jacobian(rows.g, p), chain.jacobian(rate, x), ca.jacobian(rate, p)]
     return ca.Function("start_slopes", [x, v, p], ca.cse([ca.densify(a) for a in by]))
-
