@@ -133,25 +133,25 @@ def equilibrium(
 def _settled_stably(
     model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, held: HeldName, rates: Any
 ) -> Array:
-    """Newton's rest if it is stable, else the one that lies downhill of it."""
+    """Newton's rest if it is stable, else the one that lies downhill of the undeformed arm."""
     free = _settling(model, held)
     try:
-        start, K = _newton(model, q, loads, p, held, rates)
+        rest, K = _newton(model, q, loads, p, held, rates)
     except PliantError:
         if rates is not None:
             raise
-        start = model.layout.followed(q.copy())
     else:
-        growth = None if _curves_upwards(K) else growing(model, start, free, loads, p, rates)
+        growth = None if _curves_upwards(K) else growing(model, rest, free, loads, p, rates)
         if growth is None:
-            return start
+            return rest
         if growth.follows:
             raise PliantError(
                 f"stable: got an unstable rest ({growth.words}) of an arm that spins or under loads that follow it, "
                 "which have no potential and no rest downhill; give loads in base axes, or reduce them"
             )
     try:
-        return settled(model, closed_statics.downhill(model, None, start, free, loads, p), loads, p, held)
+        found = closed_statics.downhill(model, None, model.layout.followed(q.copy()), free, loads, p)
+        return settled(model, found, loads, p) if held == "joints" else found  # with the motors that joints place
     except PliantError:
         whole = [beam.name for beam in bent_beams(model) if len(beam.pieces) == 1 and not beam.slides]
         remedy = f"; a beam in one piece has small deflections only: write `pieces: {PIECES}` in the beam of "
