@@ -169,7 +169,8 @@ def _settling(model: Model, held: HeldName) -> list[int]:
 def _curves_upwards(K: Array) -> bool:
     """Whether stiffnesses (..., k, k) are those of a minimum, whatever turns: of a potential, and positive."""
     size = np.sqrt(np.abs(np.diagonal(K, axis1=-2, axis2=-1)))
-    if skew(K / np.maximum(size[..., None] * size[..., None, :], 1e-300)):
+    size = np.maximum(size, SYMMETRIC * size.max(axis=-1, initial=1.0, keepdims=True))  # a gear in its play has none
+    if skew(K / (size[..., None] * size[..., None, :])):
         return False
     try:
         np.linalg.cholesky(K)
