@@ -14,6 +14,7 @@ from pliant.dynamics import Chain, denoc
 from pliant.dynamics.closures import closing_rows, gaps, row_names
 from pliant.dynamics.forces import rotors
 from pliant.errors import ModelError
+from pliant.model.coordinate_units import coordinate_units, speed_units
 from pliant.model.states import moved, named_places
 from pliant.robot.layout import Layout
 
@@ -28,6 +29,8 @@ LONGEST_STEP = 0.5
 KICKS = 40
 """Times that a position from which no step leads nearer is left at random, by this much on average."""
 KICK = 0.4
+NEARER = 0.99
+"""Gap over the least one so far, at which a position is nearer: of those that differ by rounding the first stays."""
 HALF_TURN = 2.0
 """The same where loops are closed with frames turned by half a turn, from where the search began."""
 NEAR = 0.3
@@ -35,6 +38,13 @@ NEAR = 0.3
 BEND = 1e-3
 """Of the size of the arm, by which amplitudes are moved there."""
 TRIALS = 4
+TAKEN = 1e-9
+"""What is left of a gap, over one and the gap, that counts as closed to first order."""
+TYPED = 1e-3
+"""Radians, metres over the size of the arm, or of the largest speed: what is given with a few digits is corrected by
+less without a word."""
+BENT = 1e-6
+"""Of the size of the arm, by which links may bend to close loops without a word: states with the errors of a run."""
 NEVER = 1e-10
 """Slope of a row, over the size of the arm, at which nothing moves it: rounding leaves 1e-15."""
 INDEPENDENT = 1e-5
@@ -55,6 +65,7 @@ class Mechanism:
     slopes: Callable[[Array], Array]
     mass: Callable[[Array], Array]
     joints: tuple[int, ...]
+    passive: tuple[int, ...]
     size: float
 
     @classmethod
@@ -76,25 +87,28 @@ class Mechanism:
         def matrix(k: int) -> Callable[[Array], Array]:
             return lambda q: np.array(found[k](q, values), dtype=float)
 
-        joints = tuple(sorted({k for link in chain.links for k in link.joint_indices} | _lengths(chain)))
-        layout = Layout.of(chain, chain.first)
-        return cls(layout, row_names(chain), rows, matrix(1), matrix(2), joints, _size(chain, p, values))
+        moving = [k for link in chain.links for k in link.joint_indices]
+        joints, layout = tuple(sorted({*moving, *_lengths(chain)})), Layout.of(chain, chain.first)
+        kept = {shaft.index for shaft in layout.shafts} | set(moving[: 6 * chain.first])  # motors and a free base
+        passive = tuple(k for k in joints if k not in kept)
+        return cls(layout, row_names(chain), rows, matrix(1), matrix(2), joints, passive, _size(chain, p, values))
 
-    def closed(self, q: Array, held: Collection[int] = ()) -> Array:
-        """The closed position that Newton's steps, the smallest by M, lead to; `held` speeds have no displacement.
-        Links bend only where joints alone cannot close the loops.
+    def closed(self, q: Array, held: Collection[int] = (), named: Collection[int] = ()) -> Array:
+        """The closed position that Newton's steps, the smallest by M, lead to. Speeds that are `held` have no
+        displacement, those that are `named` only where the others do not close the loops; see `movable`.
 
         Raises
         ------
         ModelError
             No closed position is found; the loop that stays open is named.
         """
-        best = (np.inf, q)
-        for own in self.movable(held):
-            rng, best, start = np.random.default_rng(0), (np.inf, q), q
-            for _ in range(KICKS + 1):
+        tiers, best = self.movable(held, named), (np.inf, q)
+        for own in tiers:
+            near = best[1] if self._refines(own, named) else q
+            rng, best, start = np.random.default_rng(0), (np.inf, near), near
+            for _ in range(KICKS + 1 if self._may_close(near, own, tiers) else 1):
                 found, gap = self._descend(start, own)
-                if gap < best[0]:
+                if gap < NEARER * best[0]:
                     best = gap, found
                 closed = gap <= CLOSED * self.size
                 if closed and (self.gaps(found)[1] > 0).all():
@@ -102,11 +116,29 @@ class Mechanism:
                 start = self._kicked(q, own, HALF_TURN, rng) if closed else self._kicked(best[1], own, KICK, rng)
         raise ModelError(self._gap(best[1]))
 
-    def movable(self, held: Collection[int]) -> list[list[int]]:
-        """Speeds that may give way: those of joints, and if that does not do, all."""
+    def movable(self, held: Collection[int], named: Collection[int] = ()) -> list[list[int]]:
+        """Speeds that may give way, in the order in which they are tried: joints that nobody named; passive ones that
+        are named, whose places are a first guess; the other joints; links, which bend only where joints alone do not
+        close the loops, beside what is not named or passive; all that is not `held`."""
         free = [k for k in range(self.layout.n) if k not in held]
         joints = [k for k in free if k in self.joints]
-        return [joints, free] if len(joints) < len(free) else [free]
+        guessed = [k for k in free if k not in named or k in self.passive]
+        tiers = [[k for k in joints if k not in named], [k for k in joints if k in guessed], joints, guessed, free]
+        return [own for k, own in enumerate(tiers) if own not in tiers[:k]]
+
+    def _refines(self, own: Collection[int], named: Collection[int]) -> bool:
+        """Whether these speeds correct what joints that are not named have left, and do not begin anew."""
+        return all(k in self.joints and (k not in named or k in self.passive) for k in own)
+
+    def _may_close(self, q: Array, own: list[int], tiers: list[list[int]]) -> bool:
+        """Whether speeds move the rows in as many ways as all joints do: fewer close them by chance only."""
+        joints = [k for k in tiers[-1] if k in self.joints]
+        if not set(own) < set(joints):
+            return True
+        step = np.zeros(self.layout.n)
+        step[joints] = NEAR * np.random.default_rng(2).standard_normal(len(joints))
+        J = self.slopes(moved(self.layout, q, step))
+        return len(independent(J[:, own])) >= len(independent(J[:, joints]))
 
     def _gap(self, q: Array) -> str:
         """What is wrong with a position that is not closed."""
@@ -192,16 +224,27 @@ class Mechanism:
                 break
         return found
 
-    def along(self, q: Array, qd: Array, held: Collection[int] = ()) -> Array | None:
-        """Speeds along the closed loops, the nearest by M; None where those that are `held` cannot be kept."""
-        out, gap = np.array(qd, dtype=float), self.slopes(q) @ qd
-        for own in self.movable(held):
+    def along(self, q: Array, qd: Array, held: Collection[int] = (), named: Collection[int] = ()) -> Array | None:
+        """Speeds along the closed loops, the nearest by M; None where those that are `held` cannot be kept. Those of
+        what is `named` give way in the order of `movable`."""
+        change, kept = self.taken_back(q, self.slopes(q) @ np.reshape(qd, (-1, 1)), held, named)
+        return qd + change[:, 0] if kept.all() else None
+
+    def taken_back(self, q: Array, gaps: Array, held: Collection[int], named: Collection[int]) -> tuple[Array, Array]:
+        """The smallest displacements (n, K) by M that take back K small gaps (rows, K) of the loops, each in the order
+        in which positions are closed, and whether all of each is taken back."""
+        tiers, J = self.movable(held, named), self.slopes(q)
+        found, done = np.zeros((self.layout.n, gaps.shape[1])), np.zeros(gaps.shape[1], dtype=bool)
+        room = TAKEN * (1 + np.abs(gaps).max(axis=0, initial=0.0))
+        for own in tiers:
+            trial = found.copy() if self._refines(own, named) else np.zeros(found.shape)
             A, L = self._weighted(q, own)
-            change = np.linalg.lstsq(A, -gap, rcond=1e-10)[0]
-            if np.abs(A @ change + gap).max() <= 1e-9 * (1 + np.abs(gap).max()):
-                out[own] += np.linalg.solve(L.T, change)
-                return out
-        return None
+            trial[own] += np.linalg.solve(L.T, np.linalg.lstsq(A, -gaps - J @ trial, rcond=1e-10)[0])
+            found[:, ~done] = trial[:, ~done]
+            done |= np.abs(gaps + J @ found).max(axis=0, initial=0.0) <= room
+            if done.all():
+                break
+        return found, done
 
     def struck(self, q: Array, change: Array, held: Collection[int]) -> Array:
         """What an impulse on the `held` speeds makes of all speeds: from a change that leaves the momenta of the
@@ -246,43 +289,40 @@ def closed_start(
     """A start with closed loops, and what is to be told of it.
 
     Speeds that are `placed` belong to prescribed coordinates, which do not give way. What a user has `given` by name
-    stays too, if the others can close the loops.
+    gives way as `Mechanism.movable` says.
     """
     by, named, fast = mechanism(model, p), *(named_speeds(model, x, kind) for x, kind in zip(given, ("q0", "qd0")))
-    found = closed_near(model, np.array(q), given[0], p, placed)
+    found = by.closed(q, placed, named)
     by.require_regular(found, placed)
-    rates = by.along(found, qd, {*placed, *fast})
-    if rates is None:
-        rates = by.along(found, qd, placed)
+    rates = by.along(found, qd, placed, fast)
     if rates is None:
         raise ModelError("qd0: no speeds of the free joints go with those that are prescribed; change the motion")
+    told = told_positions(model, q, found, given[0], "q0", p) | _told_rates(model, qd, rates, given[1])
     stand = motors_given(model, given[0], {*placed, *named})
     found = model.layout.followed(found, [model.index(model.speeds[k]) for k in stand])
-    rates = model.layout.following(rates, motors_given(model, given[1], {*placed, *fast}))
-    return found, rates, _told(model, q, found, named)
+    return found, model.layout.following(rates, motors_given(model, given[1], {*placed, *fast})), told
 
 
-def closed_near(model: Model, q: Array, given: Any, p: Array, placed: Collection[int] = ()) -> Array:
-    """The closed position near q in which what a user has `given` by name stays, if the others can close the loops;
-    speeds that are `placed` stay in any case."""
-    return closed_with(model, q, p, named_speeds(model, given, "q0"), placed)
+def closed_near(model: Model, q: Array, given: Any, name: str, p: Array) -> tuple[Array, dict[str, str]]:
+    """The closed position near q, of which a user has `given` something by name, and what is to be told of it."""
+    found = closed_with(model, q, p, named_speeds(model, given, "q0"))
+    return found, told_positions(model, q, found, given, name, p)
 
 
-def closed_with(model: Model, q: Array, p: Array, named: Collection[int], placed: Collection[int] = ()) -> Array:
+def closed_with(model: Model, q: Array, p: Array, named: Collection[int]) -> Array:
     """The same, with the speeds of what is named."""
-    by = mechanism(model, p)
-    try:
-        return by.closed(q, {*placed, *named})
-    except ModelError:
-        return by.closed(q, placed)
+    return mechanism(model, p).closed(q, (), named)
 
 
 def named_speeds(model: Model, given: Any, name: str) -> set[int]:
     """Speeds of the coordinates that a start gives by name, or as positions of the actuated joints."""
     if isinstance(given, Mapping):
-        names = model.speeds if name == "qd0" else model.coordinates
-        found = {names[k] for k in named_places(model, given, name)}
-        return {k for k, speed in enumerate(model.speeds) if speed in found}
+        places = named_places(model, given, name)
+        if name == "qd0":
+            return places
+        found = {model.coordinates[k] for k in places}
+        balls = {k for ball in model.layout.balls if places & {*ball.places} for k in ball.indices}
+        return balls | {k for k, speed in enumerate(model.speeds) if speed in found}
     few = given is not None and not isinstance(given, str) and np.shape(given)[-1] < len(model.speeds)
     return {shaft.index for shaft in model.layout.shafts} if few else set()
 
@@ -295,15 +335,54 @@ def motors_given(model: Model, given: Any, own: Collection[int]) -> set[int]:
     return motors if is_whole else motors & set(own)
 
 
-def _told(model: Model, q: Array, found: Array, named: Collection[int]) -> dict[str, str]:
-    """How far what was given had to move."""
-    given = [k for k, name in enumerate(model.coordinates) if name in {model.speeds[i] for i in named}]
-    moved = np.abs(found - q)[given] if given else np.zeros(1)
-    if not moved.max() > CLOSED:
-        return {}
-    name = model.coordinates[given[int(np.argmax(moved))]]
-    far = f"{name} was moved by {moved.max():.3g} to the nearest closed position"
-    return {"assembly": f"q0: the loops do not close there; {far}"}
+def told_positions(model: Model, q: Array, found: Array, given: Any, name: str, p: Array) -> dict[str, str]:
+    """How far joints that were given had to move to a closed position, and links to bend."""
+    by, units = mechanism(model, p), np.array(coordinate_units(model))
+    change = np.abs(found - q) / np.where(units == "m", by.size, 1.0)
+    bends = {name for k, name in enumerate(model.speeds) if k not in by.joints}
+    order = np.argsort(-change)
+    far = [
+        k for k in order if change[k] > TYPED and k in _given_places(model, given) and model.coordinates[k] not in bends
+    ]
+    bent = [k for k in order if change[k] > BENT and model.coordinates[k] in bends]
+
+    def moves(places: list[int]) -> str:
+        return ", ".join(f"{model.coordinates[k]} by {abs(found - q)[k]:.3g} {units[k]}" for k in places[:3])
+
+    out = {}
+    if far:
+        key = f"assembly {model.coordinates[far[0]]}"
+        out[key] = f"{name}: the loops do not close there; moved to the nearest closed position: {moves(far)}"
+    if bent:
+        out["assembly of links"] = (
+            f"{name}: joints alone do not close the loops there; links are bent: {moves(bent)}; check the lengths of "
+            "the links and the joints that are held"
+        )
+    return out
+
+
+def _told_rates(model: Model, qd: Array, rates: Array, given: Any) -> dict[str, str]:
+    """How much speeds that were given had to change so that loops stay closed."""
+    change, whole = np.abs(rates - qd), max(np.abs(qd).max(), np.abs(rates).max())
+    own = set(range(model.n)) if _is_whole(given, model.n) else named_speeds(model, given, "qd0")
+    far = sorted((k for k in own if change[k] > TYPED * whole), key=lambda k: -change[k])
+    changes = ", ".join(f"{model.speeds[k]} by {change[k]:.3g} {speed_units(model)[k]}" for k in far[:3])
+    text = f"qd0: the loops do not move so; changed to the nearest speeds that they have: {changes}"
+    return {f"rates {model.speeds[far[0]]}": text} if far else {}
+
+
+def _given_places(model: Model, given: Any) -> set[int]:
+    """Places of the coordinates that a user gives."""
+    if isinstance(given, Mapping):
+        return named_places(model, given, "q0")
+    if given is None or isinstance(given, str):
+        return set()
+    return set(range(model.n_q)) if _is_whole(given, model.n_q) else set(model.layout.shaft_places())
+
+
+def _is_whole(given: Any, size: int) -> bool:
+    """Whether a user gives all numbers of a state."""
+    return not (given is None or isinstance(given, str | Mapping)) and np.shape(given)[-1:] == (size,)
 
 
 def most_regular(matrices: Sequence[Array]) -> int:

@@ -21,6 +21,7 @@ from pliant.dynamics.lines import closed_valves
 from pliant.errors import ModelError, PliantError, UnsupportedModel
 from pliant.model import assembly, statics
 from pliant.model.states import moved, read_state
+from pliant.model.validity import tell
 from pliant.options import HeldName
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ def closed_state(model: Model, given: Any, p: ArrayLike | None) -> Array:
     state = read_state(model, given)
     if not model.constraints or (not isinstance(given, Mapping) and np.shape(given) == state.shape):
         return state
-    return assembly.closed_near(model, state, given, model.values(p))
+    found, told = assembly.closed_near(model, state, given, "q", np.asarray(model.values(p)))
+    tell(model, told)
+    return found
 
 
 def require_closed(model: Model, q: Array, p: ArrayLike | None, name: str) -> None:
@@ -247,15 +250,15 @@ def settled(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, h
         by.require_regular(q, stand)
     stand |= set(flying(model, row_slopes(model, q, p, np.zeros(len(model.constraints))).J))
     free = [k for k in range(model.n) if k not in stand]
-    applied = statics.applied(model, loads, p)
-    q = _downhill(model, by, q, free, stand, applied, p) if free else q
-    return _with_motors(model, q, free, motors, applied, p) if motors else q
+    q = downhill(model, by, q, free, loads, p) if free else q
+    return _with_motors(model, q, free, motors, statics.applied(model, loads, p), p) if motors else q
 
 
-def _downhill(
-    model: Model, by: assembly.Mechanism | None, q: Array, free: list[int], stand: set[int], applied: statics.Applied,
-    p: ArrayLike | None,
-) -> Array:  # fmt: skip
+def downhill(
+    model: Model, by: assembly.Mechanism | None, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None
+) -> Array:
+    """Coordinates at a stable rest of what is free, from q on."""
+    applied, stand = statics.applied(model, loads, p), [k for k in range(model.n) if k not in free]
     last, kicks, rng = np.inf, 0, np.random.default_rng(0)
     whole = np.sqrt(np.trace(model.mass_matrix(q, p)[np.ix_(free, free)]))
     for _ in range(MOST_STEPS):
@@ -275,6 +278,8 @@ def _downhill(
         size = float(np.linalg.norm(y))
         if size <= statics.CONVERGED * whole or last <= size <= statics.STALLED * whole:
             if curves.min(initial=0.0) >= -flat or kicks == KICKS:
+                if curves.min(initial=0.0) < -flat or statics.skew(K):
+                    statics.tell_unstable(model, q, free, loads, p)
                 return q
             y, kicks, size = V[:, 0] * KICK * whole * rng.choice([-1, 1]), kicks + 1, np.inf
         step = Z @ y

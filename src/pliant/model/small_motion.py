@@ -198,6 +198,7 @@ class SmallMotion(FreeFlight):
         p: ArrayLike | None = None,
         held: HeldName = "joints",
         rates: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+        stable: bool = False,
     ) -> Array:
         """Coordinates (n,) at static rest, or in steady spin, with the joints held at the given positions.
 
@@ -219,6 +220,11 @@ class SmallMotion(FreeFlight):
             What stands at these positions: the joints, or the motors of elastic drives, behind which joints settle.
         rates : (n_joints,) array or mapping, optional
             Rates at which joints spin on, rad/s or m/s; refused where the arm would not settle.
+        stable : bool
+            Whether to go on from an unstable rest, such as a straight column above its buckling load, to a stable one:
+            the bent column, which needs `pieces` in its beam. Of two mirror images either may be found. By default the
+            rest that Newton's method finds from the undeformed arm is returned, and a warning says if it is unstable.
+            Arms with loops or passive joints always settle to a stable rest.
 
         Returns
         -------
@@ -231,7 +237,7 @@ class SmallMotion(FreeFlight):
         ((4,), True)
         """
         statics.require_no_fall(self._model, p)
-        q = statics.equilibrium(self._model, joints, loads, p, held, rates)
+        q = statics.equilibrium(self._model, joints, loads, p, held, rates, stable)
         statics.require_balance(self._model, q, loads, p, rates)
         tell(self._model, steep(self._model, q))
         return q

@@ -1,7 +1,7 @@
 """How a start with closed loops changes with what was given for it, and with the parameters of the arm.
 
 A closed start is moved by d, and its parameters by dp: the rows open by J d + (dg/dp) dp, and the smallest step by M of
-what may give way closes them again. Speeds then follow likewise from J v = 0.
+what may give way closes them again (`Mechanism.taken_back`). Speeds then follow likewise from J v = 0.
 """
 
 from __future__ import annotations
@@ -36,18 +36,21 @@ def start_slopes(
     model: Model, q: Array, qd: Array, given: tuple[Any, Any], placed: Collection[int], p: Array
 ) -> StartSlopes:
     """Of coordinates (n_q,) and speeds (n,) that are closed; what is `given` by name and what is `placed` by a motion
-    do not give way, as in `assembly.closed_start`."""
+    give way as in `assembly.closed_start`."""
     n, P = model.n, len(model.parameters)
     if not model.constraints:
         return StartSlopes(np.eye(n), np.zeros((n, P)), np.zeros((n, n)), np.eye(n), np.zeros((n, P)))
     with SYMBOLS:
         function = model.derived("slopes of starts", (), lambda: _rows(model))
     J, gap_by_p, rate_by_q, rate_by_p = (np.array(a, dtype=float) for a in function(q, qd, p))
-    named = [assembly.named_speeds(model, x, kind) for x, kind in zip(given, ("q0", "qd0"))]
-    back, back_v = (_back(model, q, p, J, own, placed) for own in named)
-    q_by_q, q_by_p = np.eye(n) + back @ J, back @ gap_by_p
-    v_by_q, v_by_p = back_v @ rate_by_q @ q_by_q, back_v @ (rate_by_q @ q_by_p + rate_by_p)
-    found = StartSlopes(q_by_q, q_by_p, v_by_q, np.eye(n) + back_v @ J, v_by_p)
+    by, named = assembly.mechanism(model, p), [assembly.named_speeds(model, x, k) for x, k in zip(given, ("q0", "qd0"))]
+
+    def back(gaps: Array, own: Collection[int]) -> Array:
+        return by.taken_back(q, gaps, placed, own)[0]
+
+    q_by_q, q_by_p = np.eye(n) + back(J, named[0]), back(gap_by_p, named[0])
+    v_by_q, v_by_p = back(rate_by_q @ q_by_q, named[1]), back(rate_by_q @ q_by_p + rate_by_p, named[1])
+    found = StartSlopes(q_by_q, q_by_p, v_by_q, np.eye(n) + back(J, named[1]), v_by_p)
     motors = [assembly.motors_given(model, x, {*placed, *own}) for x, own in zip(given, named)]
     for shaft in model.layout.driven:  # motors that are not given stand and turn with their joints
         for slopes, own in zip(found, (motors[0],) * 2 + (motors[1],) * 3):
@@ -59,22 +62,7 @@ def start_slopes(
 def _rows(model: Model) -> Any:
     """J, the slopes of the rows by p, and those of J v along the speeds and by p."""
     chain, x, v, p = model.chain, ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n), model.parameter_symbols
-    rows = closing_rows(chain, x, v)
+    rows = closing_rows(chain, x, v, every=True)
     rate = ca.mtimes(rows.J, v)
     by = [rows.J, ca.jacobian(rows.g, p), chain.jacobian(rate, x), ca.jacobian(rate, p)]
     return ca.Function("start_slopes", [x, v, p], ca.cse([ca.densify(a) for a in by]))
-
-
-def _back(model: Model, q: Array, p: Array, J: Array, named: Collection[int], placed: Collection[int]) -> Array:
-    """(n, m) the smallest displacement by M that takes gaps of the rows back: of joints alone if they can, of all that
-    is not named otherwise, and of all that is not placed in the last place."""
-    by, M = assembly.mechanism(model, p), model.mass_matrix(q, p)
-    out = np.zeros(J.T.shape)
-    for own in (*by.movable({*placed, *named}), *by.movable(placed)):
-        L = np.linalg.cholesky(M[np.ix_(own, own)])
-        A = np.linalg.solve(L, J[:, own].T).T
-        values = np.linalg.svd(A, compute_uv=False)
-        if len(own) >= len(J) and values[-1] > assembly.SINGULAR * values[0]:
-            break
-    out[own] = -np.linalg.solve(L.T, np.linalg.pinv(A))
-    return out

@@ -15,6 +15,7 @@ from pliant.later import LaterModule
 from pliant.model.differentiable import Differentiable
 from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, DrivenTorques, Energy, Matrices, PartitionedMatrices, ScrewMatrices
+from pliant.model.validity import tell
 from pliant.signatures import checked, shown
 
 if TYPE_CHECKING:
@@ -173,7 +174,9 @@ class StateFunctions(Differentiable):
         q : as `q0` of `simulate`, optional
             Coordinates that need not close the loops.
         held : sequence of str
-            Speeds of coordinates that stay, such as that of a crank.
+            Speeds of coordinates that stay, such as that of a crank. Places of passive joints among them are a first
+            guess: they move where the other joints cannot close the loops, and links bend only where no joint can. A
+            warning says what moves by more than a milliradian, or a thousandth of the arm's size.
         p : (P,) array, optional
             Values of the model's parameters; nominal by default.
 
@@ -193,7 +196,14 @@ class StateFunctions(Differentiable):
         """
         state, values = read_state(self._model, q), self.values(p)
         stays = {self.speed_index(name) for name in held}
-        return assembly.mechanism(self._model, values).closed(state, stays) if self.constraints else state
+        if not self.constraints:
+            return state
+        by = assembly.mechanism(self._model, values)
+        guessed = stays & set(by.passive)
+        found = by.closed(state, stays - guessed, guessed)
+        given = dict.fromkeys([name for name in held if name in self.coordinates], 0.0)
+        tell(self._model, assembly.told_positions(self._model, state, found, given, "q", values))
+        return found
 
     def driven_dynamics(
         self, q: ArrayLike, qd: ArrayLike, driven: ArrayLike, p: ArrayLike | None = None

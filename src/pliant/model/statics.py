@@ -17,6 +17,7 @@ from pliant.dynamics.matrices import partition
 from pliant.errors import ModelError, PliantError
 from pliant.later import LaterModule
 from pliant.model.states import read_state
+from pliant.model.validity import bent_beams, tell
 from pliant.options import HeldName
 from pliant.robot.angles import in_radians
 from pliant.signatures import require_loads
@@ -40,6 +41,8 @@ STEADY = 1e-9
 """Change of a force per turn over the force itself, at which a spin counts as steady: rounding leaves 1e-15."""
 ROUNDING = 2.0**-50
 """Change of angles (radians) and of other coordinates (relative) that shows what rounding does to the stiffness."""
+PIECES = 8
+"""Of a beam that buckles: its tip turns to 0.02 degrees of the exact rod at 1.5 of its load."""
 
 
 def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None, qd: Array | None = None) -> Applied:
@@ -108,10 +111,10 @@ def places(model: Model, speeds: list[int]) -> list[int]:
 
 def equilibrium(
     model: Model, joints: StateLike, loads: Sequence[Any], p: ArrayLike | None, held: HeldName = "joints",
-    rates: Any = None,
+    rates: Any = None, stable: bool = False,
 ) -> Array:  # fmt: skip
     """Coordinates (n,) at rest, or in steady spin, with the joints or the motors held, by Newton's method from the
-    straight arm."""
+    straight arm; and where that is unstable, by `stable` on to a rest that is not."""
     m = model.n_joints
     if not model.layout.is_open:
         closed_statics.require_held_still(model, rates)
@@ -124,16 +127,130 @@ def equilibrium(
         raise ModelError(f"joints: got {joints!r}, expected {m} finite numbers ({', '.join(model.joints)})")
     q = np.zeros(model.n_q) if model.layout.plain else model.layout.rest()
     q[model.layout.shaft_places()] = given
-    return settled(model, q, loads, p, held, rates)
+    return (_settled_stably if stable else settled)(model, q, loads, p, held, rates)
+
+
+def _settled_stably(
+    model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, held: HeldName, rates: Any
+) -> Array:
+    """Newton's rest if it is stable, else the one that lies downhill of the undeformed arm."""
+    free = _settling(model, held)
+    try:
+        rest, K = _newton(model, q, loads, p, held, rates)
+    except PliantError:
+        if rates is not None:
+            raise
+    else:
+        growth = None if _curves_upwards(K) else growing(model, rest, free, loads, p, rates)
+        if growth is None:
+            return rest
+        if growth.follows:
+            raise PliantError(
+                f"stable: got an unstable rest ({growth.words}) of an arm that spins or under loads that follow it, "
+                "which have no potential and no rest downhill; give loads in base axes, or reduce them"
+            )
+    try:
+        found = closed_statics.downhill(model, None, model.layout.followed(q.copy()), free, loads, p)
+        return settled(model, found, loads, p) if held == "joints" else found  # with the motors that joints place
+    except PliantError:
+        whole = [beam.name for beam in bent_beams(model) if len(beam.pieces) == 1 and not beam.slides]
+        remedy = f"; a beam in one piece has small deflections only: write `pieces: {PIECES}` in the beam of "
+        raise PliantError(
+            "stable: no stable rest found; stiffen the links or reduce the load"
+            + (remedy + ", ".join(whole) if whole else "")
+        ) from None
+
+
+def _settling(model: Model, held: HeldName) -> list[int]:
+    """Speeds that settle by balances of their own: not motors, which the joints place that they drive."""
+    return [k for k, row in zip(*resting(model, held)) if k == row]
+
+
+def _curves_upwards(K: Array) -> bool:
+    """Whether stiffnesses (..., k, k) are those of a minimum, whatever turns: of a potential, and positive."""
+    size = np.sqrt(np.abs(np.diagonal(K, axis1=-2, axis2=-1)))
+    size = np.maximum(size, SYMMETRIC * size.max(axis=-1, initial=1.0, keepdims=True))  # a gear in its play has none
+    if skew(K / (size[..., None] * size[..., None, :])):
+        return False
+    try:
+        np.linalg.cholesky(K)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+class Growth(NamedTuple):
+    """The fastest motion that grows about a rest: its frequency (Hz) or rate of growth over 2 pi, the coordinate that
+    moves most, by energy, and whether the forces have no potential."""
+
+    frequency: float
+    name: str
+    follows: bool
+
+    @property
+    def words(self) -> str:
+        if self.follows:
+            return f"a motion of {self.frequency:.4g} Hz about it grows"
+        rate = 2 * np.pi * self.frequency
+        return (
+            f"along {self.name} the stiffness is negative, {-(rate**2):.4g} (rad/s)^2 of the inertia, and a deflection "
+            f"grows e-fold in {1 / rate:.3g} s"
+        )
+
+
+def growing(
+    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None, rates: Any = None
+) -> Growth | None:
+    """What grows about a rest along the speeds `free`; None where nothing does. Arms under their weight and dead loads
+    by the sign of their stiffness, others by the roots of their motion."""
+    if rates is None:
+        along = _along(model, q, free, loads, p)
+        if not along.follows:
+            squares, shapes = natural_modes(along.K, along.M, along.noise)
+            if squares.min(initial=0.0) >= 0:
+                return None
+            energy = np.diag(model.mass_matrix(q, p)) * (along.Z @ shapes[:, 0]) ** 2
+            return Growth(float(np.sqrt(-squares[0])) / (2 * np.pi), model.speeds[int(np.argmax(energy))], False)
+        K, M, by_qd = along.K, along.M, np.zeros(along.K.shape)
+    else:
+        by_q, by_qd = (a[np.ix_(free, free)] for a in slopes(model, q, steady_rates(model, rates), loads, p))
+        K, M = _finite(by_q, model.mass_matrix(q, p)[np.ix_(free, free)])
+    lowest = float(roots(K, by_qd, M).min(initial=0.0))
+    return Growth(-lowest, "", True) if lowest < 0 else None
+
+
+def tell_unstable(
+    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None, rates: Any = None
+) -> None:
+    """Warn of a rest that the arm would leave."""
+    growth = growing(model, q, free, loads, p, rates)
+    if growth is None:
+        return
+    remedy = "reduce the loads or stiffen the links"
+    if model.layout.is_open and not growth.follows:
+        remedy += ", or ask equilibrium(..., stable=True) for the bent rest, with `pieces` in beams that buckle"
+    tell(model, {"unstable rest": f"equilibrium: got an unstable rest: {growth.words}; {remedy}"})
 
 
 def settled(
     model: Model, q: Array, loads: Sequence[Any] = (), p: ArrayLike | None = None, held: HeldName = "joints",
     rates: Any = None,
 ) -> Array:  # fmt: skip
-    """Coordinates (n_q,) at rest, or in steady spin, with the joints (and a free base) where `q` has them."""
+    """Coordinates (n_q,) at rest, or in steady spin, with the joints (and a free base) where `q` has them; an unstable
+    rest is told."""
     if not model.layout.is_open:
         return closed_statics.settled(model, q, loads, p, held)
+    found, K = _newton(model, q, loads, p, held, rates)
+    if not _curves_upwards(K):
+        tell_unstable(model, found, _settling(model, held), loads, p, rates)
+    return found
+
+
+def _newton(
+    model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, held: HeldName, rates: Any
+) -> tuple[Array, Array]:
+    """Coordinates (n_q,) of an open arm at rest, stable or not, and the stiffness of what settles there by balances of
+    its own."""
     n, q = model.n, model.layout.followed(q.copy())
     model.layout.check_travel(q)
     unknown, rows = resting(model, held)
@@ -142,7 +259,7 @@ def settled(
     if rates is not None and unknown:
         _require_steady(model, q, qd, loads, p, rows)
     if not unknown:
-        return q
+        return q, np.zeros((0, 0))
     forces, last = applied(model, loads, p, qd if rates is not None else None), np.inf
     if _has_play(model):
         _press(model, q, model.bias(q, qd, p) - forces(q)[0], p, held)
@@ -163,11 +280,13 @@ def settled(
         if size <= CONVERGED * whole or last <= size <= STALLED * whole:
             if rates is not None:
                 _require_steady(model, q, qd, loads, p, rows)
-            return q
+            own = np.equal(rows, unknown)
+            return q, K[np.ix_(own, own)]
         last = size
     raise PliantError(
         f"equilibrium: no static rest found near the straight arm at joints {_positions(model, q)}; "
-        "the load may exceed what the links can carry (buckling): stiffen the links or reduce the load"
+        "the load may exceed what the links can carry (buckling): stiffen the links, reduce the load, or give "
+        "stable=True and `pieces` in their beams"
     )
 
 
@@ -203,6 +322,11 @@ def settled_arms(model: Model, q: Array, p: Array | None = None) -> Array:
         weight = np.sqrt(np.abs(np.diagonal(K, axis1=1, axis2=2)))
         size, whole = (np.linalg.norm(weight * x, axis=1) for x in (step, q[:, at]))
         if ((size <= CONVERGED * whole) | ((last <= size) & (size <= STALLED * whole))).all():
+            own = np.equal(rows, unknown)
+            if not _curves_upwards(K[:, own][:, :, own]):
+                values = [None] * len(q) if p is None else np.broadcast_to(p, (len(q), np.shape(p)[-1]))
+                for x, v in zip(q, values):
+                    tell_unstable(model, x, _settling(model, "joints"), (), v)
             return q
         last = size
     if unknown:
@@ -357,8 +481,12 @@ def _finite(K: Array, M: Array) -> tuple[Array, Array]:
 def _follows(K: Array, M: Array) -> bool:
     """Whether the stiffness has no potential."""
     size = np.sqrt(np.diag(M))
-    scaled = K / np.outer(size, size)
-    return bool(np.abs(scaled - scaled.T).max(initial=0.0) > SYMMETRIC * np.abs(scaled).max(initial=0.0))
+    return skew(K / np.outer(size, size))
+
+
+def skew(K: Array) -> bool:
+    """Whether stiffnesses (..., k, k), coordinates scaled, are not symmetric."""
+    return bool(np.abs(K - np.swapaxes(K, -1, -2)).max(initial=0.0) > SYMMETRIC * np.abs(K).max(initial=0.0))
 
 
 def frequencies(
@@ -382,6 +510,11 @@ def frequencies(
         closed_statics.require_held_still(model, rates)
         _, K, M, *_ = _along(model, q, free, loads, p)
         by_qd = np.zeros(K.shape)  # nothing turns
+    return roots(K, by_qd, M)
+
+
+def roots(K: Array, by_qd: Array, M: Array) -> Array:
+    """Frequencies (Hz), ascending, of M qdd + G qd + K q = 0, those of motions that grow as negative numbers."""
     scale = 1 / np.sqrt(np.diag(M))
     K, G, M = (a * np.outer(scale, scale) for a in (K, (by_qd - by_qd.T) / 2, M))
     zero, one = np.zeros(M.shape), np.eye(len(M))
