@@ -53,7 +53,7 @@ class Cpu:
         key = (method, f.has_constant, f.n, f.judged)
         make = partial(
             BatchIntegrator, f.function, METHODS[method](), quaternions=f.composition.quaternions, judged=f.judged,
-            closing=f.closing, tick=f.tick, ticks=f.ticks,
+            closing=f.closing, tick=f.tick, ticks=f.ticks, approach=f.approach,
         )  # fmt: skip
         self.integrator: BatchIntegrator = f.composition.derived("packs", key, make)
         self.dtype, self.precision = np.float64, precision

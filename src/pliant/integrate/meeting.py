@@ -19,10 +19,10 @@ from pliant.integrate.dense_output import AT_END, interpolate
 from pliant.integrate.evaluation import EPS, place, within
 from pliant.integrate.loop_state import Clock, Ode, StepState, Tally
 from pliant.kernels.primitives import Doubles, call
+from pliant.kernels.step_control import FIXED_WIDTHS, leaps, reach
 
 STRETCHES = 4  # of a step that are looked at
 AT_IT = 1e-6  # widths: so near to where a gap closes is there
-FIXED_WIDTHS = 10.0  # that a fixed step may pass: a quarter of what is met
 
 
 def look(ode: Ode, t: float, x: Doubles, found: Doubles) -> None:
@@ -46,7 +46,7 @@ def stride(ode: Ode) -> float:
     longest = math.inf
     for k in range(ode.meets):
         if ode.near[ode.meets + k] < 0.0:
-            longest = min(longest, (abs(ode.near[k]) + 1.0) / ode.near[2 * ode.meets + k])
+            longest = min(longest, reach(ode.near[k], ode.near[2 * ode.meets + k]))
     return longest
 
 
@@ -55,9 +55,7 @@ def passed(ode: Ode, k: int, h: float, widths: float) -> float:
     before = ode.near[k]
     after = ode.ahead[k]
     speed = max(ode.near[2 * ode.meets + k], ode.ahead[2 * ode.meets + k])
-    if max(before, after) < 0.0 or speed * h <= abs(before) + abs(after) + widths:
-        return 2.0 * h
-    return (abs(before) + 1.0) / speed
+    return reach(before, speed) if leaps(before, after, speed, h, widths) else 2.0 * h
 
 
 def crossing(ode: Ode, step: StepState, k: int, left: float, right: float, t: float, h: float) -> float:

@@ -260,10 +260,14 @@ class ComposedEquations:
             return column_function("jacobian", {"t": self.t, "x": self.x, "p": self.p}, found)
         return self._function("jacobian", found)
 
+    @symbolic_property
+    def approaching(self) -> Any:
+        """Gaps, rates and speeds of what may be met."""
+        return approaches(self.composition.model.chain, self.q, self.qd)
+
     def approach(self) -> Any:
-        """Gaps, rates and speeds of what may be met, as a function of t, x and p."""
-        found = approaches(self.composition.model.chain, self.q, self.qd)
-        return self._function("approach", [found])
+        """The same as a function of t, x and p."""
+        return self._function("approach", [self.approaching])
 
     def closing(self) -> Any:
         """A state nearer to closed loops, by how much it was moved, and the least part of a row that is left beside

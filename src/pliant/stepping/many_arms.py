@@ -35,7 +35,7 @@ class ManyArms:
         key, c = (method, f.has_constant, f.n, f.judged), f.composition
         make = partial(
             BatchIntegrator, f.function, METHODS[method](), quaternions=c.quaternions, judged=f.judged,
-            closing=f.closing,
+            closing=f.closing, approach=f.approach,
         )  # fmt: skip
         self._integrator: BatchIntegrator = c.derived("packs", key, make)
         self._f, self._limits, self._fixed, self._step = f, limits, method == "rk4", step
