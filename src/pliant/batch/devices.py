@@ -91,7 +91,8 @@ class Cuda:
         def make() -> DeviceIntegrator:
             states, tape = f.typical_inputs(given.held(f)[0]), Tape.from_function(f.function)
             turns, closing = f.composition.quaternions, f.closing and Tape.from_function(f.closing)
-            source = emit(tape, METHODS[method](), precision, None, shared_bytes(), states, turns, closing)
+            met = f.approach and Tape.from_function(f.approach)
+            source = emit(tape, METHODS[method](), precision, None, shared_bytes(), states, turns, closing, met)
             return DeviceIntegrator(source)
 
         self.integrator: DeviceIntegrator = f.composition.derived("gpu", key, make)
