@@ -8,6 +8,7 @@ steps of a fortieth of the way through the post.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -193,3 +194,102 @@ def test_nothing_thin_is_passed(kind: str) -> None:
         run = pliant.simulate(model, t_end, [start], [speed], p=size, method=method, output_step=t_end)
         assert run.qd[-1, 0] == pytest.approx(-speed, rel=1e-3), method
         assert run.stats.energy_error < 1e-3
+
+
+def ends(model: pliant.Model, t_end: float, q0: Any, qd0: Any) -> dict[str, np.ndarray]:
+    """States at the end, by every method that chooses its steps."""
+    found = {}
+    for method in METHODS:
+        run = pliant.simulate(model, t_end, q0, qd0, method=method, output_step=t_end)
+        assert run.stats.energy_error < 1e-3, method
+        found[method] = np.concatenate([run.q[-1], run.qd[-1]])
+    batch = pliant.simulate_batch(model, t_end, q0, qd0, output_step=t_end)
+    assert batch.energy_error.max() < 1e-3
+    return found | {"batch": np.concatenate([batch.q[0, -1], batch.qd[0, -1]])}
+
+
+def test_two_contacts_at_once_are_one_of_both_stiffnesses() -> None:
+    arm, q0, qd0, t_end = CASES["unequal"]
+    halves = [arm.contact(name=name, stiffness=arm.stiffness / 2) for name in ("one", "two")]
+    expected = arm.run(q0, qd0, t_end)
+    for method, found in ends(arm.robot(halves).model(), t_end, q0, qd0).items():
+        assert found == pytest.approx(expected, abs=SAME), method
+
+
+def test_a_cable_that_is_taut_for_a_moment_holds_the_link() -> None:
+    """The tip passes the point farthest from the cable's anchor, where the cable is 4 mm too short, in a tenth of a
+    second: a pendulum with the pull of the cable, by hand."""
+    far, radius, anchor, short = 2.3, abs(complex(0.63, 0.03)), 0.3, 4e-3
+    k, w, length = 1e5, 1e-3, radius + anchor - short
+    bare = pendulum({"radius": 0.01, "surface": {"frame": "post", "type": "sphere", "radius": 0.01}}).robot
+    at = -anchor * ahead(far)
+    cable = pliant.Cable(stiffness=k, length=length, smoothing=w)
+    held = pliant.Coupling(name="rope", between=("anchor", "tip"), cable=cable)
+    frame = Frame(name="anchor", link="base", origin={"xyz": (at.real, at.imag, 0)})
+    model = bare.replace({"contacts": [], "couplings": [held], "frames": [frame]}).model()
+    inertia = 0.055 + 1.7 * (0.31**2 + 0.02**2)
+
+    def rates(t: float, x: Any) -> list[float]:
+        angle = x[0] + math.atan2(0.03, 0.63) - far
+        L = math.sqrt(radius**2 + anchor**2 + 2 * radius * anchor * math.cos(angle))
+        over = L - length
+        pull = k * ((min(max(over, -w), w) + w) ** 2 / (4 * w) + max(over - w, 0.0))
+        return [x[1], pull * radius * anchor * math.sin(angle) / L / inertia]
+
+    speed, t_end = 1.7, 3.0
+    span = {"rtol": 1e-10, "atol": 1e-12, "max_step": 5e-3}
+    expected = solve_ivp(rates, (0.0, t_end), [-0.3, speed], "DOP853", **span).y[:, -1]
+    assert expected[1] == pytest.approx(-speed, rel=1e-6)
+    for method, found in ends(model, t_end, [-0.3], [speed]).items():
+        assert found == pytest.approx(expected, abs=SAME), method
+
+
+@pytest.mark.full
+def test_a_bent_arm_is_held_in_the_middle_of_a_link() -> None:
+    """A spatial arm of two unequal beams, whose forearm meets a box; against steps of a thousandth of the way there."""
+    beams = [Beam(length=l, mass_per_length=m, EI_y=y, EI_z=z, GJ=40.0) for l, m, y, z in
+             ((0.52, 1.3, 90.0, 60.0), (0.41, 0.8, 45.0, 70.0))]  # fmt: skip
+    shapes = {"shapes": Shapes(bending_y=1, bending_z=1)}
+    links = [Link(name=name, joint=Joint(axis=axis), beam=beam, **shapes)
+             for name, axis, beam in zip("ab", ((0, 0, 1), (0, 0.6, 0.8)), beams)]  # fmt: skip
+    middle = Frame(name="middle", link="b", at={"x": 0.23}, origin={"xyz": (0, 0.01, -0.02)})
+    wall = Frame(name="wall", link="base", origin={"xyz": (-0.2, 0.7, 0.0), "rpy": (0, 0.2, 0.4)})
+    touch = Contact(name="hit", frame="middle", radius=0.012, stiffness=2e6, damping=0.2, friction=0.3, stick_speed=0.05,
+                    surface={"type": "box", "size": [0.3, 0.004, 0.5], "frame": "wall"})  # fmt: skip
+    robot = Robot(name="bent", gravity=(0, 0, -1.0), links=links, frames=[middle, wall], contacts=[touch])
+    model, q0, qd0, t_end = robot.model(), {"a": 0.6, "b": 0.1}, {"a": 3.0}, 0.5
+    fine = pliant.simulate(model, t_end, q0, qd0, method="dop853", step=2e-4, rtol=1e-11, atol=1e-12)
+    assert fine["hit.gap"].min() < -1e-4
+    assert fine.stats.energy_error < 1e-6
+    for method, found in ends(model, t_end, q0, qd0).items():
+        joints = [0, 3, 6, 9]
+        assert found[joints] == pytest.approx(np.concatenate([fine.q[-1], fine.qd[-1]])[joints], abs=3e-3), method
+
+
+@pytest.mark.parametrize("method", ["rk4", "midpoint"])
+def test_fixed_steps_that_may_pass_something_say_so(method: str) -> None:
+    """A fixed step of 0.2 s goes twenty times as far as the post is thick; one of 1 ms sees it."""
+    model = EQUAL.model()
+    start: dict[str, Any] = {"q0": [0.05, 0.0], "qd0": [4.0, 0.0]}
+    words = "may have been passed unseen"
+    with pytest.warns(UserWarning, match=words):
+        pliant.simulate(model, 0.6, **start, method=method, step=0.2)
+    with pytest.warns(UserWarning, match=words):
+        pliant.Stepper(model, method=method, step=0.2, **start).step(0.6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pliant.simulate(model, 0.6, **start, method=method, step=2e-4)
+        if method == "rk4":
+            pliant.simulate_batch(model, 0.6, **start, step=2e-4)
+    if method == "rk4":
+        with pytest.warns(UserWarning, match=words):
+            batch = pliant.simulate_batch(model, 0.6, **start, step=0.2)
+        assert batch.refused[0] == 0
+        with pytest.warns(UserWarning, match=words):
+            pliant.Stepper(model, step=0.2, count=2, **start).step(0.6)
+
+
+def test_arms_that_meet_nothing_are_not_watched() -> None:
+    free, met = pliant.load("two-link").model(), EQUAL.model()
+    problems = [pliant.Stepper(model).composition.problem() for model in (free, met)]
+    assert [(bool(problem.approach), problem.meets) for problem in problems] == [(False, 0), (True, 1)]
