@@ -19,6 +19,7 @@ from scipy.integrate import solve_ivp
 
 import pliant
 from pliant import Beam, Contact, Frame, Joint, Link, RigidBody, Robot, Shapes
+from pliant.integrate import solve
 
 METHODS = ("dop853", "dopri5", "rodas5p")
 SAME = 5e-5
@@ -293,3 +294,45 @@ def test_arms_that_meet_nothing_are_not_watched() -> None:
     free, met = pliant.load("two-link").model(), EQUAL.model()
     problems = [pliant.Stepper(model).composition.problem() for model in (free, met)]
     assert [(bool(problem.approach), problem.meets) for problem in problems] == [(False, 0), (True, 1)]
+
+
+def test_a_start_at_the_surface_is_short() -> None:
+    """A run that begins where the surfaces touch takes a first step of a twentieth of both radii, not of the run."""
+    model, (_, q0, qd0, _) = EQUAL.model(), CASES["touching"]
+    width, speed = 0.05 * 0.04, 2.0 * 1.0
+    composition = pliant.Stepper(model).composition
+    x0 = composition.start(np.array(q0), np.array(qd0))
+    for method in METHODS:
+        found = solve(composition.problem(), (0.0, 1.0), x0, method=method, p=composition.inputs_at(np.zeros(1))[0])
+        assert 0.0 < np.diff(found.t)[0] <= 1.001 * width / speed, method
+    batch = pliant.simulate_batch(model, 0.5, q0, qd0, output_step=0.5)
+    assert batch.refused[0] < 25
+
+
+def test_steps_end_where_a_contact_begins() -> None:
+    """The kink is at the end of a step, to the last digits that the dense output has."""
+    arm, q0, qd0, t_end = CASES["post"]
+    composition = pliant.Stepper(arm.model()).composition
+    x0 = composition.start(np.array(q0), np.array(qd0))
+    for method in METHODS:
+        found = solve(composition.problem(), (0.0, t_end), x0, method=method, p=composition.inputs_at(np.zeros(1))[0])
+        gaps = np.array([arm.gap(q) for q in found.x[:, :2]])
+        begins = int(np.flatnonzero(gaps < 1e-9)[0])
+        assert abs(gaps[begins]) < 1e-9
+        assert gaps[begins + 1] < -1e-7
+
+
+def test_steps_end_where_a_stop_begins() -> None:
+    """A link that comes to a stop at 1 rad with 2 rad/s and turns back: a half-wave of a spring."""
+    body = RigidBody(mass=1.7, com=(0.31, 0.02, 0.01), inertia=(7e-3, 0.05, 0.055), tip=(0.63, 0.03, 0.0))
+    limits = pliant.Limits(upper=1.0, stop=pliant.Stop(stiffness=3e4))
+    link = Link(name="a", joint=Joint(axis=(0, 0, 1), limits=limits), rigid=body)
+    model = Robot(name="stopped", gravity=(0, 0, 0), links=[link]).model()
+    composition = pliant.Stepper(model).composition
+    x0, inertia = composition.start(np.zeros(1), np.array([2.0])), 0.055 + 1.7 * (0.31**2 + 0.02**2)
+    held = np.pi * np.sqrt(inertia / 3e4)
+    for method in METHODS:
+        found = solve(composition.problem(), (0.0, 1.0), x0, method=method, p=composition.inputs_at(np.zeros(1))[0])
+        for time in (0.5, 0.5 + held):
+            assert np.abs(found.t - time).min() < 1e-7, method
+        assert found.x[-1][:2] == pytest.approx([1.0 - 2.0 * (0.5 - held), -2.0], abs=SAME), method
