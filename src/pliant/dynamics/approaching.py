@@ -35,19 +35,13 @@ class Gap(NamedTuple):
     width: SX
 
 
-def count(chain: Chain) -> int:
-    """Number of gaps of a chain."""
-    return len(_gaps(chain, ca.SX.sym("q", chain.n_q)))
-
-
 def approaches(chain: Chain, q: SX, qd: SX) -> SX:
-    """(3 k,) gaps, their rates, and speeds that bound these, in widths."""
+    """(2 k,) gaps, and speeds that no rate of these exceeds, in widths."""
     Q, V = ca.SX.sym("q", chain.n_q), ca.SX.sym("qd", chain.n)  # those given may hold prescribed motions
     found, moving = _gaps(chain, Q), chain.rates(Q, V)
     widths = [each.width for each in found]
-    rates = [ca.jtimes(each.gap, Q, moving) for each in found]
     speeds = [ca.sqrt(ca.sumsqr(ca.jtimes(each.point, Q, moving)) + TINY) for each in found]
-    rows = ([each.gap for each in found], rates, speeds)
+    rows = ([each.gap for each in found], speeds)
     every = ca.vertcat(*(value / width for row in rows for value, width in zip(row, widths)))
     return ca.substitute([ca.densify(every)], [Q, V], [q, qd])[0]
 

@@ -85,7 +85,7 @@ class UnitFunctions:
     @property
     def meets(self) -> int:
         """Number of gaps that a step must not leap over."""
-        return int(self._gaps.numel()) // 3 if may_meet(self.model) else 0
+        return int(self._gaps.numel()) // 2 if may_meet(self.model) else 0
 
     def _closer(self, name: str, held: list[int]) -> Any:
         """A state nearer to closed loops, by how much it was moved, and the least part of a row that others leave."""

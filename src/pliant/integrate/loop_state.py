@@ -48,7 +48,7 @@ class Ode(NamedTuple):
 
     The first `positions` derivatives are the next `positions` states. `turns` quaternions begin at `turn` in x.
     `closing` brings a state nearer to closed loops: into `closed`, with how far it was moved and the least pivot.
-    `approach` gives gaps, their rates and speeds of `meets` things that may be met: into `near` where a step begins,
+    `approach` gives gaps to and speeds past `meets` things that may be met: into `near` where a step begins,
     into `ahead` within it.
     """
 

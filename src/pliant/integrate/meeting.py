@@ -1,19 +1,17 @@
 """Steps of arms that may meet something: how long they may be, and where they end.
 
 A surface, a stop or a cable acts on one side of a gap alone. A step that leaps over it sees nothing of it, and so does
-its error estimate. With g the gap, s the speed at which the bodies move past one another, |g'| <= s, and a width of 1
-that may be passed unseen,
+its error estimate. With a and b the gaps at both ends of a stretch of a step, s the speed at which the bodies move past
+one another, which no rate of a gap exceeds, and a width of 1 that may be passed unseen, a step is accepted where
 
-    h <= (|g| + 1) / s                where the gap closes, before a step,
-    s h <= |g| + |g'| + 1             for the gaps at both ends of a stretch of it that is not on the far side all along.
+    s h <= |a| + |b| + 1
 
-A step that keeps to both and crosses a gap ends there: the equations have a kink. The next one is short by the first
-rule, and grows as the error allows.
+in all stretches that are not on the far side altogether. Another one is taken again with (|a| + 1) / s in place of the
+stretch: from the surface by a width, which resolves the contact, and then longer as the error allows. A step that
+crosses a gap ends there: the equations have a kink.
 """
 
 from __future__ import annotations
-
-import math
 
 from pliant.integrate.dense_output import AT_END, interpolate
 from pliant.integrate.evaluation import EPS, place, within
@@ -26,7 +24,7 @@ AT_IT = 1e-6  # widths: so near to where a gap closes is there
 
 
 def look(ode: Ode, t: float, x: Doubles, found: Doubles) -> None:
-    """Gaps, rates and speeds at a state."""
+    """Gaps and speeds at a state."""
     place(ode, x)
     ode.inp[0] = within(ode, t)
     call(ode.approach, ode.inp, found)
@@ -41,20 +39,11 @@ def look_ahead(ode: Ode, step: StepState, t: float, h: float, theta: float) -> N
         look(ode, t + h, step.y, ode.ahead)
 
 
-def stride(ode: Ode) -> float:
-    """The longest step from where the state is: to what is approached, and a width into it."""
-    longest = math.inf
-    for k in range(ode.meets):
-        if ode.near[ode.meets + k] < 0.0:
-            longest = min(longest, reach(ode.near[k], ode.near[2 * ode.meets + k]))
-    return longest
-
-
 def passed(ode: Ode, k: int, h: float, widths: float) -> float:
     """How far a step may go at most, where something may have been passed unseen within it; 2 h where not."""
     before = ode.near[k]
     after = ode.ahead[k]
-    speed = max(ode.near[2 * ode.meets + k], ode.ahead[2 * ode.meets + k])
+    speed = max(ode.near[ode.meets + k], ode.ahead[ode.meets + k])
     return reach(before, speed) if leaps(before, after, speed, h, widths) else 2.0 * h
 
 
@@ -104,7 +93,7 @@ def meets_on_its_way(ode: Ode, step: StepState, t: float, h: float) -> bool:
             ode.tally[Tally.REJECTED] += 1
             ode.tally[Tally.FRESH] = 2
             return True
-        for k in range(3 * ode.meets):
+        for k in range(2 * ode.meets):
             ode.near[k] = ode.ahead[k]
     return False
 
@@ -117,5 +106,5 @@ def count_passed(ode: Ode, step: StepState, t: float, h: float) -> None:
         if passed(ode, k, h, FIXED_WIDTHS) < h:
             over = 1
     ode.tally[Tally.OVER] += over
-    for k in range(3 * ode.meets):
+    for k in range(2 * ode.meets):
         ode.near[k] = ode.ahead[k]

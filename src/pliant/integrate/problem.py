@@ -45,7 +45,7 @@ class Problem:
         moved, and the least part of a row that is left beside the others; called after every step. 0 where there are no
         loops.
     approach : int
-        Address with the same input and out = [gaps, their rates, speeds], each (meets): how far apart bodies are that
+        Address with the same input and out = [gaps, speeds], each (meets): how far apart bodies are that
         act on one another on the far side of the gap alone, in widths of what a step may pass unseen, and how fast they
         move past one another, which bounds the rate. Steps end where a gap opens or closes. 0 where there are none.
     meets : int

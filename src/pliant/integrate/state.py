@@ -66,8 +66,8 @@ class State:
         self._rhs = FLAT(problem.rhs)
         self.turn: Integers = np.array(problem.quaternions, np.int64)
         self.closed: Array = np.zeros(n + 2)
-        self.near: Array = np.zeros(3 * problem.meets)
-        self.ahead: Array = np.zeros(3 * problem.meets)
+        self.near: Array = np.zeros(2 * problem.meets)
+        self.ahead: Array = np.zeros(2 * problem.meets)
 
     @property
     def p(self) -> Array:

@@ -7,7 +7,7 @@ import math
 from pliant.integrate.dense_output import EVENT_SAMPLES, find_events, first_cut, interpolate, write_row
 from pliant.integrate.evaluation import evaluate, place, roundings, settle, within
 from pliant.integrate.loop_state import Clock, LoopPlan, LoopStatus, Ode, Record, StepState, Tally, Ticking
-from pliant.integrate.meeting import count_passed, meets_on_its_way, stride
+from pliant.integrate.meeting import count_passed, meets_on_its_way
 from pliant.kernels.primitives import Doubles, call, shift
 from pliant.kernels.step_control import LEAST_MEMORY, REACH, next_step, scaled, step_ratio
 
@@ -160,9 +160,6 @@ def next_time(ode: Ode, plan: LoopPlan, fixed: bool) -> float:
             return stop
         return clock[Clock.START] + tally[Tally.SEG_AT] * (length / tally[Tally.SEG])
     h = min(clock[Clock.H], clock[Clock.H_MAX])
-    if ode.meets > 0:
-        h = min(h, stride(ode))
-        clock[Clock.H] = min(clock[Clock.H], h)
     return stop if clock[Clock.T] + REACH * h >= stop else clock[Clock.T] + h
 
 

@@ -119,8 +119,8 @@ def emit(
     `tape` has the inputs (t, x, w, p) and the output xdot. In single precision, operations whose rounding would show at
     the typical inputs `states`, one row each, are done in double precision. Where `quaternions` begin in x, their
     length is made one after every step. `closing` has the same inputs; it gives a state nearer to closed loops, by how
-    much it was moved, and the least part of a row that the others leave. `approach`, likewise, gives gaps, rates and
-    speeds of what adaptive steps must not leap over.
+    much it was moved, and the least part of a row that the others leave. `approach`, likewise, gives gaps to and
+    speeds past what adaptive steps must not leap over.
     """
     numbers = Precision(precision)
     n, held, own = tape.in_sizes[1:]

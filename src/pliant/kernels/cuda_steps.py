@@ -71,7 +71,7 @@ class CudaKernel:
     closing : CudaOperations, optional
         What brings a state nearer to closed loops, after every step.
     approach : CudaOperations, optional
-        Gaps, rates and speeds of what adaptive steps must not leap over, as in `integrate.meeting`.
+        Gaps to and speeds past what adaptive steps must not leap over, as in `integrate.meeting`.
     """
 
     def __init__(
@@ -289,8 +289,8 @@ class CudaKernel:
         tables = [table("TABLE", method.A), table("CLOCK", method.c), table("ERROR", method.error)]
         lines[1:1] = [*tables, controller(self.operations.precision, meets=self.approach is not None)]
         lines += self._memory()
-        gaps = 0 if self.approach is None else len(self.approach.nodes.outputs) // 3
-        lines += [f"{T} near[{3 * gaps}], ahead[{3 * gaps}];"] if gaps else []
+        gaps = 0 if self.approach is None else len(self.approach.nodes.outputs) // 2
+        lines += [f"{T} near[{2 * gaps}], ahead[{2 * gaps}];"] if gaps else []
         lines += [
             f"#define STAGES {method.stages}",
             f"{T} k[STAGES * N];",
@@ -307,7 +307,6 @@ class CudaKernel:
             "if (fresh && t < end) continue; }",
             "if (stage == 0) {",
             "if (!(t < end)) break;",
-            *self._stride(gaps),
             f"last = t + {number(REACH)} * h >= end;",
             f"step = last ? ({T})(end - t) : h;",
             "}",
@@ -345,19 +344,11 @@ class CudaKernel:
         ]
 
     def _look(self, name: str) -> list[str]:
-        """Gaps, rates and speeds at the state in XS."""
+        """Gaps and speeds at the state in XS."""
         if self.approach is None:
             return []
         body = [*self.body(self.approach), *self.approach.copies()]
         return ["#undef KS", f"#define KS(j) {name}[j]", "{", *body, "}", "#undef KS", f"#define KS(j) {SLOPES}"]
-
-    @staticmethod
-    def _stride(gaps: int) -> list[str]:
-        """A step to what is approached, and a width into it."""
-        if not gaps:
-            return []
-        reached = f"h = smaller(h, reach(near[g], near[{2 * gaps} + g]));"
-        return [f"for (int g = 0; g < {gaps}; ++g) if (near[{gaps} + g] < 0) {reached}"]
 
     def _allowed(self, gaps: int) -> list[str]:
         """How far a step may go that leaps over something: `allowed`, below the step; above it where it does not."""
@@ -368,7 +359,7 @@ class CudaKernel:
             *self._look("ahead"),
             f"{T} allowed = 2 * step;",
             f"for (int g = 0; g < {gaps}; ++g) {{",
-            f"const {T} speed = larger(near[{2 * gaps} + g], ahead[{2 * gaps} + g]);",
+            f"const {T} speed = larger(near[{gaps} + g], ahead[{gaps} + g]);",
             f"if (leaps(near[g], ahead[g], speed, step, {one})) allowed = smaller(allowed, reach(near[g], speed)); }}",
         ]
 
@@ -381,12 +372,12 @@ class CudaKernel:
             f"const bool good = error <= 1{' && allowed >= step' if gaps else ''};",
             f"const {T} ratio = step_ratio(error, previous, again > 0, {number(alpha)}, {number(beta)});",
             f"h = smaller(next_step(step, h, ratio), ({T})largest);",
-            *(["if (allowed < step) h = smaller(h, allowed);"] if gaps else []),
+            *(["if (error <= 1 && allowed < step) h = allowed;"] if gaps else []),
             "again = good ? 0 : 1;",
             "if (good) {",
             f"t = last ? end : t + (double)step; taken += 1; previous = larger(error, {number(LEAST_MEMORY)});",
             *self._settled(),
-            *([f"for (int g = 0; g < {3 * gaps}; ++g) near[g] = ahead[g];"] if gaps else []),
+            *([f"for (int g = 0; g < {2 * gaps}; ++g) near[g] = ahead[g];"] if gaps else []),
             "for (int j = 0; j < N; ++j) { STATE(j) = XS(j); k[j] = k[(STAGES - 1) * N + j]; }",
             "} else refused += 1;",
             f"if (t < end && (h < end * {number(TINY)} || taken + refused >= most)) {{",

@@ -85,8 +85,9 @@ class BatchIntegrator:
 
     `quaternions` says where quaternions begin in x: their length is made one after every step. Of the states the first
     `judged`, all by default, count in the error of a step. `closing`, a function of the same inputs, brings a state
-    nearer to closed loops after every step. `approach`, likewise, says what a step must not leap over. `tick`, likewise, gives the first numbers of p and the last, `ticks` of
-    each, where a segment begins that has one; p is then that of each run, and changes.
+    nearer to closed loops after every step. `approach`, likewise, gives gaps and speeds of what a step must not leap
+    over. `tick`, likewise, gives the first numbers of p and the last, `ticks` of each, where a segment begins that has
+    one; p is then that of each run, and changes.
     """
 
     def __init__(
@@ -112,10 +113,14 @@ class BatchIntegrator:
             writers = {name: emit.BodyWriter(one, self.lanes, 1) for name, one in programs.items()}
             work, text = max(one.work_size for one in programs.values()), emit.bodies(writers, target.fma, "external")
         sizes = (self.n, self.n_held, self.n_own, work, self.lanes.width)
-        meets = 0 if approach is None else tapes["approach"].n_out // 3
+        meets = 0 if approach is None else tapes["approach"].n_out // 2
         self.form = PackForm(method, *sizes, reads_time, quaternions, judged, closing is not None, meets, ticks)
         loops = Module(
-            self.lanes, target.fma, "", PLAIN + target.wide, external=(body, pack_loop.closing, pack_loop.ticking, pack_loop.approach)
+            self.lanes,
+            target.fma,
+            "",
+            PLAIN + target.wide,
+            external=(body, pack_loop.closing, pack_loop.ticking, pack_loop.approach),
         )
         loops.entry(ENTRY, run_packs, form=self.form)
         self._code = llvm.compile_text(text + target.attributes, ENTRY, loops.text())

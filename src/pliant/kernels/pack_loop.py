@@ -45,8 +45,8 @@ class Job(NamedTuple):
 
 class Pack(NamedTuple):
     """Scratch memory: inputs [t, x, w, p] of the right-hand side, the state at the last step, slopes (one block of n
-    rows per stage), what a lane has of its own (`Own`), a state with loops closed, gaps where a step begins and where it
-    ends, what a tick gives, and room for the right-hand side."""
+    rows per stage), what a lane has of its own (`Own`), a state with loops closed, gaps where a step begins and
+    where it ends, what a tick gives, and room for the right-hand side."""
 
     inp: Packs
     x: Packs
@@ -98,7 +98,7 @@ class PackForm:
         """Rows at which the parts of `Pack` begin, and their end."""
         closed = self.n + 2 if self.closes else 0
         inputs = 1 + self.n + self.held + self.own
-        gaps = 3 * self.meets
+        gaps = 2 * self.meets
         sizes = (inputs, self.n, self.n * self.slopes, Own.SIZE, closed, gaps, gaps, sum(self.ticks), self.work)
         return tuple(sum(sizes[:k]) for k in range(len(sizes) + 1))
 
@@ -119,7 +119,7 @@ def closing(inp: Packs, out: Packs, work: Packs) -> None:
 
 
 def approach(inp: Packs, out: Packs, work: Packs) -> None:
-    """Gaps, their rates and speeds of what may be met, in widths."""
+    """Gaps to what may be met and speeds past it, in widths."""
     raise NotImplementedError
 
 
@@ -235,24 +235,15 @@ def fixed_steps(pack: Pack, form: PackForm, t: float, h: float, early: float, la
         if form.meets > 0:
             look(pack, form, t + (step + 1) * h, early, late, pack.ahead)
             pack.own[Own.REFUSED] += 1.0 if farthest(pack, form, in_lanes(h), control.FIXED_WIDTHS) < h else 0.0
-            for j in range(3 * form.meets):
+            for j in range(2 * form.meets):
                 pack.near[j] = pack.ahead[j]
 
 
 def look(pack: Pack, form: PackForm, time: Lane, early: float, late: float, found: Packs) -> None:
-    """Gaps, rates and speeds at the state that is among the inputs."""
+    """Gaps and speeds at the state that is among the inputs."""
     if form.reads_time:
         pack.inp[0] = max(min(time, late), early)
     approach(pack.inp, found, pack.work)
-
-
-def stride(pack: Pack, form: PackForm) -> Lane:
-    """The longest step of each lane: to what it approaches, and a width into it."""
-    longest = in_lanes(math.inf)
-    for k in range(form.meets):
-        reach = control.reach(pack.near[k], pack.near[2 * form.meets + k])
-        longest = min(longest, reach if pack.near[form.meets + k] < 0.0 else math.inf)
-    return longest
 
 
 def farthest(pack: Pack, form: PackForm, step: Lane, widths: float) -> Lane:
@@ -260,7 +251,7 @@ def farthest(pack: Pack, form: PackForm, step: Lane, widths: float) -> Lane:
     most = in_lanes(math.inf)
     for k in range(form.meets):
         before, after = pack.near[k], pack.ahead[k]
-        speed = max(pack.near[2 * form.meets + k], pack.ahead[2 * form.meets + k])
+        speed = max(pack.near[form.meets + k], pack.ahead[form.meets + k])
         leaps = control.leaps(before, after, speed, step, widths)
         most = min(most, control.reach(before, speed) if leaps else math.inf)
     return most
@@ -329,8 +320,6 @@ def adaptive_steps(
     if form.meets > 0:
         look(pack, form, in_lanes(t), early, late, pack.near)
     while primitives.any_lane(pack.own[Own.T] < end):
-        if form.meets > 0:
-            pack.own[Own.H] = min(pack.own[Own.H], stride(pack, form))
         now, planned = pack.own[Own.T], pack.own[Own.H]
         last = now + control.REACH * planned >= end
         step = end - now if last else planned
@@ -361,7 +350,7 @@ def judge_lanes(
     good = error <= 1.0
     allowed = in_lanes(math.inf)
     if form.meets > 0:
-        allowed = farthest(pack, form, step, 1.0)
+        allowed = farthest(pack, form, step, 1.0) if good else math.inf  # what an error spoils says nothing
         good = good and allowed >= step
     taken = good and active
     alpha, beta = control.exponents(form.method.order)
@@ -369,7 +358,7 @@ def judge_lanes(
     following = min(control.next_step(step, own[Own.H], ratio), largest)
     if form.meets > 0:
         following = min(following, allowed)
-        for j in range(3 * form.meets):
+        for j in range(2 * form.meets):
             pack.near[j] = pack.ahead[j] if taken else pack.near[j]
     time = (end if last else now + step) if taken else now
     own[Own.TAKEN] += 1.0 if taken else 0.0

@@ -262,7 +262,7 @@ class ComposedEquations:
 
     @symbolic_property
     def approaching(self) -> Any:
-        """Gaps, rates and speeds of what may be met."""
+        """Gaps to what may be met, and speeds past it."""
         return approaches(self.composition.model.chain, self.q, self.qd)
 
     def approach(self) -> Any:

@@ -308,7 +308,7 @@ class Composition:
     @property
     def meets(self) -> int:
         """Number of gaps beyond which alone something acts."""
-        return self.approach.signature.out_sizes[0] // 3 if may_meet(self.model) else 0
+        return self.approach.signature.out_sizes[0] // 2 if may_meet(self.model) else 0
 
     @shared_property
     def approach(self) -> Kernel:

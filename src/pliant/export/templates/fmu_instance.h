@@ -543,22 +543,10 @@ static double within(State *s, const double *x, double h, double k[STAGES][N_STA
 
 #if N_MEETS
 
-/* Gaps beyond which alone something acts, their rates, and speeds past it, in widths that a step may pass unseen. */
+/* Gaps beyond which alone something acts, and speeds past it, in widths that a step may pass unseen. */
 static void look(const State *s, const double *x, double *gaps)
 {
     model_approach(x, x + N_Q, s->values + PARAMETERS, gaps);
-}
-
-/* The longest step towards what is approached. */
-static double stride(const double *gaps, double h)
-{
-    int i;
-    for (i = 0; i < N_MEETS; i++) {
-        if (gaps[N_MEETS + i] < 0.0) {
-            h = smaller(h, reach(gaps[i], gaps[2 * N_MEETS + i]));
-        }
-    }
-    return h;
 }
 
 /* How far a step h may go that leaps over something; h where it does not. */
@@ -567,7 +555,7 @@ static double farthest_step(const double *before, const double *after, double h)
     double most = h;
     int i;
     for (i = 0; i < N_MEETS; i++) {
-        const double speed = larger(before[2 * N_MEETS + i], after[2 * N_MEETS + i]);
+        const double speed = larger(before[N_MEETS + i], after[N_MEETS + i]);
         if (leaps(before[i], after[i], speed, h, 1.0) > 0.0) {
             most = smaller(most, reach(before[i], speed));
         }
@@ -586,7 +574,7 @@ static int integrate(State *s, double end)
     const double span = end - s->values[0];
     double t = s->values[0], h = s->step;
 #if N_MEETS
-    double gaps[3 * N_MEETS], following[3 * N_MEETS];
+    double gaps[2 * N_MEETS], following[2 * N_MEETS];
 #endif
     long count;
     int again = 0;
@@ -605,7 +593,6 @@ static int integrate(State *s, double end)
     }
 #if N_MEETS
     look(s, x, gaps);
-    h = stride(gaps, h);
 #endif
     for (count = 0; count < MOST_STEPS; count++) {
         const int last = t + h * (1.0 + 1e-12) >= end;
@@ -630,12 +617,10 @@ static int integrate(State *s, double end)
                 rates(s, x, k[0]);
             }
             t = last && !s->stopped ? end : t + taken;
-            h = next_step(trying, h, ratio);
+            s->step = h = next_step(trying, h, ratio);
 #if N_MEETS
             look(s, x, gaps);
-            h = stride(gaps, h);
 #endif
-            s->step = h;
             s->error = larger(error, LEAST_MEMORY);
             s->values[0] = t;
             s->stale = 1;
