@@ -27,7 +27,7 @@ STOP_WIDTH = 1e-3
 """rad or m: of a joint that turns back at its stop."""
 
 
-class Gap(NamedTuple):
+class Clearance(NamedTuple):
     """A gap, positive where nothing acts, the point whose way bounds its change, and the width that may be passed."""
 
     gap: SX
@@ -46,7 +46,7 @@ def approaches(chain: Chain, q: SX, qd: SX) -> SX:
     return ca.substitute([ca.densify(every)], [Q, V], [q, qd])[0]
 
 
-def _gaps(chain: Chain, q: SX) -> list[Gap]:
+def _gaps(chain: Chain, q: SX) -> list[Clearance]:
     links = placements(chain, q)
 
     def seen(frames: tuple[FrameMap, FrameMap]) -> SX:
@@ -58,13 +58,13 @@ def _gaps(chain: Chain, q: SX) -> list[Gap]:
     for contact in chain.contacts:
         d = seen(contact.frames)
         gap = contact.core.away(d)[0] - contact.radius
-        found.append(Gap(gap, d, CONTACT_WIDTH * (contact.radius + contact.core.radius)))
+        found.append(Clearance(gap, d, CONTACT_WIDTH * (contact.radius + contact.core.radius)))
     for line in chain.lines:
         d = seen(line.frames)
         L = ca.sqrt(ca.sumsqr(d) + NOWHERE)
-        found += [Gap(gap, d, width) for law in line.laws for gap, width in _line_gaps(law, L)]
+        found += [Clearance(gap, d, width) for law in line.laws for gap, width in _line_gaps(law, L)]
     for stop in (stop for shaft in chain.all_shafts for stop in shaft.stops):
-        found.append(Gap(-stop.depth(q), q[stop.place], ca.SX(STOP_WIDTH)))
+        found.append(Clearance(-stop.depth(q), q[stop.place], ca.SX(STOP_WIDTH)))
     return found
 
 
