@@ -74,7 +74,9 @@ class State:
         """View of all of p."""
         return self.inp[1 + self.problem.n :]
 
-    def ode(self, jacobian: int = 0) -> tuple[Any, ...]:
+    def ode(
+        self, jacobian: int = 0
+    ) -> tuple[int, int, int, int, int, int, int, int, int, Integers, Array, Array, Array]:
         """Addresses and sizes, as the loops take them."""
         callback = self.callback.address if self.callback else 0
         problem, buffers = self.problem, (self.turn, self.closed, self.near, self.ahead)
