@@ -12,7 +12,7 @@ from linkages import bar, four_bar, passive, random_linkage
 from pliant.batch import simulate_batch
 from pliant.errors import SimulationError, UnsupportedModel
 from pliant.kernels import cuda
-from pliant.robot import Loop, Origin, Robot, load
+from pliant.robot import Contact, Frame, Joint, Link, Loop, Origin, RigidBody, Robot, load
 
 SAME = 1e-10
 """Runs of some fifty steps: roundings of some hundred operations, which loops do not let grow."""
@@ -109,6 +109,24 @@ def test_couplings_and_contacts(device, kind: str) -> None:
     gpu, cpu = simulate_batch(model, 0.05, device="cuda", **run), simulate_batch(model, 0.05, **run)
     close(gpu.q, cpu.q, 1e-9)
     assert np.abs(cpu.q[1] - cpu.q[0]).max() > 1e-4
+
+
+@pytest.mark.parametrize("strategy", ["registers", "shared"])
+def test_threads_leap_over_no_post(device, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link that coasts into a post by adaptive steps, whichever way the kernel holds its values, as packs do."""
+    for name, value in STRATEGIES[strategy].items():
+        monkeypatch.setattr(cuda, name, value)
+    body = RigidBody(mass=1.7, com=(0.3, 0.0, 0.0), inertia=(7e-3, 0.05, 0.055), tip=(0.6, 0.0, 0.0))
+    link = Link(name="a", joint=Joint(axis=(0, 0, 1)), rigid=body)
+    post = Frame(name="post", link="base", origin={"xyz": (0.0, 0.6, 0.0)})
+    surface = {"type": "sphere", "radius": 0.003, "frame": "post"}
+    touch = Contact(name="hit", radius=0.01, stiffness=1e7, surface=surface)
+    model = Robot(name="coasting", gravity=(0, 0, 0), links=[link], frames=[post], contacts=[touch]).model()
+    run: dict[str, Any] = {"q0": [0.1], "qd0": [[0.9], [1.7], [3.1]], "output_step": 0.9}
+    gpu, cpu = simulate_batch(model, 1.8, device="cuda", **run), simulate_batch(model, 1.8, **run)
+    close(cpu.qd[:, -1, 0], -np.array([0.9, 1.7, 3.1]), 1e-5)
+    close(gpu.q, cpu.q, 1e-5)  # each by its own decisions, at tolerances of 1e-8
+    assert gpu.energy_error.max() < 1e-5
 
 
 def test_starts_on_the_device_are_refused(device) -> None:

@@ -16,7 +16,7 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels import Kernel
 from pliant.kernels.pack import TimeSegments
 from pliant.model import Model, normalised
-from pliant.runs.composition import Composition, compose
+from pliant.runs.composition import Composition, compose, may_meet
 from pliant.runs.drives import TorqueInput, listed, one_table, read_torque
 from pliant.signatures import checked
 
@@ -125,6 +125,13 @@ class BatchEquations:
             return None
         x, moved, least = self.composition.equations.closer()
         return self.function_of("batch_closing", [ca.vertcat(x[: self.n], moved, least)])
+
+    @cached_property
+    def approach(self) -> Any:
+        """How near an arm is to what it may meet; None where there is nothing."""
+        if not may_meet(self.composition.model):
+            return None
+        return self.function_of("batch_approach", [self.composition.equations.approaching])
 
     @cached_property
     def tick(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -40,7 +40,7 @@ from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.drives import listed, read_breaks
 from pliant.runs.energy_balance import ALLOWED, balance_of, touches
 from pliant.runs.left_out import judge_speeds
-from pliant.runs.limits import joint_limits
+from pliant.runs.limits import joint_limits, passing_words
 from pliant.runs.simulation import MOST_ROWS, require_span
 from pliant.signatures import checked
 
@@ -213,6 +213,8 @@ class _Run:
     work: bool
     acting: tuple[Any, Any]
     """Loads and motion of the base."""
+    over: list[int] = field(default_factory=list)
+    """Fixed steps, most of an arm in each slice, that may have leapt over what the arm meets."""
 
     def __call__(
         self, store: Any, stats: BatchStats, report: Callable[[float], None] | None, t_end: float
@@ -255,6 +257,8 @@ class _Run:
                              equations=self.f, inputs=self)  # fmt: skip
         if (result.status == NOT_RUN).any():
             raise Interrupted(f"simulate_batch: interrupted when {done} of {B} arms had been run", result)
+        if any(self.over):
+            warn_user(passing_words(max(self.over)))
         return _judged(result, findings)
 
     @staticmethod
@@ -304,6 +308,9 @@ class _Run:
         summary["energy_error"] = self._energy_errors(arrays, x[..., -1], first, module)
         summary["status"][(summary["status"] == FINISHED) & (summary["energy_error"] > ALLOWED)] = UNBALANCED
         counts = np.asarray(counts.get() if hasattr(counts, "get") else counts, dtype=float)
+        if self.engine.stages.plan.count.any():
+            self.over.append(int(counts[:, 1].max()))
+            counts[:, 1] = 0.0
         return arrays, {**summary, "steps": counts[:, 0], "refused": counts[:, 1]}
 
     def _arrays(self, x: Any, module: Any) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Cpu:
         key = (method, f.has_constant, f.n, f.judged)
         make = partial(
             BatchIntegrator, f.function, METHODS[method](), quaternions=f.composition.quaternions, judged=f.judged,
-            closing=f.closing, tick=f.tick, ticks=f.ticks,
+            closing=f.closing, tick=f.tick, ticks=f.ticks, approach=f.approach,
         )  # fmt: skip
         self.integrator: BatchIntegrator = f.composition.derived("packs", key, make)
         self.dtype, self.precision = np.float64, precision
@@ -91,7 +91,8 @@ class Cuda:
         def make() -> DeviceIntegrator:
             states, tape = f.typical_inputs(given.held(f)[0]), Tape.from_function(f.function)
             turns, closing = f.composition.quaternions, f.closing and Tape.from_function(f.closing)
-            source = emit(tape, METHODS[method](), precision, None, shared_bytes(), states, turns, closing)
+            met = f.approach and Tape.from_function(f.approach)
+            source = emit(tape, METHODS[method](), precision, None, shared_bytes(), states, turns, closing, met)
             return DeviceIntegrator(source)
 
         self.integrator: DeviceIntegrator = f.composition.derived("gpu", key, make)

@@ -63,20 +63,21 @@ class StopMap:
     end: SX
     law: Pressing
 
-    def _depth(self, q: SX) -> SX:
+    def depth(self, q: SX) -> SX:
+        """How far it is pressed in; negative where it is not met."""
         return self.side * (q[self.place] - self.end)
 
     def energy(self, q: SX) -> SX:
         """Stored in the stop."""
-        return self.law.energy(self._depth(q))
+        return self.law.energy(self.depth(q))
 
     def force(self, q: SX) -> SX:
         """Of its spring."""
-        return self.side * self.law.elastic(self._depth(q))
+        return self.side * self.law.elastic(self.depth(q))
 
     def resisting(self, q: SX, qd: SX) -> SX:
         """Of its damper."""
-        return self.side * self.law.resisting(self._depth(q), self.side * qd[self.index])
+        return self.side * self.law.resisting(self.depth(q), self.side * qd[self.index])
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def _write_tree(
     folder.mkdir()
     templates = files("pliant.export") / "templates"
     texts = {file: (templates / file).read_text(encoding="utf-8") for file in (wrapper, "fmu_instance.h")}
-    texts |= {"method.h": _method(), "model.h": _header(functions, limits, token, derivatives)}
+    texts |= {"method.h": _method(functions.meets > 0), "model.h": _header(functions, limits, token, derivatives)}
     texts |= {"model.c": _source(functions, states, limits), "derivatives.c": _derivatives(model, derivatives)}
     write_texts(folder, texts)
     if fmi == "3.0":
@@ -195,7 +195,7 @@ def _header(functions: UnitFunctions, limits: Sequence[JointLimit], token: str, 
     sizes = {"N": model.n} if model.layout.plain else {"N_Q": model.n_q, "N": model.n}
     sizes |= {"N_FRICTION": len(model.layout.drive_states), "N_INPUTS": model.layout.n_inputs}
     sizes |= {"N_PARAMETERS": len(model.parameters), "N_OUTPUTS": len(functions.outputs), "N_LIMITS": len(limits)}
-    sizes |= {"N_CLOSED": len(model.constraints)}
+    sizes |= {"N_CLOSED": len(model.constraints), "N_MEETS": functions.meets}
     lines += [f"#define {key} {value}" for key, value in sizes.items()]
     lines += [f'#define MODEL_TOKEN "{token}"', "", "extern const double start_states[];"]
     lines += ["extern const double nominal_states[];", "extern const double start_parameters[];", ""]
@@ -206,7 +206,7 @@ def _header(functions: UnitFunctions, limits: Sequence[JointLimit], token: str, 
     return "\n".join([*lines, *(f"{_prototype(f)};" for f in written), "", "#endif", ""])
 
 
-def _method() -> str:
+def _method(meets: bool) -> str:
     """The pair of Dormand and Prince and the step controller, as single runs have them."""
     pair = dopri5()
     alpha, beta = exponents(pair.order)
@@ -216,7 +216,7 @@ def _method() -> str:
     lines += [f"#define MOST_CLOSING {MOST_CLOSING}"]
     lines += [f"#define {name} {c_constant(value)}" for name, value in numbers.items()]
     lines += ["", array("static const double A", pair.A), array("static const double ERROR", pair.error), ""]
-    return "\n".join([*lines, controller(Precision("double"), "static"), "", "#endif", ""])
+    return "\n".join([*lines, controller(Precision("double"), "static", meets), "", "#endif", ""])
 
 
 def _source(functions: UnitFunctions, states: tuple[float, ...], limits: Sequence[JointLimit]) -> str:

@@ -11,11 +11,13 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.dynamics.approaching import approaches
 from pliant.dynamics.differentials import closed_solver
 from pliant.dynamics.forces import applied_forces, drive_rates, torques
 from pliant.dynamics.section_forces import InternalForces
 from pliant.export.fmu_variables import Output
 from pliant.model import Model
+from pliant.runs.composition import may_meet
 
 INDEPENDENT, CONSTANT, TUNABLE, DEPENDENT = range(4)
 """How a value depends on another: not, by a constant factor, by one that follows from the parameters, or in any way."""
@@ -58,7 +60,8 @@ class UnitFunctions:
     @cached_property
     def evaluated(self) -> list[Any]:
         """What a step needs: functions `accelerations`, `outputs`, where speeds are not rates of q `rates`, and where
-        loops are closed `closing` and, where what is actuated stands, `starting`."""
+        loops are closed `closing` and, where what is actuated stands, `starting`; where something may be met
+        `approach`."""
         by, q, qd = self.symbols, self.given.q, self.given.qd
         found = [
             _function("accelerations", by, {"qdd": self.rates}),
@@ -69,7 +72,20 @@ class UnitFunctions:
         if self.model.constraints:
             actuated = [shaft.actuated for shaft in self.model.chain.shafts]
             found += [self._closer("closing", []), self._closer("starting", actuated)]
+        if self.meets:
+            by = {"q": q, "qd": qd, "p": self.model.parameter_symbols}
+            found.append(_function("approach", by, {"gaps": self._gaps}))
         return found
+
+    @cached_property
+    def _gaps(self) -> Any:
+        """How near the arm is to what it may meet, and how fast it moves past it."""
+        return approaches(self.model.chain, self.given.q, self.given.qd)
+
+    @property
+    def meets(self) -> int:
+        """Number of gaps that a step must not leap over."""
+        return int(self._gaps.numel()) // 2 if may_meet(self.model) else 0
 
     def _closer(self, name: str, held: list[int]) -> Any:
         """A state nearer to closed loops, by how much it was moved, and the least part of a row that others leave."""

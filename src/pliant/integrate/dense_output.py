@@ -96,8 +96,11 @@ def find_events(ode: Ode, record: Record, step: StepState, t: float, h: float) -
     for sample in range(EVENT_SAMPLES):
         left = sample / EVENT_SAMPLES
         right = (sample + 1) / EVENT_SAMPLES
-        interpolate(ode, step, right)
-        event_values(ode, record, t + right * h, step.z, record.g_new)
+        if right < 1.0:
+            interpolate(ode, step, right)
+            event_values(ode, record, t + right * h, step.z, record.g_new)
+        else:  # to the last bit what the next step begins with
+            event_values(ode, record, t + h, step.y, record.g_new)
         for e in range(record.events):
             record.root[e] = 3.0
             if crosses(record.g[e], record.g_new[e], record.direction[e]):
@@ -128,7 +131,8 @@ def write_row(ode: Ode, record: Record, t: float, z: Doubles) -> None:
     ode.tally[Tally.ROWS] = row + 1
 
 
-def wants_dense(ode: Ode, record: Record, t_new: float) -> bool:
+def wants_dense(ode: Ode, record: Record, t_new: float, adaptive: bool) -> bool:
     """Whether something is wanted strictly inside the step."""
     following = ode.tally[Tally.NEXT]
-    return record.events > 0 or (following < record.requested and record.times[following] < t_new)
+    watched = record.events > 0 or (adaptive and ode.meets > 0)
+    return watched or (following < record.requested and record.times[following] < t_new)

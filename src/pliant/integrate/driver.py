@@ -299,4 +299,4 @@ class _Driver:
         counted = (Tally.STEPS, Tally.REJECTED, Tally.RHS, Tally.JACOBIANS, Tally.LUS)
         steps, rejected, rhs, jacobians, lus = (int(tally[k]) for k in counted)
         work = (steps, rejected, rhs, jacobians, lus, wall)
-        return Stats(self.method, self.reason, *work, crawling, self.stiffness)
+        return Stats(self.method, self.reason, *work, crawling, self.stiffness, int(tally[Tally.OVER]))

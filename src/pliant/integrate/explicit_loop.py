@@ -7,6 +7,7 @@ import math
 from pliant.integrate.dense_output import event_values, polynomial, wants_dense
 from pliant.integrate.evaluation import evaluate, normalise_slopes, place
 from pliant.integrate.loop_state import Clock, Explicit, LoopPlan, LoopStatus, Ode, Record, StepState, Tally, Ticking
+from pliant.integrate.meeting import look
 from pliant.integrate.step_loop import error_norm, finish_step, judge, lacks_room, lost, next_time
 from pliant.kernels.primitives import integers, shift, unpack
 
@@ -86,6 +87,8 @@ def run_explicit(address: int, budget: int, watch: bool) -> int:
         if tally[Tally.FRESH] != 0:
             if watch and tally[Tally.FRESH] == 1:
                 event_values(ode, record, t, step.x, record.g)
+            if ode.meets > 0:
+                look(ode, t, step.x, ode.near)
             place(ode, step.x)
             evaluate(ode, t, method.K)
             tally[Tally.FRESH] = 0
@@ -106,7 +109,7 @@ def run_explicit(address: int, budget: int, watch: bool) -> int:
                 return LoopStatus.UNDERFLOW
             if verdict != LoopStatus.RUNNING:
                 continue
-        if wants_dense(ode, record, t_new):
+        if wants_dense(ode, record, t_new, not fixed):
             explicit_stages(ode, step, method, method.stages, method.all_stages, t, t_new)
             polynomial(ode, step, method.dense, method.K, method.all_stages, h)
         stiff = False

@@ -36,10 +36,11 @@ class Clock:
 
 class Tally:
     """Entries of `tally`. AGAIN: the last attempt was rejected; CHECK_AT: from this step on a crawl returns to Python;
-    FRESH: 1 after a break (everything anew), 2 after a step (a new Jacobian, or slope, is due)."""
+    FRESH: 1 after a break (everything anew), 2 after a step (a new Jacobian, or slope, is due). OVER: steps of a fixed
+    length that were too long for what they passed."""
 
     STEPS, REJECTED, RHS, JACOBIANS, LUS, ROWS, NEXT, BREAK, FRESH, SEG, SEG_AT = range(11)
-    LOGGED, HITS, MISSES, CRAWL, WORST, AGAIN, CHECK_AT, SIZE = range(11, 19)
+    LOGGED, HITS, MISSES, CRAWL, WORST, AGAIN, CHECK_AT, OVER, SIZE = range(11, 20)
 
 
 class Ode(NamedTuple):
@@ -47,17 +48,23 @@ class Ode(NamedTuple):
 
     The first `positions` derivatives are the next `positions` states. `turns` quaternions begin at `turn` in x.
     `closing` brings a state nearer to closed loops: into `closed`, with how far it was moved and the least pivot.
+    `approach` gives gaps to and speeds past `meets` things that may be met: into `near` where a step begins,
+    into `ahead` within it.
     """
 
     rhs: int
     jacobian: int
     callback: int
     closing: int
+    approach: int
+    meets: int
     n: int
     positions: int
     turns: int
     turn: Integers
     closed: Doubles
+    near: Doubles
+    ahead: Doubles
     inp: Doubles
     flag: Integers
     clock: Doubles

@@ -17,6 +17,7 @@ from pliant.integrate.loop_state import (  # fmt: skip
     Tally,
     Ticking,
 )
+from pliant.integrate.meeting import look
 from pliant.integrate.newton_solve import back_substitute, factor
 from pliant.integrate.step_loop import finish_step, lacks_room, lost, next_time
 from pliant.kernels.primitives import integers, shift, unpack
@@ -89,6 +90,8 @@ def run_midpoint(address: int, budget: int, watch: bool) -> int:
         if tally[Tally.FRESH] != 0:
             if watch and tally[Tally.FRESH] == 1:
                 event_values(ode, record, t, step.x, record.g)
+            if ode.meets > 0:
+                look(ode, t, step.x, ode.near)
             place(ode, step.x)
             evaluate(ode, t, newton.slope)
             if tally[Tally.FRESH] == 1:
@@ -110,7 +113,7 @@ def run_midpoint(address: int, budget: int, watch: bool) -> int:
             return LoopStatus.NONFINITE
         if not solved:
             return LoopStatus.NEWTON
-        if wants_dense(ode, record, t_new):
+        if wants_dense(ode, record, t_new, False):
             hermite(ode, step, newton, t, t_new)
         status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, False)
         if status != LoopStatus.RUNNING:

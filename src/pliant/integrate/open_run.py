@@ -105,6 +105,11 @@ class OpenRun:
         return float(self._clock[Clock.H_MIN])
 
     @property
+    def over(self) -> int:
+        """Fixed steps of the last stretch that may have leapt over what the arm meets."""
+        return int(self._tally[Tally.OVER])
+
+    @property
     def event(self) -> int:
         """Number of the event that ended the last stretch."""
         return int(self._rows.log_event[int(self._tally[Tally.LOGGED]) - 1])

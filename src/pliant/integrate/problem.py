@@ -44,6 +44,12 @@ class Problem:
         Address with the same input and out = [x (n), moved, least]: a state nearer to closed loops, by how much it was
         moved, and the least part of a row that is left beside the others; called after every step. 0 where there are no
         loops.
+    approach : int
+        Address with the same input and out = [gaps, speeds], each (meets): how far apart bodies are that
+        act on one another on the far side of the gap alone, in widths of what a step may pass unseen, and how fast they
+        move past one another, which bounds the rate. Steps end where a gap opens or closes. 0 where there are none.
+    meets : int
+        How many gaps there are.
     ceiling : float
         A run in which the last state exceeds it ends there, as one that ran away.
     """
@@ -58,6 +64,8 @@ class Problem:
     quaternions: tuple[int, ...] = ()
     ceiling: float = np.inf
     closing: int = 0
+    approach: int = 0
+    meets: int = 0
 
     def __post_init__(self) -> None:
         if self.n < 1 or self.n_parameters < 0 or not 0 <= 2 * self.n_positions <= self.n:

@@ -18,6 +18,7 @@ from pliant.integrate.loop_state import (
     Tally,
     Ticking,
 )
+from pliant.integrate.meeting import look
 from pliant.integrate.newton_solve import back_substitute, factor
 from pliant.integrate.step_loop import error_norm, finish_step, judge, lacks_room, next_time
 from pliant.kernels.primitives import integers, shift, unpack
@@ -64,6 +65,8 @@ def run_rosenbrock(address: int, budget: int, watch: bool) -> int:
         if tally[Tally.FRESH] != 0:
             if watch and tally[Tally.FRESH] == 1:
                 event_values(ode, record, t, step.x, record.g)
+            if ode.meets > 0:
+                look(ode, t, step.x, ode.near)
             jacobian(ode, newton, t, step.x)
             tally[Tally.FRESH] = 0
         t_new = next_time(ode, plan, False)
@@ -79,7 +82,7 @@ def run_rosenbrock(address: int, budget: int, watch: bool) -> int:
         if verdict == LoopStatus.UNDERFLOW:
             return LoopStatus.UNDERFLOW
         if verdict == LoopStatus.RUNNING:
-            if wants_dense(ode, record, t_new):
+            if wants_dense(ode, record, t_new, True):
                 polynomial(ode, step, method.dense, method.U, method.stages, 1.0)
             tally[Tally.FRESH] = 2
             status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, True)

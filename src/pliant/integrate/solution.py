@@ -44,7 +44,7 @@ class Stats:
     """Cost of a run, the method that ran and why.
 
     `crawling` is true when an explicit method was held back by stability and not by accuracy for long; `stiffness`
-    then names the coordinate.
+    then names the coordinate. `over` counts fixed steps that may have leapt over what the arm meets.
     """
 
     method: str
@@ -57,6 +57,7 @@ class Stats:
     wall: float
     crawling: bool = False
     stiffness: Stiffness | None = None
+    over: int = 0
 
 
 @dataclass(frozen=True)

@@ -66,17 +66,22 @@ class State:
         self._rhs = FLAT(problem.rhs)
         self.turn: Integers = np.array(problem.quaternions, np.int64)
         self.closed: Array = np.zeros(n + 2)
+        self.near: Array = np.zeros(2 * problem.meets)
+        self.ahead: Array = np.zeros(2 * problem.meets)
 
     @property
     def p(self) -> Array:
         """View of all of p."""
         return self.inp[1 + self.problem.n :]
 
-    def ode(self, jacobian: int = 0) -> tuple[int, int, int, int, int, int, int, Integers, Array]:
+    def ode(
+        self, jacobian: int = 0
+    ) -> tuple[int, int, int, int, int, int, int, int, int, Integers, Array, Array, Array]:
         """Addresses and sizes, as the loops take them."""
         callback = self.callback.address if self.callback else 0
-        sizes = (self.problem.n, self.problem.n_positions, len(self.turn))
-        return self.problem.rhs, jacobian, callback, self.problem.closing, *sizes, self.turn, self.closed
+        problem, buffers = self.problem, (self.turn, self.closed, self.near, self.ahead)
+        sizes = (problem.meets, problem.n, problem.n_positions, len(self.turn))
+        return problem.rhs, jacobian, callback, problem.closing, problem.approach, *sizes, *buffers
 
     def evaluate(self, t: float, x: Array) -> Array:
         """f(t, x, p) from Python, for what happens once per run; at a jump, what comes after it."""

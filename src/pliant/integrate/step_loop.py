@@ -7,6 +7,7 @@ import math
 from pliant.integrate.dense_output import EVENT_SAMPLES, find_events, first_cut, interpolate, write_row
 from pliant.integrate.evaluation import evaluate, place, roundings, settle, within
 from pliant.integrate.loop_state import Clock, LoopPlan, LoopStatus, Ode, Record, StepState, Tally, Ticking
+from pliant.integrate.meeting import count_passed, meets_on_its_way
 from pliant.kernels.primitives import Doubles, call, shift
 from pliant.kernels.step_control import LEAST_MEMORY, REACH, next_step, scaled, step_ratio
 
@@ -23,6 +24,11 @@ def finish_step(
     h = t_new - t
     sound = close_step(ode, step, t_new)
     end = 2.0
+    if ode.meets > 0:
+        if not adaptive:
+            count_passed(ode, step, t, h)
+        elif meets_on_its_way(ode, step, t, h):
+            return LoopStatus.RUNNING
     if watch and adaptive and record.cuts > 0:
         cut = first_cut(ode, record, step, t, h)
         if cut <= 1.0:  # the same step again, up to there

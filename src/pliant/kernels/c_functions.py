@@ -16,16 +16,19 @@ OPERATORS = {
     ast.And: "&&", ast.Or: "||", ast.Not: "!", ast.USub: "-",
 }  # fmt: skip
 CONTROLLER = (step_control.scaled, step_control.step_ratio, step_control.next_step, step_control.first_step)
+MEETING = (step_control.reach, step_control.leaps)
 
 
-def controller(precision: Precision, kind: str = "__device__ __forceinline__") -> str:
-    """The functions that an adaptive loop calls, each of this kind of function."""
+def controller(precision: Precision, kind: str = "__device__ __forceinline__", meets: bool = False) -> str:
+    """The functions that an adaptive loop calls, each of this kind of function; with those of a loop that must not leap
+    over what it `meets`."""
     T = precision.type
     extremes = [
         f"{kind} {T} {name}({T} a, {T} b) {{ return b {sign} a ? b : a; }}"
         for name, sign in (("larger", ">"), ("smaller", "<"))
     ]
-    return "\n".join([*extremes, *(_Function(function, precision, kind).text() for function in CONTROLLER)])
+    called = (*CONTROLLER, *MEETING) if meets else CONTROLLER
+    return "\n".join([*extremes, *(_Function(function, precision, kind).text() for function in called)])
 
 
 class _Function:

@@ -112,13 +112,15 @@ def emit(
     states: Array | None = None,
     quaternions: tuple[int, ...] = (),
     closing: Tape | None = None,
+    approach: Tape | None = None,
 ) -> Source:
     """Source for steps of a method, adaptive where it has an error estimate.
 
     `tape` has the inputs (t, x, w, p) and the output xdot. In single precision, operations whose rounding would show at
     the typical inputs `states`, one row each, are done in double precision. Where `quaternions` begin in x, their
     length is made one after every step. `closing` has the same inputs; it gives a state nearer to closed loops, by how
-    much it was moved, and the least part of a row that the others leave.
+    much it was moved, and the least part of a row that the others leave. `approach`, likewise, gives gaps to and
+    speeds past what adaptive steps must not leap over.
     """
     numbers = Precision(precision)
     n, held, own = tape.in_sizes[1:]
@@ -127,6 +129,9 @@ def emit(
     closer: CudaOperations | None = None
     if closing is not None:
         closer = CudaOperations(_nodes(closing, numbers, states), numbers, (n, held, own), quaternions)
+    met: CudaOperations | None = None
+    if approach is not None and method.adaptive:
+        met = CudaOperations(_nodes(approach, numbers, states), numbers, (n, held, own), quaternions)
     chosen = choice or choose(nodes, n, numbers, closer.nodes if closer else None)
     if chosen.strategy == "chunks":
         if method.adaptive:
@@ -146,7 +151,7 @@ def emit(
     if slots < 0:  # a state too large for shared memory stays in local memory
         chosen, slots = replace(chosen, strategy="registers"), 0
     writer = cuda_steps.CudaKernel(
-        operations, chosen.strategy == "shared", chosen.values, slots, BLOCK, chosen.blocks, closer
+        operations, chosen.strategy == "shared", chosen.values, slots, BLOCK, chosen.blocks, closer, met
     )
     text = writer.adaptive(method) if method.adaptive else writer.fixed(method, chosen.unroll)
     return Source(text, chosen, numbers, (n, held, own), method.adaptive,

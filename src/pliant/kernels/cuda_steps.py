@@ -70,17 +70,19 @@ class CudaKernel:
         Values that may be stored in shared memory.
     closing : CudaOperations, optional
         What brings a state nearer to closed loops, after every step.
+    approach : CudaOperations, optional
+        Gaps to and speeds past what adaptive steps must not leap over, as in `integrate.meeting`.
     """
 
     def __init__(
         self, operations: CudaOperations, shared: bool, values: int | None, slots: int, block: int, blocks: int,
-        closing: CudaOperations | None = None,
+        closing: CudaOperations | None = None, approach: CudaOperations | None = None,
     ) -> None:  # fmt: skip
         self.operations, self.shared, self.block, self.blocks, self.slots = operations, shared, block, blocks, slots
-        self.closing = closing
+        self.closing, self.approach = closing, approach
         self.allocations: dict[CudaOperations, Allocation] = {}
         if shared and values is not None:
-            for each in (operations, closing) if closing else (operations,):
+            for each in filter(None, (operations, closing, approach)):
                 nodes = each.nodes
                 plan = allocate(nodes, 0, len(nodes.nodes), values, slots, nodes.inputs.__contains__)
                 self.allocations[each] = plan
@@ -285,8 +287,10 @@ class CudaKernel:
         extra = f"double end, double rtol, double atol, double largest, double most, {T}* __restrict__ control"
         lines = self._head("steps", extra)
         tables = [table("TABLE", method.A), table("CLOCK", method.c), table("ERROR", method.error)]
-        lines[1:1] = [*tables, controller(self.operations.precision)]
+        lines[1:1] = [*tables, controller(self.operations.precision, meets=self.approach is not None)]
         lines += self._memory()
+        gaps = 0 if self.approach is None else len(self.approach.nodes.outputs) // 2
+        lines += [f"{T} near[{2 * gaps}], ahead[{2 * gaps}];"] if gaps else []
         lines += [
             f"#define STAGES {method.stages}",
             f"{T} k[STAGES * N];",
@@ -298,8 +302,8 @@ class CudaKernel:
             "while (true) {",
             _now(T, "t + CLOCK[stage] * (double)step"),
             "{", *self.body(), "}", *self.operations.copies(),
-            "if (fresh) {", *self._first_step(), "fresh = false; stage = 0; }",
-            "else if (stage == STAGES - 1) {", *self._judge(*exponents(method.order)), "stage = 0;",
+            "if (fresh) {", *self._first_step(), *self._look("near"), "fresh = false; stage = 0; }",
+            "else if (stage == STAGES - 1) {", *self._judge(*exponents(method.order), gaps), "stage = 0;",
             "if (fresh && t < end) continue; }",
             "if (stage == 0) {",
             "if (!(t < end)) break;",
@@ -339,18 +343,41 @@ class CudaKernel:
             f"h = smaller(larger(first_step(state, rate), {number(LEAST_FIRST)}), ({T})largest); }}",
         ]
 
-    def _judge(self, alpha: float, beta: float) -> list[str]:
+    def _look(self, name: str) -> list[str]:
+        """Gaps and speeds at the state in XS."""
+        if self.approach is None:
+            return []
+        body = [*self.body(self.approach), *self.approach.copies()]
+        return ["#undef KS", f"#define KS(j) {name}[j]", "{", *body, "}", "#undef KS", f"#define KS(j) {SLOPES}"]
+
+    def _allowed(self, gaps: int) -> list[str]:
+        """How far a step may go that leaps over something: `allowed`, below the step; above it where it does not."""
+        if not gaps:
+            return []
+        T, one = self.T, self.operations.precision.number(1.0)
+        return [
+            *self._look("ahead"),
+            f"{T} allowed = 2 * step;",
+            f"for (int g = 0; g < {gaps}; ++g) {{",
+            f"const {T} speed = larger(near[{gaps} + g], ahead[{gaps} + g]);",
+            f"if (leaps(near[g], ahead[g], speed, step, {one})) allowed = smaller(allowed, reach(near[g], speed)); }}",
+        ]
+
+    def _judge(self, alpha: float, beta: float, gaps: int) -> list[str]:
         T, number = self.T, self.operations.precision.number
         defect = f"{T} value = 0; for (int l = 0; l < STAGES; ++l) value += ERROR[l] * k[l * N + j]; value *= step;"
         return [
             *self._norms(error=(defect, f"({T})XS(j)")),
-            "const bool good = error <= 1;",
+            *self._allowed(gaps),
+            f"const bool good = error <= 1{' && allowed >= step' if gaps else ''};",
             f"const {T} ratio = step_ratio(error, previous, again > 0, {number(alpha)}, {number(beta)});",
             f"h = smaller(next_step(step, h, ratio), ({T})largest);",
+            *(["if (error <= 1 && allowed < step) h = allowed;"] if gaps else []),
             "again = good ? 0 : 1;",
             "if (good) {",
             f"t = last ? end : t + (double)step; taken += 1; previous = larger(error, {number(LEAST_MEMORY)});",
             *self._settled(),
+            *([f"for (int g = 0; g < {2 * gaps}; ++g) near[g] = ahead[g];"] if gaps else []),
             "for (int j = 0; j < N; ++j) { STATE(j) = XS(j); k[j] = k[(STAGES - 1) * N + j]; }",
             "} else refused += 1;",
             f"if (t < end && (h < end * {number(TINY)} || taken + refused >= most)) {{",

@@ -85,16 +85,18 @@ class BatchIntegrator:
 
     `quaternions` says where quaternions begin in x: their length is made one after every step. Of the states the first
     `judged`, all by default, count in the error of a step. `closing`, a function of the same inputs, brings a state
-    nearer to closed loops after every step. `tick`, likewise, gives the first numbers of p and the last, `ticks` of
-    each, where a segment begins that has one; p is then that of each run, and changes.
+    nearer to closed loops after every step. `approach`, likewise, gives gaps and speeds of what a step must not leap
+    over. `tick`, likewise, gives the first numbers of p and the last, `ticks` of each, where a segment begins that has
+    one; p is then that of each run, and changes.
     """
 
     def __init__(
         self, f: ca.Function, method: ExplicitTableau, width: int | None = None, quaternions: tuple[int, ...] = (),
         judged: int | None = None, closing: ca.Function | None = None, tick: ca.Function | None = None,
-        ticks: tuple[int, int] = (0, 0),
+        ticks: tuple[int, int] = (0, 0), approach: ca.Function | None = None,
     ) -> None:  # fmt: skip
-        others = {name: one for name, one in (("closing", closing), ("ticking", tick)) if one is not None}
+        asked = (("closing", closing), ("ticking", tick), ("approach", approach))
+        others = {name: one for name, one in asked if one is not None}
         tape = Tape.from_function(f, calls=not others)
         target = machine()
         self.lanes = Lanes(width) if width else target.pack(len(tape))
@@ -111,9 +113,14 @@ class BatchIntegrator:
             writers = {name: emit.BodyWriter(one, self.lanes, 1) for name, one in programs.items()}
             work, text = max(one.work_size for one in programs.values()), emit.bodies(writers, target.fma, "external")
         sizes = (self.n, self.n_held, self.n_own, work, self.lanes.width)
-        self.form = PackForm(method, *sizes, reads_time, quaternions, judged, closing is not None, ticks)
+        meets = 0 if approach is None else tapes["approach"].n_out // 2
+        self.form = PackForm(method, *sizes, reads_time, quaternions, judged, closing is not None, meets, ticks)
         loops = Module(
-            self.lanes, target.fma, "", PLAIN + target.wide, external=(body, pack_loop.closing, pack_loop.ticking)
+            self.lanes,
+            target.fma,
+            "",
+            PLAIN + target.wide,
+            external=(body, pack_loop.closing, pack_loop.ticking, pack_loop.approach),
         )
         loops.entry(ENTRY, run_packs, form=self.form)
         self._code = llvm.compile_text(text + target.attributes, ENTRY, loops.text())
@@ -125,7 +132,8 @@ class BatchIntegrator:
     ) -> Array:  # fmt: skip
         """Run every row of `x` (B, n), which ends as the final state, and fill `out` (B, rows, n).
 
-        `w` is (B or 1, pieces, held), `p` is (B or 1, own); gives the numbers of steps taken and refused, (B, 2). With
+        `w` is (B or 1, pieces, held), `p` is (B or 1, own); gives the numbers of steps taken and refused, (B, 2); of
+        fixed steps, the second is how many were too long for what they passed. With
         adaptive steps, a run whose last state comes above its one of the `ceilings` (B,) ends there, at infinity.
         """
         B = len(x)

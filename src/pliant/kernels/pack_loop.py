@@ -45,14 +45,16 @@ class Job(NamedTuple):
 
 class Pack(NamedTuple):
     """Scratch memory: inputs [t, x, w, p] of the right-hand side, the state at the last step, slopes (one block of n
-    rows per stage), what a lane has of its own (`Own`), a state with loops closed, what a tick gives, and room for the
-    right-hand side."""
+    rows per stage), what a lane has of its own (`Own`), a state with loops closed, gaps where a step begins and
+    where it ends, what a tick gives, and room for the right-hand side."""
 
     inp: Packs
     x: Packs
     k: Packs
     own: Packs
     closed: Packs
+    near: Packs
+    ahead: Packs
     ticked: Packs
     work: Packs
 
@@ -77,6 +79,8 @@ class PackForm:
     quaternions: tuple[int, ...] = ()
     judged: int | None = None
     closes: bool = False
+    meets: int = 0
+    """How many gaps a step must not leap over, as in `integrate.meeting`."""
     ticks: tuple[int, int] = (0, 0)
     """How many of the first numbers of p a tick gives, and how many of the last it remembers."""
 
@@ -94,7 +98,8 @@ class PackForm:
         """Rows at which the parts of `Pack` begin, and their end."""
         closed = self.n + 2 if self.closes else 0
         inputs = 1 + self.n + self.held + self.own
-        sizes = (inputs, self.n, self.n * self.slopes, Own.SIZE, closed, sum(self.ticks), self.work)
+        gaps = 2 * self.meets
+        sizes = (inputs, self.n, self.n * self.slopes, Own.SIZE, closed, gaps, gaps, sum(self.ticks), self.work)
         return tuple(sum(sizes[:k]) for k in range(len(sizes) + 1))
 
 
@@ -113,6 +118,11 @@ def closing(inp: Packs, out: Packs, work: Packs) -> None:
     raise NotImplementedError
 
 
+def approach(inp: Packs, out: Packs, work: Packs) -> None:
+    """Gaps to what may be met and speeds past it, in widths."""
+    raise NotImplementedError
+
+
 def ticking(inp: Packs, out: Packs, work: Packs) -> None:
     """What a sampled controller gives at a tick, and what it remembers behind it."""
     raise NotImplementedError
@@ -124,7 +134,7 @@ def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackF
     memory, starts, n = primitives.packs(primitives.doubles(scratch)), form.starts, form.n
     pack = Pack(
         memory, shift(memory, starts[1]), shift(memory, starts[2]), shift(memory, starts[3]), shift(memory, starts[4]),
-        shift(memory, starts[5]), shift(memory, starts[6]),
+        shift(memory, starts[5]), shift(memory, starts[6]), shift(memory, starts[7]), shift(memory, starts[8]),
     )  # fmt: skip
     first = start
     while first < stop:
@@ -199,6 +209,8 @@ def fixed_steps(pack: Pack, form: PackForm, t: float, h: float, early: float, la
     state = shift(pack.inp, 1)
     total = shift(pack.k, n)
     stages = form.method.low_storage
+    if form.meets > 0:
+        look(pack, form, t, early, late, pack.near)
     for step in range(count):
         for stage, (clock, weight, ahead) in unrolled(tuple(enumerate(stages))):
             slopes(pack, form, t + (step + clock) * h, early, late, pack.k)
@@ -220,6 +232,29 @@ def fixed_steps(pack: Pack, form: PackForm, t: float, h: float, early: float, la
             for j in unrolled(range(first, first + 4)):
                 state[j] = state[j] / length
                 pack.x[j] = state[j]
+        if form.meets > 0:
+            look(pack, form, t + (step + 1) * h, early, late, pack.ahead)
+            pack.own[Own.REFUSED] += 1.0 if farthest(pack, form, in_lanes(h), control.FIXED_WIDTHS) < h else 0.0
+            for j in range(2 * form.meets):
+                pack.near[j] = pack.ahead[j]
+
+
+def look(pack: Pack, form: PackForm, time: Lane, early: float, late: float, found: Packs) -> None:
+    """Gaps and speeds at the state that is among the inputs."""
+    if form.reads_time:
+        pack.inp[0] = max(min(time, late), early)
+    approach(pack.inp, found, pack.work)
+
+
+def farthest(pack: Pack, form: PackForm, step: Lane, widths: float) -> Lane:
+    """How far a step may go at most where a lane may have passed something unseen within it; infinite where not."""
+    most = in_lanes(math.inf)
+    for k in range(form.meets):
+        before, after = pack.near[k], pack.ahead[k]
+        speed = max(pack.near[form.meets + k], pack.ahead[form.meets + k])
+        leaps = control.leaps(before, after, speed, step, widths)
+        most = min(most, control.reach(before, speed) if leaps else math.inf)
+    return most
 
 
 def close_loops(pack: Pack, form: PackForm, time: Lane, early: float, late: float) -> None:
@@ -282,6 +317,8 @@ def adaptive_steps(
     pack.own[Own.T] = t
     slopes(pack, form, in_lanes(t), early, late, pack.k)
     start_step(pack, form, rtol, atol, largest)
+    if form.meets > 0:
+        look(pack, form, in_lanes(t), early, late, pack.near)
     while primitives.any_lane(pack.own[Own.T] < end):
         now, planned = pack.own[Own.T], pack.own[Own.H]
         last = now + control.REACH * planned >= end
@@ -299,6 +336,8 @@ def adaptive_steps(
             time = end if last else now + step
             close_loops(pack, form, time, early, late)
             slopes(pack, form, time, early, late, shift(pack.k, (stages - 1) * n))
+        if form.meets > 0:
+            look(pack, form, end if last else now + step, early, late, pack.ahead)
         judge_lanes(pack, form, math.sqrt(total / form.in_error), now, step, last, end, largest, most)
 
 
@@ -309,10 +348,18 @@ def judge_lanes(
     n, own = form.n, pack.own
     active = now < end
     good = error <= 1.0
+    allowed = in_lanes(math.inf)
+    if form.meets > 0:
+        allowed = farthest(pack, form, step, 1.0) if good else math.inf  # what an error spoils says nothing
+        good = good and allowed >= step
     taken = good and active
     alpha, beta = control.exponents(form.method.order)
     ratio = control.step_ratio(error, own[Own.ERR], own[Own.AGAIN] > 0.0, alpha, beta)
     following = min(control.next_step(step, own[Own.H], ratio), largest)
+    if form.meets > 0:
+        following = min(following, allowed)
+        for j in range(2 * form.meets):
+            pack.near[j] = pack.ahead[j] if taken else pack.near[j]
     time = (end if last else now + step) if taken else now
     own[Own.TAKEN] += 1.0 if taken else 0.0
     own[Own.REFUSED] += 1.0 if active and not good else 0.0

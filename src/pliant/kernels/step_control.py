@@ -34,6 +34,8 @@ NEARLY_CLOSED = 1e-6
 """Rad or m: what is moved by less is closed to the third power of it, and speeds to the second."""
 SINGULAR = 1e-11
 """Of the square of a row: what is left of it beside the others, where they hang on one another."""
+FIXED_WIDTHS = 10.0
+"""That a step may pass which cannot be made shorter: a quarter of the thinnest thing that can be met."""
 NEARLY_CLOSED_SINGLE, SINGULAR_SINGLE = 1e-3, 1e-7
 """Both in single precision, whose rounding is some 1e-7."""
 
@@ -77,6 +79,17 @@ def next_step(step: float, planned: float, ratio: float) -> float:
     """The proposal behind a step of which more was planned: one cut short at a break does not shrink it."""
     cut = step < 0.98 * planned and ratio > 0.99
     return max(step * ratio, planned) if cut else step * ratio
+
+
+def reach(gap: float, speed: float) -> float:
+    """The longest step towards a gap, in widths, at a speed: to its far side, and a width into it."""
+    return (abs(gap) + 1.0) / speed
+
+
+def leaps(before: float, after: float, speed: float, step: float, widths: float) -> bool:
+    """Whether a step between two values of a gap, not on its far side all along, may leap over more than some widths;
+    not where the values are no numbers."""
+    return max(before, after) >= 0.0 and speed * step > abs(before) + abs(after) + widths
 
 
 def first_step(state: float, slope: float) -> float:

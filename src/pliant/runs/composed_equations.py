@@ -14,6 +14,7 @@ from pliant.control.law import Felt, Law, opened
 from pliant.control.trajectories import RUN_TIME, looking_up
 from pliant.derived import symbolic_property
 from pliant.dynamics import equations
+from pliant.dynamics.approaching import approaches
 from pliant.dynamics.differentials import SolvedColumns, acceleration_slopes, solved_columns
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import applied_forces, dissipation, drive_rates, drive_start, torques
@@ -258,6 +259,15 @@ class ComposedEquations:
         if isinstance(found, SolvedColumns):
             return column_function("jacobian", {"t": self.t, "x": self.x, "p": self.p}, found)
         return self._function("jacobian", found)
+
+    @symbolic_property
+    def approaching(self) -> Any:
+        """Gaps to what may be met, and speeds past it."""
+        return approaches(self.composition.model.chain, self.q, self.qd)
+
+    def approach(self) -> Any:
+        """The same as a function of t, x and p."""
+        return self._function("approach", [self.approaching])
 
     def closing(self) -> Any:
         """A state nearer to closed loops, by how much it was moved, and the least part of a row that is left beside

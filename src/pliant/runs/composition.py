@@ -302,7 +302,18 @@ class Composition:
             self.rhs.address, size, self.n_p, (lambda: self.jacobian.address) if exact else None,
             len(self.free) if self.model.layout.plain else 0, lambda: self.function, self, self.quaternions,
             closing=self.closing.address if self.model.layout.rows else 0,
+            approach=self.approach.address if self.meets else 0, meets=self.meets,
         )  # fmt: skip
+
+    @property
+    def meets(self) -> int:
+        """Number of gaps beyond which alone something acts."""
+        return self.approach.signature.out_sizes[0] // 2 if may_meet(self.model) else 0
+
+    @shared_property
+    def approach(self) -> Kernel:
+        """How near the arm is to what it may meet, see `dynamics.approaching`."""
+        return Kernel(self._known("approach", lambda: self.equations.approach()))
 
     @shared_property
     def closing(self) -> Kernel:
@@ -588,3 +599,11 @@ def _prescribed_index(model: Model, name: str) -> int:
     if name not in allowed:
         raise ModelError(f"motion: {name!r} is not a joint or a motor; expected one of {', '.join(allowed)}")
     return model.speed_index(name)
+
+
+def may_meet(model: Model) -> bool:
+    """Whether something acts on the arm beyond a gap alone: contacts, stops, cables, ends of cylinders."""
+    lines = (one.cable or one.cylinder for one in model.robot.couplings)
+    ends = (freedom.limits for freedom in model.robot.freedoms.values())
+    stops = (limits is not None and limits.stop is not None for limits in ends)
+    return bool(model.robot.contacts) or any(lines) or any(stops)

@@ -130,3 +130,12 @@ def joint_limits(model: Model, limits: bool = True) -> list[JointLimit]:
             speed = model.speed_index(model.coordinates[index])
             found.append(JointLimit(name, index, speed, float(value), sign, True))
     return found
+
+
+def passing_words(steps: int) -> str:
+    """That fixed steps may have leapt over something, and what to do."""
+    return (
+        f"step: got a length at which the arm moves farther than half the radius of what it may meet, in {steps} steps "
+        "beside it; a contact, cable or stop may have been passed unseen: give a smaller `step`, or a method that "
+        "chooses its own"
+    )

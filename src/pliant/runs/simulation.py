@@ -31,7 +31,7 @@ from pliant.runs.advice import advice
 from pliant.runs.composition import Composition, Event, Impulses, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_start, read_torque
 from pliant.runs.energy_balance import ALLOWED, STATUS, balance_of
-from pliant.runs.limits import contact_events, gear_events, joint_limits
+from pliant.runs.limits import contact_events, gear_events, joint_limits, passing_words
 from pliant.runs.measured_series import MeasuredSeries
 from pliant.runs.results import Readings, Result
 from pliant.runs.runaway import breakdown_message, ceiling, ran_away
@@ -300,6 +300,8 @@ def _finish(
     doubts = left_out.judge_run(result) if model.level.in_doubt else {}
     result, lost = _balanced(result)
     tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts)
+    if solution.stats.over:
+        warn_user(passing_words(solution.stats.over))
     if lost:  # each time: it is about this run, not about the model
         warn_user(lost)
     return result

@@ -10,10 +10,10 @@ import numpy as np
 from pliant.algebra.runge_kutta import dopri5, rk4
 from pliant.arrays import Array
 from pliant.batch.batch_equations import BatchEquations
-from pliant.errors import UnsupportedModel
+from pliant.errors import UnsupportedModel, warn_user
 from pliant.kernels import sides
 from pliant.kernels.pack import BatchIntegrator, TimeSegments
-from pliant.runs.limits import JointLimit
+from pliant.runs.limits import JointLimit, passing_words
 from pliant.stepping.energy_watch import EnergyWatch
 from pliant.stepping.interruptions import SAME, Interruptions
 
@@ -35,7 +35,7 @@ class ManyArms:
         key, c = (method, f.has_constant, f.n, f.judged), f.composition
         make = partial(
             BatchIntegrator, f.function, METHODS[method](), quaternions=c.quaternions, judged=f.judged,
-            closing=f.closing,
+            closing=f.closing, approach=f.approach,
         )  # fmt: skip
         self._integrator: BatchIntegrator = c.derived("packs", key, make)
         self._f, self._limits, self._fixed, self._step = f, limits, method == "rk4", step
@@ -45,6 +45,7 @@ class ManyArms:
         self.x = np.zeros((len(p), f.n))
         self._breaks = Interruptions(c)
         self.stopped = np.full(len(p), "", dtype=object)
+        self._told = False
         self.energy = EnergyWatch(c.model)
         self.start(q, qd)
 
@@ -114,7 +115,10 @@ class ManyArms:
             np.full(1, self.t), np.full(1, length / count if count else end), np.full(1, count), none - 1, none
         )
         out = np.empty((len(self.x), 0, self.x.shape[1]))
-        self._integrator(self.x, self._held(sides.after(self.t))[None], self.p, plan, out, self._settings)
+        counts = self._integrator(self.x, self._held(sides.after(self.t))[None], self.p, plan, out, self._settings)
+        if count and not self._told and counts[:, 1].any():
+            self._told = True
+            warn_user(passing_words(int(counts[:, 1].max())))
 
     def _judge(self, sound: Any) -> None:
         """Note who has left a limit or broken down."""

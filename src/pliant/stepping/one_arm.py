@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import ModelError, SimulationError, UnsupportedModel
+from pliant.errors import ModelError, SimulationError, UnsupportedModel, warn_user
 from pliant.integrate import Events
 from pliant.integrate.loop_state import LoopStatus
 from pliant.integrate.open_run import OpenRun
@@ -17,7 +17,7 @@ from pliant.integrate.starting import breakdown
 from pliant.kernels import sides
 from pliant.runs.composition import Composition
 from pliant.runs.drives import Inputs
-from pliant.runs.limits import JointLimit
+from pliant.runs.limits import JointLimit, passing_words
 from pliant.runs.runaway import ceiling, first_to_go, runaway_message
 from pliant.stepping.energy_watch import EnergyWatch
 from pliant.stepping.interruptions import SAME, Interruptions
@@ -47,6 +47,7 @@ class OneArm:
         self._asks = inputs.period is not None or inputs.callback is not None
         self._plan()
         self.stopped = self._left()
+        self._told = False
         self.energy = EnergyWatch(composed.model)
         self.balanced()
 
@@ -116,6 +117,9 @@ class OneArm:
             status = run.advance(end)
         else:
             status = self._in_pieces(end, SAME * dt)
+        if run.over and not self._told:
+            self._told = True
+            warn_user(passing_words(run.over))
         if status in (LoopStatus.DONE, LoopStatus.EVENT) and self.energy.due():
             self.energy.look(*self._seen())
         if status == LoopStatus.DONE:

@@ -541,6 +541,30 @@ static double within(State *s, const double *x, double h, double k[STAGES][N_STA
     return h;
 }
 
+#if N_MEETS
+
+/* Gaps beyond which alone something acts, and speeds past it, in widths that a step may pass unseen. */
+static void look(const State *s, const double *x, double *gaps)
+{
+    model_approach(x, x + N_Q, s->values + PARAMETERS, gaps);
+}
+
+/* How far a step h may go that leaps over something; h where it does not. */
+static double farthest_step(const double *before, const double *after, double h)
+{
+    double most = h;
+    int i;
+    for (i = 0; i < N_MEETS; i++) {
+        const double speed = larger(before[N_MEETS + i], after[N_MEETS + i]);
+        if (leaps(before[i], after[i], speed, h, 1.0) > 0.0) {
+            most = smaller(most, reach(before[i], speed));
+        }
+    }
+    return most;
+}
+
+#endif
+
 enum { FAILED, DONE, STOPPED };
 
 /* Integrates to time `end` with torques and parameters held, or to the limit that a joint leaves before. */
@@ -549,6 +573,9 @@ static int integrate(State *s, double end)
     double k[STAGES][N_STATES], y[N_STATES], *x = s->values + Q;
     const double span = end - s->values[0];
     double t = s->values[0], h = s->step;
+#if N_MEETS
+    double gaps[2 * N_MEETS], following[2 * N_MEETS];
+#endif
     long count;
     int again = 0;
     if (!s->stopped) {
@@ -564,11 +591,21 @@ static int integrate(State *s, double end)
     if (!(h > 0.0)) {
         h = first(s, x, k[0]);
     }
+#if N_MEETS
+    look(s, x, gaps);
+#endif
     for (count = 0; count < MOST_STEPS; count++) {
         const int last = t + h * (1.0 + 1e-12) >= end;
         const double trying = last ? end - t : h;
         const double error = trial(s, x, trying, k, y);
         const double ratio = step_ratio(error, s->error, again, ALPHA, BETA);
+#if N_MEETS
+        look(s, y, following);
+        if (error <= 1.0 && farthest_step(gaps, following, trying) < trying) {
+            h = farthest_step(gaps, following, trying);
+            continue;
+        }
+#endif
         if (error <= 1.0) {
             const double taken = N_LIMITS ? within(s, x, trying, k, y) : trying;
             memcpy(x, y, sizeof y);
@@ -581,6 +618,9 @@ static int integrate(State *s, double end)
             }
             t = last && !s->stopped ? end : t + taken;
             s->step = h = next_step(trying, h, ratio);
+#if N_MEETS
+            look(s, x, gaps);
+#endif
             s->error = larger(error, LEAST_MEMORY);
             s->values[0] = t;
             s->stale = 1;
