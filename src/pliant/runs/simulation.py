@@ -24,6 +24,7 @@ from pliant.integrate.steppers import FIXED
 from pliant.interrupts import held_back, interruptible
 from pliant.later import LaterModule
 from pliant.model import Model
+from pliant.model.damping_drift import drifted_rows
 from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
 from pliant.progress import reporter
@@ -169,6 +170,7 @@ def simulate(
         begun = prepared()
         with stage(f"preparing a run of {model.robot.name}"):
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
+            tell(model, drifted_rows(model, p))
             acting, sampled = listed(loads), one_table(*drives) is not None
             composed = compose(
                 model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled, True, True, True
