@@ -143,10 +143,10 @@ class Model(SmallMotion):
         Notes
         -----
         What was chosen or computed for this model stays: what `auto` took, shape functions, dampers that follow from
-        a `damping` ratio. A warning says which ratio these have now where it is off by a tenth. `robot.replace(changes).model()` follows the change in these too, has all numbers as
-        constants of its machine code, which runs a little faster, and is traced and compiled for each value. Where
-        nothing of that kind follows, the two agree to round-off. A change that is no number, such as another section,
-        is built anew here as well.
+        a `damping` ratio (a warning says which ratio they have now where it is off by a tenth).
+        `robot.replace(changes).model()` follows the change in these too, has all numbers as constants of its machine
+        code, which runs a little faster, and is traced and compiled for each value. Where nothing of that kind follows,
+        the two agree to round-off. A change that is no number, such as another section, is built anew here as well.
 
         Examples
         --------
