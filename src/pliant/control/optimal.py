@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -199,7 +199,11 @@ def rest_to_rest(
         raise ModelError(f"intervals, degree: got {intervals}, {degree}, expected at least 4 and 2")
     checked_estimate(model, None)  # torques must act on single coordinates
     limit = None if torque_limit is None else checked_limit("torque_limit", torque_limit, model.n_joints)
-    given = {"rate_limit": rate_limit, "acceleration_limit": acceleration_limit, "jerk_limit": jerk_limit}
+    given: dict[str, Any] = {
+        "rate_limit": rate_limit,
+        "acceleration_limit": acceleration_limit,
+        "jerk_limit": jerk_limit,
+    }
     none = MotionBounds.none(model.n_joints)
     bounds = MotionBounds(
         none.lower,

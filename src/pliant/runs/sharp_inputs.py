@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -74,9 +75,10 @@ def sharp_times(signals: Signals, start: float, end: float, breaks: Array, cells
     return Sharp(times[~np.isin(times, edges)], shortest)
 
 
-def _passed_over(a: Array, b: Array) -> Array:
+def _passed_over(a: Array, b: Array) -> Any:
     """Which cells a step might pass over that has grown in one before."""
-    out, reaching = np.zeros(len(a), dtype=bool), []  # cells before, ever shorter, as (length, time they reach)
+    out = np.zeros(len(a), dtype=bool)
+    reaching: list[tuple[float, float]] = []  # cells before, ever shorter, as (length, time they reach)
     for k, (left, right) in enumerate(zip(a.tolist(), b.tolist())):
         length = right - left
         reaching = [one for one in reaching if one[1] >= left]
@@ -93,8 +95,8 @@ class _Cells:
 
     a: Array
     b: Array
-    stretch: Array
-    place: Array
+    stretch: Any
+    place: Any
     values: Array
     sample: Callable[[Array, Array], Array]
 
@@ -125,13 +127,14 @@ class _Cells:
         weights = np.where(changes, (1.0 + np.arange(len(span)) * 0.618034 % 1.0) / np.where(changes, span, 1.0), 0.0)
         return cls(a, b, stretch, place, first @ weights, lambda a, b: raw(a, b) @ weights)
 
-    def described(self) -> Array:
+    def described(self) -> Any:
         """Which of them a polynomial describes."""
         return np.asarray(np.abs(self.values @ BEYOND_POLYNOMIAL).max(axis=1) <= TOLERANCE)
 
     def split(self, most: int, shortest: float) -> _Cells:
         """Halve cells that no polynomial describes, until there are too many or they are too short."""
-        cells, open_ = self, ~self.described()
+        cells: _Cells = self
+        open_: Any = ~self.described()
         while open_.any() and (most := most - int(open_.sum())) >= 0:
             a, b, kept = cells.a[open_], cells.b[open_], ~open_
             middle = a + (b - a) / 2
@@ -168,7 +171,7 @@ class _Cells:
             cells = _Cells(cells.a, b, cells.stretch, place, values, cells.sample)._taken(kept)
         return cells
 
-    def runs(self) -> Array:
+    def runs(self) -> Any:
         """Numbers of the cells that begin something: those behind which the same straight line goes on are left out."""
         flat = np.abs(self.values @ BEYOND_LINE).max(axis=1) <= TOLERANCE
         length = self.b - self.a
@@ -180,11 +183,12 @@ class _Cells:
         )  # fmt: skip
         return np.flatnonzero(~np.append(False, goes_on))
 
-    def _taken(self, which: Array) -> _Cells:
+    def _taken(self, which: Any) -> _Cells:
         return _Cells(
             self.a[which], self.b[which], self.stretch[which], self.place[which], self.values[which], self.sample
         )
 
     def _with(self, other: _Cells) -> _Cells:
         names = ("a", "b", "stretch", "place", "values")
-        return _Cells(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in names), self.sample)
+        parts: list[Any] = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in names]
+        return _Cells(*parts, sample=self.sample)
