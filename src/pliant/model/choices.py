@@ -337,7 +337,8 @@ def _stations(robot: Robot, link: Link) -> tuple[float, ...]:
     """Parts of the length of a link at which others hang, or couplings, loops and contacts hold it."""
     places = [other.at for other, parent in zip(robot.links, parents(robot.links)) if parent is not None
               and robot.links[parent].name == link.name]  # fmt: skip
-    held = {end for part in (*robot.couplings, *robot.loops, *robot.contacts) for end in part.between}
+    parts: tuple[Any, ...] = (*robot.couplings, *robot.loops, *robot.contacts)
+    held = {end for part in parts for end in part.between}
     places += [frame.at for frame in robot.frames if frame.link == link.name and frame.name in held]
     found = {
         round(at.x / link.beam.length, 9) for at in places if isinstance(at, BeamStation) and link.beam is not None

@@ -191,4 +191,4 @@ class _Cells:
     def _with(self, other: _Cells) -> _Cells:
         names = ("a", "b", "stretch", "place", "values")
         parts: list[Any] = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in names]
-        return _Cells(*parts, sample=self.sample)
+        return _Cells(parts[0], parts[1], parts[2], parts[3], parts[4], self.sample)
