@@ -243,7 +243,8 @@ def shape(
     with interruptible("shape"), reporter(progress, 1.0, "shaping a motion", "") as report:
         watch = replace(watch, report=report)
         if needs_process(model, SEARCH, watch):
-            more: dict[str, Any] = {"payload": payload, "payload_error": payload_error, "stiffness_error": stiffness_error}
+            more: dict[str, Any] = {"payload": payload, "payload_error": payload_error}
+            more["stiffness_error"] = stiffness_error
             more |= {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort}
             search = partial(shape, intervals=intervals, **more)
             return cast("ShapedMotion", in_process(search, (model, start, goal, trajectory), watch, "shape"))
