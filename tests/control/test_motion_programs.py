@@ -9,8 +9,9 @@ from pliant.control import rest_to_rest
 from pliant.control.jerk_limited import shortest_time
 from pliant.control.motion_bounds import MotionBounds
 from pliant.control.motion_programs import MISSED, SETTLED, STEPS, WIGGLE, TimePrograms
-from pliant.control.motion_search import Unsolved, Watch
+from pliant.control.motion_search import Unsolved
 from pliant.control.optimal import MotionTask, RestEnds
+from pliant.control.time_limited import Watch
 from pliant.ringing import residual_vibration
 
 WAY, LIMITS, N = 0.5, (1.2, 8.0, 120.0), 24

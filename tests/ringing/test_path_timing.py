@@ -10,6 +10,7 @@ from arms import unequal_two_link
 from pliant.control.motion_bounds import MotionBounds
 from pliant.control.motion_search import Unsolved
 from pliant.control.splines import Piecewise
+from pliant.control.time_limited import Watch
 from pliant.ringing import JointMotion, residual_vibration, shape, shape_motion
 from pliant.ringing.joint_paths import JointPath, hermite_pieces, shares
 from pliant.ringing.path_modes import PathModes, Timed, middles
@@ -150,7 +151,7 @@ def test_the_fastest_timing_is_that_of_constant_jerks() -> None:
     path = JointPath.of(np.linspace(0, 1, 50), np.linspace(0, 1, 50)[:, None], ("a",))[0]
     search = TimingSearch(path, bounds, (), Timing.smooth(path, bounds, 40))
     with pytest.raises(Unsolved, match="within time_limit"):
-        fastest_timing(search, 1e-9)
+        fastest_timing(search, Watch(1e-9))
     found = fastest_timing(search)
     assert abs(found.T / bounds.shortest(np.ones(1)) - 1) < 0.01
     assert max(shares(found.on(path), bounds).values()) <= 1 + 1e-3

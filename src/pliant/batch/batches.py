@@ -33,6 +33,7 @@ from pliant.interrupts import interruptible
 from pliant.kernels.target import machine
 from pliant.loads import Load
 from pliant.model import Model
+from pliant.model.damping_drift import drifted_rows
 from pliant.model.validity import Findings, in_a_run, steep, tell
 from pliant.options import BatchMethodName, DeviceName, PrecisionName
 from pliant.progress import reporter
@@ -162,10 +163,10 @@ def simulate_batch(
         f = composed(model, *drives, motion or {}, loads, base, integrated, True, device == "cpu", device == "cpu")
         given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads, t_end)
         t = output_times(t_end, output_step, step if method == "rk4" else None)
-        stops, starts = (
-            f.composition.breaks(t_end, read_breaks(breaks)),
-            given.samples.starts if given.samples else None,
-        )
+        fixed = step if method == "rk4" else None
+        tell(model, drifted_rows(model, given.parameters))
+        stops = f.composition.breaks(t_end, read_breaks(breaks), given.parameters, fixed_step=fixed)
+        starts = given.samples.starts if given.samples else None
         impulses = replace(f.composition.impulses(stops, t_end), at_start=given.work is not None)
         ticks = f.composition.tick_times(t_end) if f.composition.ticks else None
         stages = Stages(f, make_plan(t, stops, starts, step, method == "dopri5", ticks), impulses)

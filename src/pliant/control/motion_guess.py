@@ -9,7 +9,8 @@ from pliant.arrays import Array
 from pliant.control.motion_forces import ArmForces, StiffArmForces
 from pliant.control.motion_grid import MotionGrid
 from pliant.control.motion_response import Driven, DrivenMotion
-from pliant.control.motion_search import LEAST_TIME, MotionSearch, Unsolved, Watch
+from pliant.control.motion_search import LEAST_TIME, MotionSearch, Unsolved
+from pliant.control.time_limited import Watch
 from pliant.errors import PliantError
 from pliant.model import Model
 
@@ -66,7 +67,9 @@ def _quintic(s: Array) -> tuple[Array, Array, Array]:
     return s**3 * (10 - 15 * s + 6 * s**2), 30 * s**2 * (1 - s) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
 
 
-def stiff_shortest_time(model: Model, start: Array, goal: Array, limit: Array) -> float | None:
+def stiff_shortest_time(
+    model: Model, start: Array, goal: Array, limit: Array, watch: Watch | None = None
+) -> float | None:
     """Seconds that the arm takes with links and drives stiff, torques within their limits; None if not found."""
     arm = StiffArmForces(model)
     joints = [shaft.index for shaft in model.layout.shafts]
@@ -81,14 +84,15 @@ def stiff_shortest_time(model: Model, start: Array, goal: Array, limit: Array) -
     grid = MotionGrid(arm.n, tuple(arm.actuated), STIFF_INTERVALS, STIFF_DEGREE)
     driven = Driven(arm, grid, a)
     command = _quintic(np.linspace(0, 1, grid.intervals + 1))[2] * travel
-    found = (_shortest_from(driven, command, factor * T, b, limit) for factor in STIFF_STARTS)
+    silent = Watch() if watch is None else Watch(watch.time_limit, None, watch.began)
+    found = (_shortest_from(driven, command, factor * T, b, limit, silent) for factor in STIFF_STARTS)
     return min((each for each in found if each is not None), default=None)
 
 
-def _shortest_from(driven: Driven, command: Array, T: float, goal: Array, limit: Array) -> float | None:
+def _shortest_from(driven: Driven, command: Array, T: float, goal: Array, limit: Array, watch: Watch) -> float | None:
     try:
         guess = driven.response(command, T, np.zeros((driven.grid.intervals, driven.grid.width)))
-        found, _, least = MotionSearch(driven, guess, goal, limit, LEAST_TIME, jumps=True).solve(Watch())
+        found, _, least = MotionSearch(driven, guess, goal, limit, LEAST_TIME, jumps=True).solve(watch)
     except (ArithmeticError, Unsolved):
         return None
     return found.T if least else None

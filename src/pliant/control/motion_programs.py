@@ -12,14 +12,14 @@ for g once more, with the same slopes; then the region is made smaller.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.motion_search import Unsolved, Watch
+from pliant.control.motion_search import Unsolved
+from pliant.control.time_limited import Watch
 
 Found = TypeVar("Found", covariant=True)
 
@@ -96,7 +96,7 @@ class TimePrograms(Generic[Found]):
 
     def solve(self, watch: Watch) -> tuple[Found, int, bool]:
         """The motion, how many programs it took, and whether another would hardly change it."""
-        begin, region, count, settled = time.perf_counter(), REGION, 0, False
+        region, count, settled = REGION, 0, False
         at, best = self._place(self.search.start), None
         if at is None:
             raise Unsolved("the arm has no response where the search begins")
@@ -106,8 +106,10 @@ class TimePrograms(Generic[Found]):
             best = at if at.miss < self.near else best
             if watch.report is not None:
                 watch.report(min(count / STEPS, 1.0))
-            if watch.time_limit is not None and time.perf_counter() - begin > watch.time_limit:
+            if watch.late and best is None:
                 raise Unsolved(f"no motion found within time_limit {watch.time_limit:g} s, after {count} programs")
+            if watch.late:
+                break
         found = None if best is None else self.search.response(best.x)
         if found is None:
             raise Unsolved(f"no motion found ({count} linear programs, a condition missed by {at.miss:.1e})")

@@ -11,7 +11,6 @@ energy, are no conditions, so that none contradicts another.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +24,7 @@ from pliant.control.motion_bounds import BoundRows, MotionBounds
 from pliant.control.motion_bystander import FELT, Bystander, swing_rows
 from pliant.control.motion_curvature import Curvature
 from pliant.control.motion_response import Driven, DrivenMotion, DrivenSlopes
+from pliant.control.time_limited import Watch
 from pliant.errors import Interrupted, PliantError
 from pliant.interrupts import held_back
 from pliant.model.compiled_functions import CompiledFunction, Ports
@@ -75,14 +75,6 @@ SHARP_TIME = SearchAim(timed=True, effort=1e-4, iterations=100, options=_NEAR | 
 
 class Unsolved(PliantError):
     """A search that ended without a motion."""
-
-
-@dataclass(frozen=True)
-class Watch:
-    """What a search heeds while it lasts: a time limit, seconds, and a function of the fraction done."""
-
-    time_limit: float | None = None
-    report: Callable[[float], None] | None = None
 
 
 class MotionSearch:
@@ -307,11 +299,11 @@ class MotionSearch:
         count = int(stats["iter_count"])
         if interrupt.came:
             raise Interrupted(f"rest_to_rest: interrupted after {count} iterations; no motion yet")
-        if guard.late:
+        if guard.late and guard.best is None:
             raise Unsolved(
                 f"no motion found within time_limit {watch.time_limit:g} s, after {count} iterations: {guard.told}"
             )
-        best = np.array(found["x"], dtype=float).ravel() if stats["success"] else guard.best
+        best = np.array(found["x"], dtype=float).ravel() if stats["success"] else guard.best  # found until then
         response = None if best is None else self.response(best)
         if response is None:
             raise Unsolved(f"no motion found ({stats['return_status']} after {count} iterations, {guard.told})")
@@ -361,7 +353,7 @@ class _Guard:
 
     def __init__(self, search: MotionSearch, watch: Watch, interrupted: Callable[[], bool]) -> None:
         self.search, self.watch, self.interrupted = search, watch, interrupted
-        self.begin, self.late, self.told, self.first = time.perf_counter(), False, "", 0.0
+        self.late, self.told, self.first = False, "", 0.0
         self.best: Array | None = None
         self.least = np.inf
 
@@ -376,8 +368,7 @@ class _Guard:
             left = max(miss, float(np.abs(slope).max()), TOLERANCE)
             self.first = max(self.first, left)
             self.watch.report(float(np.log(self.first / left) / np.log(self.first / TOLERANCE + 1e-9)))
-        limit = self.watch.time_limit
-        self.late = limit is not None and time.perf_counter() - self.begin > limit
+        self.late = self.watch.late
         return [np.array([float(self.late or self.interrupted())])]
 
 

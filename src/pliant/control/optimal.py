@@ -10,8 +10,9 @@ vibrates after the end. `motion_response.py` has the equations, `motion_search.p
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,9 +35,9 @@ from pliant.control.motion_search import (
     SMOOTH_TIME,
     MotionSearch,
     Unsolved,
-    Watch,
 )
 from pliant.control.splines import Piece, Piecewise
+from pliant.control.time_limited import Watch, in_process, needs_process, prepared_for
 from pliant.control.trajectories import Trajectory, numbers, positive
 from pliant.errors import ModelError, PliantError
 from pliant.interrupts import interruptible
@@ -162,7 +163,8 @@ def rest_to_rest(
     rate_limit, acceleration_limit, jerk_limit : number or (m,), optional
         Of the commanded motion, of motors where drives are elastic; held at every moment.
     time_limit : float, optional
-        Seconds that the search may last; then it ends with an error that says how far it came.
+        Seconds that the call may last, compiling included. Then it ends with the best motion that holds all conditions,
+        not `converged`, or with an error that says how far it came.
     progress : bool or callable, optional
         A bar on long searches in a terminal by default; False is silence; a function gets the fraction done.
 
@@ -192,13 +194,16 @@ def rest_to_rest(
     >>> print(repr(move).partition(", cost")[0])
     RestToRest(upper, fore in 1.5 s
     """
+    watch = Watch(None if time_limit is None else positive("time_limit", time_limit))
     if intervals < 4 or degree < 2:
         raise ModelError(f"intervals, degree: got {intervals}, {degree}, expected at least 4 and 2")
     checked_estimate(model, None)  # torques must act on single coordinates
     limit = None if torque_limit is None else checked_limit("torque_limit", torque_limit, model.n_joints)
-    longest = None if time_limit is None else positive("time_limit", time_limit)
-    ends = RestEnds.at(model, start, goal, limit)
-    given = {"rate_limit": rate_limit, "acceleration_limit": acceleration_limit, "jerk_limit": jerk_limit}
+    given: dict[str, Any] = {
+        "rate_limit": rate_limit,
+        "acceleration_limit": acceleration_limit,
+        "jerk_limit": jerk_limit,
+    }
     none = MotionBounds.none(model.n_joints)
     bounds = MotionBounds(
         none.lower,
@@ -211,10 +216,20 @@ def rest_to_rest(
         raise ModelError("duration: least effort needs a duration")
     asked = None if duration is None else positive("duration", duration)
     with interruptible("rest_to_rest"), reporter(progress, 1.0, "searching a motion", "") as report:
+        watch = replace(watch, report=report)
+        if needs_process(model, SEARCH, watch):
+            search = partial(rest_to_rest, intervals=intervals, degree=degree, **given)
+            found = in_process(
+                search, (model, start, goal, duration, torque_limit, objective), watch, "rest_to_rest"
+            )  # fmt: skip
+            return cast("RestToRest", found)
+        ends = RestEnds.at(model, start, goal, limit)
         task = MotionTask(model, ends, limit, objective == "time", bounds, (intervals, degree))
-        return task.solved(asked, Watch(longest, report))
+        return task.solved(asked, watch)
 
 
+SEARCH = "optimal motion"
+"""Whose functions are compiled."""
 GUESS = 1.3
 """Duration at which a search for the least begins, as a multiple of that of the stiff arm."""
 LONGER = (1.0, 1.5, 2.2)
@@ -261,7 +276,7 @@ class MotionTask:
     def solved(self, asked: float | None, watch: Watch) -> RestToRest:
         """The motion, of a duration that is `asked` for."""
         ends, limit = self.ends, self.limit
-        shortest = None if limit is None else stiff_shortest_time(self.model, ends.start, ends.goal, limit)
+        shortest = None if limit is None else stiff_shortest_time(self.model, ends.start, ends.goal, limit, watch)
         if not self.timed and asked is not None and shortest is not None and asked < SAFE * shortest:
             raise PliantError(
                 f"duration: got {asked:g} s, expected at least {SAFE * shortest:.3g} s: no motion found that is "
@@ -311,8 +326,10 @@ class MotionTask:
                 driven, guess = first_guess(arm, grid, ends.start, ends.goal, T)
                 try:
                     last, found, iterations, least = _staged(search, driven, guess, self.timed, watch)
+                    prepared_for(self.model, SEARCH)
                     break
                 except Unsolved as error:
+                    prepared_for(self.model, SEARCH)
                     if tries == len(durations) or "time_limit" in str(error):
                         raise
         except Unsolved as error:
@@ -332,12 +349,18 @@ Searching = Callable[..., MotionSearch]
 def _staged(
     search: Searching, driven: Driven, guess: DrivenMotion, timed: bool, watch: Watch
 ) -> tuple[MotionSearch, DrivenMotion, int, bool]:
-    """Least effort at once; least time from there, at first with smooth torques."""
+    """Least effort at once; least time from there, with smooth torques first. What was found is kept when late."""
     first = search(driven, guess, aim=SMOOTH_EFFORT if timed else LEAST_EFFORT)
     found, count, least = first.solve(watch)
-    if not timed:
-        return first, found, count, least
-    found, more, _ = search(driven, found, aim=SMOOTH_TIME).solve(watch)
+    if not timed or watch.late:
+        return first, found, count, least and not timed
+    smooth = search(driven, found, aim=SMOOTH_TIME)
+    try:
+        found, more, _ = smooth.solve(watch)
+    except Unsolved:
+        if not watch.late:
+            raise
+        return first, found, count, False
     sharp = search(driven, found, aim=SHARP_TIME)
     try:
         faster, last, least = sharp.solve(watch)
@@ -354,7 +377,7 @@ def _narrowed(
     """The shortest duration for which a search of least effort comes to an end, to a hundredth: it converges where that
     for the time itself does not."""
     last, share = search(driven, found, aim=NEARBY), SHORTER
-    while share < 1 / CLOSE:
+    while share < 1 / CLOSE and not watch.late:
         command = found.nodes[:, 2, list(driven.grid.actuated)]
         try:
             trial = search(driven, driven.response(command, share * found.T, found), aim=NEARBY)

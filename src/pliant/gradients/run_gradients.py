@@ -171,7 +171,8 @@ def gradient(
             model, q0, qd0, torque, controller, motion or {}, p, terminal, running, with_respect_to, listed(loads),
             base, equilibrium, False,
         )  # fmt: skip
-        stops = asked.f.composition.breaks(t_end, read_breaks(breaks))
+        fixed = step if method in FIXED else None
+        stops = asked.f.composition.breaks(t_end, read_breaks(breaks), asked.given.parameters, fixed_step=fixed)
         refuse_impulses(asked.f, stops, t_end)
         if method == "rk4":
             found = adjoint(asked, t_end, stops, float(step or 0.0), checkpoints, "cpu")
@@ -247,7 +248,7 @@ def gradient_batch(
             model, q0, qd0, torque, controller, motion or {}, p, terminal, running, with_respect_to, listed(loads),
             base, equilibrium, True, device,
         )  # fmt: skip
-        stops = asked.f.composition.breaks(t_end, read_breaks(breaks))
+        stops = asked.f.composition.breaks(t_end, read_breaks(breaks), asked.given.parameters, fixed_step=step)
         refuse_impulses(asked.f, stops, t_end)
         found = adjoint(asked, t_end, stops, float(step or 0.0), checkpoints, device)
         broken = ~np.isfinite(found.value)

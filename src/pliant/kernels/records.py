@@ -37,9 +37,19 @@ def recalled(recipe: str | None, make: Callable[[], Any]) -> Any:
     return json.loads(_kept(recipe, lambda: json.dumps(make()).encode()))
 
 
+def is_recalled(recipe: str | None) -> bool:
+    """Whether plain data is kept for this recipe."""
+    stamp = None if recipe is None else code_stamp()
+    return stamp is not None and cache.read(_key(recipe, stamp)) is not None
+
+
+def _key(recipe: str | None, stamp: str) -> str:
+    return hashlib.sha256(repr(("record", recipe, stamp, machine())).encode()).hexdigest()
+
+
 def _kept(recipe: str | None, make: Callable[[], bytes]) -> bytes:
     stamp = None if recipe is None else code_stamp()
-    key = hashlib.sha256(repr(("record", recipe, stamp, machine())).encode()).hexdigest() if stamp else ""
+    key = _key(recipe, stamp) if stamp else ""
     data = cache.read(key) if stamp else None
     if data is None:
         data = make()

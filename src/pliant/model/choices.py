@@ -19,6 +19,7 @@ from pliant.arrays import Array
 from pliant.dynamics import Chain, build_chain
 from pliant.model.piece_choice import chosen_pieces
 from pliant.model.straight_arm import StraightArm, Vibration
+from pliant.model.supported_arm import SupportedVibration
 from pliant.robot import BeamStation, Link, Robot, Shapes, beam_properties, in_pieces, parents
 from pliant.shapes import LinkShapes, link_shapes
 from pliant.shapes.builder import series_shapes, tapers
@@ -33,6 +34,8 @@ SAFETY = 0.5
 """Part of the accuracy that is used up at the poses that are looked at; the rest is for all others."""
 POSES = 8
 """Besides the one that the description shows."""
+TOUCHING = 3
+"""Poses from which each contact is brought to touch."""
 WAVES = {True: 3, False: 1}
 """Half waves, in bending and otherwise, of a beam whose band is not yet known."""
 SPARE = {True: 5, False: 3}
@@ -54,6 +57,8 @@ DIGITS = 3
 """That count where sizes are compared, so that rounding decides nothing."""
 STATIONS = np.linspace(0.0, 1.0, 9)
 
+Case = Vibration | SupportedVibration
+"""A pose, with joints locked or free."""
 Numbers = dict[tuple[str, str], int]
 """Modes by link and field."""
 
@@ -112,10 +117,17 @@ def _looked_at(robot: Robot) -> list[Array]:
     return [_hertz(case) for case in _vibrations(robot, build_chain(_plain(robot)))]
 
 
-def _vibrations(robot: Robot, chain: Chain) -> list[Vibration]:
+def _vibrations(robot: Robot, chain: Chain) -> list[Case]:
     """At every pose with the joints locked, and with them free."""
     arm = StraightArm(chain)
-    return [case for q in poses(robot, chain) for case in arm.vibrations(q)]
+    shown, *others = poses(robot, chain)
+    if arm.supports is None:
+        return [case for q in (shown, *others) for case in arm.vibrations(q)]
+    close, looked = arm.supports.closed, (shown, *others)
+    closed = [q for q in map(close, looked) if q is not None] or [shown]
+    touching = [(k, close(q, k)) for k in range(len(chain.contacts)) for q in looked[:TOUCHING]]
+    cases = [case for q in closed for case in arm.vibrations(q)]
+    return [*cases, *(case for k, q in touching if q is not None for case in arm.vibrations(q, k))]
 
 
 def _most_elements(link: Link, band: float) -> int:
@@ -205,7 +217,7 @@ class _Judge:
 
     def _first(self, count: int) -> float:
         """The largest frequency, joints locked, that is one of the first few at some pose."""
-        return _above(max(float(_hertz(case)[:count].max()) for case in self.cases[::2]))
+        return _above(max(float(_hertz(case)[:count].max()) for case in self.cases[::2] if not case.touching))
 
     def _counted(self, hertz: Array) -> Array:
         """Frequencies that are in the band, or may come into it at another pose; at least the first."""
@@ -235,7 +247,7 @@ class _Judge:
         end = (2 * pi * self.band) ** 2
         numbers = dict.fromkeys(self.most, 0)
         for case, places in zip(self.cases[::2], self.places[::2]):
-            squares = 1 / np.diag(case.A)
+            squares = case.own
             for field, own in places.items():
                 low = squares[own[:, : self.most[field]]] <= end
                 numbers[field] = max(numbers[field], int(low.sum(axis=1).max()))
@@ -266,11 +278,10 @@ class _Judge:
         A mode below it by itself takes its place, those above lower it to second order in what they meet. None where
         all of them together would not do much."""
         looked, kept = self.cases[case], self._kept(case, numbers)
-        own = 1 / np.diag(looked.A)
+        own = looked.own
         high = np.flatnonzero(self._errors(case, numbers) > self.limit)[0]
-        squares, shapes = looked.modes(kept, len(self.truth[case]))
-        squares, shapes = squares[high:], shapes[:, high:]
-        meets = squares * (looked.A[:, kept] @ shapes)
+        squares, meets = looked.pulls(kept, len(self.truth[case]))
+        squares, meets = squares[high:], meets[:, high:]
         gains = meets**2 / np.maximum(np.abs(1 - squares / own[:, None]), 1e-6) / squares
         found = {}
         for field, places in self.places[case].items():
@@ -290,7 +301,7 @@ def _too_high(squares: Array, true: Array) -> Array:
     return np.maximum(found / true - 1, 0.0)
 
 
-def _cases(robot: Robot, most: Numbers) -> list[Vibration]:
+def _cases(robot: Robot, most: Numbers) -> list[Case]:
     """At every pose with the joints locked, and with them free; polynomials for half as many modes again."""
 
     def functions(link: Link, load: Any) -> LinkShapes | None:
@@ -309,7 +320,7 @@ def poses(robot: Robot, chain: Chain) -> list[Array]:
     found = [chain.rest()]
     for k in range(1, POSES + 1):
         q = chain.rest()
-        for j, shaft in enumerate(chain.shafts):
+        for j, shaft in enumerate((*chain.shafts, *(one for one in chain.all_shafts if one.passive))):
             freedom = freedoms[shaft.name]
             if shaft.place is None or shaft.place in chain.travels():
                 continue
@@ -323,9 +334,12 @@ def poses(robot: Robot, chain: Chain) -> list[Array]:
 
 
 def _stations(robot: Robot, link: Link) -> tuple[float, ...]:
-    """Parts of the length of a link at which others hang."""
+    """Parts of the length of a link at which others hang, or couplings, loops and contacts hold it."""
     places = [other.at for other, parent in zip(robot.links, parents(robot.links)) if parent is not None
               and robot.links[parent].name == link.name]  # fmt: skip
+    parts: tuple[Any, ...] = (*robot.couplings, *robot.loops, *robot.contacts)
+    held = {end for part in parts for end in part.between}
+    places += [frame.at for frame in robot.frames if frame.link == link.name and frame.name in held]
     found = {
         round(at.x / link.beam.length, 9) for at in places if isinstance(at, BeamStation) and link.beam is not None
     }
@@ -372,7 +386,7 @@ def _how_many(robot: Robot) -> int:
     return max(FEWEST, planes + sum(freedom.elastic for freedom in robot.freedoms.values()))
 
 
-def _hertz(case: Vibration) -> Array:
+def _hertz(case: Case) -> Array:
     return np.asarray(np.sqrt(case.squares()) / (2 * pi))
 
 

@@ -21,6 +21,7 @@ from pliant.derived import SYMBOLS, Derived
 from pliant.dynamics import Formulation
 from pliant.kernels import Kernel, recalled
 from pliant.later import LaterModule
+from pliant.model.damping_drift import drifted
 from pliant.model.level import Level
 from pliant.model.small_motion import SmallMotion
 from pliant.model.traced import Options
@@ -142,10 +143,10 @@ class Model(SmallMotion):
         Notes
         -----
         What was chosen or computed for this model stays: what `auto` took, shape functions, dampers that follow from
-        a `damping` ratio. `robot.replace(changes).model()` follows the change in these too, has all numbers as
-        constants of its machine code, which runs a little faster, and is traced and compiled for each value. Where
-        nothing of that kind follows, the two agree to round-off. A change that is no number, such as another section,
-        is built anew here as well.
+        a `damping` ratio (a warning says which ratio they have now where it is off by a tenth).
+        `robot.replace(changes).model()` follows the change in these too, has all numbers as constants of its machine
+        code, which runs a little faster, and is traced and compiled for each value. Where nothing of that kind follows,
+        the two agree to round-off. A change that is no number, such as another section, is built anew here as well.
 
         Examples
         --------
@@ -173,7 +174,7 @@ class Model(SmallMotion):
         model = object.__new__(type(self))
         vars(model).update(vars(self), robot=robot, _nominal=values, _first=self, derived=Derived())
         model.recipe = self.recipe and f"{self.recipe} at {robot.digest()}"
-        tell(model, odd_numbers(robot))
+        tell(model, odd_numbers(robot) | drifted(model, robot))
         return model
 
     @property

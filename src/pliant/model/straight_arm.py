@@ -14,6 +14,7 @@ from pliant.arrays import Array
 from pliant.dynamics import Chain
 from pliant.dynamics.bodies import LinearBeam, Moments
 from pliant.dynamics.chain import ChainLink
+from pliant.model.supported_arm import Holds, SupportedVibration, Supports
 
 
 class Vibration(NamedTuple):
@@ -25,16 +26,23 @@ class Vibration(NamedTuple):
 
     A: Array
     names: tuple[str, ...]
+    touching: bool = False
 
     def squares(self, kept: Array | slice = slice(None)) -> Array:
         """Rising squares of the frequencies, rad/s, of the motions that are `kept`; infinity without inertia."""
         inverse = np.linalg.eigvalsh(self.A[kept][:, kept])[::-1]
         return np.asarray(1 / np.maximum(inverse, np.finfo(float).tiny))
 
-    def modes(self, kept: Array, count: int) -> tuple[Array, Array]:
-        """Squares of the first frequencies of the motions that are `kept`, and their shapes, of unit inertia."""
+    @property
+    def own(self) -> Array:
+        """Squares of the frequencies of single coordinates."""
+        return np.asarray(1 / np.diag(self.A))
+
+    def pulls(self, kept: Array, count: int) -> tuple[Array, Array]:
+        """Squares of the first frequencies of the motions that are `kept`, and the force of each such mode, of unit
+        inertia, on every coordinate."""
         inverse, vectors = (x[..., ::-1][..., :count] for x in np.linalg.eigh(self.A[kept][:, kept]))
-        return 1 / inverse, np.asarray(vectors / np.sqrt(inverse))
+        return 1 / inverse, np.asarray((self.A[:, kept] @ (vectors / np.sqrt(inverse))) / inverse)
 
 
 class StraightArm:
@@ -58,6 +66,7 @@ class StraightArm:
             T[shaft.actuated, shaft.index] = 1.0  # motors are measured from their joints
         self._locked = _Motions(K, one[:, [k for k in range(chain.n) if k not in held]], chain.speeds)
         self._free = _Motions(K, T, chain.speeds)
+        self.supports = Supports(chain) if chain.lines or chain.closures or chain.contacts else None
 
     def inertia(self, q: Array) -> Array:
         """(n, n) inertia matrix at the joint positions of `q` (n_q,)."""
@@ -79,10 +88,13 @@ class StraightArm:
                 M[shaft.drive.index, shaft.drive.index] += float(shaft.drive.rotor)
         return M
 
-    def vibrations(self, q: Array) -> tuple[Vibration, Vibration]:
-        """With the joints (or motors) locked, and with all of them free."""
-        M = self.inertia(q)
-        return self._locked.of(M), self._free.of(M)
+    def vibrations(self, q: Array, contact: int | None = None) -> tuple[Vibration | SupportedVibration, ...]:
+        """With the joints (or motors) locked, and with all of them free; while one of the contacts touches, or none."""
+        M, motions = self.inertia(q), (self._locked, self._free)
+        if self.supports is None:
+            return tuple(one.of(M) for one in motions)
+        held = self.supports.at(q, contact)
+        return tuple(one.supported(M, held, contact is not None) for one in motions)
 
 
 class _Motions:
@@ -103,6 +115,15 @@ class _Motions:
         gives = np.linalg.lstsq(self.loose.T @ M @ self.loose, meets, rcond=None)[0]
         A = self.stiff.T @ M @ self.stiff - meets.T @ gives
         return Vibration((A + A.T) / 2, self.names)
+
+    def supported(self, M: Array, held: Holds, touching: bool) -> SupportedVibration | Vibration:
+        """With an inertia matrix and what holds the arm."""
+        if not (held.springs.any() or held.rows.any()):
+            return self.of(M)
+        every, loose = np.hstack([self.loose, self.stiff]), self.loose.shape[1]
+        pulled = held.springs @ every
+        K = np.diag(np.append(np.zeros(loose), np.ones(len(self.names)))) + pulled.T @ pulled
+        return SupportedVibration(every.T @ M @ every, K, held.rows @ every, loose, self.names, touching)
 
 
 class _Numbers:

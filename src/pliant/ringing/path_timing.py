@@ -8,7 +8,6 @@ that is added to the conditions of the next round.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,8 +17,9 @@ from pliant.arrays import Array
 from pliant.control.motion_bounds import MotionBounds
 from pliant.control.motion_bystander import FELT
 from pliant.control.motion_programs import NEAR, TimePrograms
-from pliant.control.motion_search import Unsolved, Watch
+from pliant.control.motion_search import Unsolved
 from pliant.control.splines import Piecewise
+from pliant.control.time_limited import Watch
 from pliant.ringing.joint_paths import JointPath, hermite_pieces, shares, stretch_for
 from pliant.ringing.path_modes import ModalResponse, PathModes, Timed, middles
 from pliant.ringing.path_shaping import PathTask
@@ -251,10 +251,11 @@ def _timed(y: Array, rows: tuple[Array, Array, Array]) -> Timed:
     return Timed(float(y[-1]), s, rate, acceleration, rows)
 
 
-def fastest_timing(search: TimingSearch, seconds: float | None = None) -> Timing:
+def fastest_timing(search: TimingSearch, watch: Watch | None = None) -> Timing:
     """At the end of the way, at rest, and within the limits where they are looked at; raises `Unsolved` where none is
-    found in so many seconds."""
-    return TimePrograms(search, MISSED).solve(Watch(seconds))[0].settled()
+    found in time."""
+    silent = Watch() if watch is None else Watch(watch.time_limit, None, watch.began)
+    return TimePrograms(search, MISSED).solve(silent)[0].settled()
 
 
 def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list[Residual]]:
@@ -268,12 +269,7 @@ def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list
     path, bounds = task.path, task.bounds.times(1 - NEAR)
     periods = task.plain[0].duration * task.plain[0].frequency
     smooth = Timing.smooth(path, bounds, min(max(intervals, int(PER_PERIOD * periods)), MOST_INTERVALS))
-    begin = time.perf_counter()
-
-    def seconds() -> float | None:
-        return None if watch.time_limit is None else watch.time_limit - (time.perf_counter() - begin)
-
-    timing = fastest_timing(TimingSearch(path, bounds, (), smooth), seconds())
+    timing = fastest_timing(TimingSearch(path, bounds, (), smooth), watch)
     places = [k for k, arm in enumerate(task.arms) if k == 0 or arm is not task.arms[0]]
     arms = [Followed(PathModes(task.arms[k], path), max(task.plain[k].peak, SEEN), LEFT[k > 0]) for k in places]
     felt = TimingSearch(path, bounds, arms, timing).highest()
@@ -282,10 +278,12 @@ def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list
     torques = PathTorques(arms[0].modes, path, SPARED * task.effort) if limited else None
     tight = bounds
     for k in range(ROUNDS):
+        if watch.late:
+            raise Unsolved(f"no motion found within time_limit {watch.time_limit:g} s, after {k} rounds")
         if watch.report is not None:
             watch.report((k + 1) / (ROUNDS + 1))
         search = TimingSearch(path, tight, arms, timing, torques)
-        timing = fastest_timing(search, seconds())
+        timing = fastest_timing(search, watch)
         taken = shares(timing.on(path), bounds)
         timing = Timing(timing.a, timing.T * max(stretch_for(taken), 1.0))
         runs = task.runs(timing.on(path))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 from pliant.arrays import AnglesLike, Array
 from pliant.control.motion_bounds import MotionBounds
 from pliant.control.motion_programs import NEAR
-from pliant.control.motion_search import Unsolved, Watch
+from pliant.control.motion_search import Unsolved
 from pliant.control.optimal import MotionTask, RestEnds
 from pliant.control.splines import Piecewise
+from pliant.control.time_limited import Watch, in_process, needs_process, prepared_for
 from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError, PliantError
 from pliant.interrupts import interruptible
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
 DESCRIBED = "as described"
 """The arm as the file has it, among those that are off."""
+SEARCH = "shaped motion"
+"""Whose functions are compiled."""
+SEARCHED = 0.6
+"""Share of a time limit that a search has; the rest is for shapers and for runs of what was found."""
 SPARED = 0.99
 """Share of the torque limits that a search may use: it sees torques at points of a grid."""
 LEFT = ((2e-4, 0.07), (1e-4, 0.02))
@@ -209,7 +214,8 @@ def shape(
     intervals : int
         Pieces of the motion that a search finds; of a path that is kept, at least so many.
     time_limit : float, optional
-        Seconds that the search may last; then shapers take its place.
+        Seconds that the call may last, compiling included: the search has six tenths of it, then shapers take its
+        place. An error says where nothing at all was found in time.
     progress : bool or callable, optional
         A bar in a terminal by default; False is silence; a function gets the fraction done.
 
@@ -229,23 +235,36 @@ def shape(
     >>> still.compared["as described"].ratio < 0.05, still.method
     (True, 'optimal control')
     """
+    watch = Watch(None if time_limit is None else positive("time_limit", time_limit))
     arm = model if payload is None else _loaded(model, payload)
     limits, torques = stated_limits(arm, {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort})
-    longest = None if time_limit is None else positive("time_limit", time_limit)
     if intervals < FEWEST:
         raise ModelError(f"intervals: got {intervals}, expected at least {FEWEST}")
-    off = off_by(arm, payload_error, stiffness_error)
     with interruptible("shape"), reporter(progress, 1.0, "shaping a motion", "") as report:
-        shaping = _Shaping(arm, limits, torques, off, intervals, Watch(longest, report))
+        watch = replace(watch, report=report)
+        if needs_process(model, SEARCH, watch):
+            more: dict[str, Any] = {"payload": payload, "payload_error": payload_error}
+            more["stiffness_error"] = stiffness_error
+            more |= {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort}
+            search = partial(shape, intervals=intervals, **more)
+            return cast("ShapedMotion", in_process(search, (model, start, goal, trajectory), watch, "shape"))
+        off = off_by(arm, payload_error, stiffness_error)
+        shaping = _Shaping(arm, limits, torques, off, intervals, watch.part(SEARCHED))
         if trajectory is not None:
             if start is not None or goal is not None:
                 raise ModelError("trajectory: it has its own start and goal; give either these or a trajectory")
             given = trajectory if isinstance(trajectory, JointMotion) else read_trajectory(trajectory)
-            return shaping.along(given.in_order(arm.joints))
+            return _prepared(model, shaping.along(given.in_order(arm.joints)))
         if start is None or goal is None:
             raise ModelError("start, goal: expected both, or a trajectory")
         begin, end = (numbers(name, x, arm.n_joints) for name, x in (("start", start), ("goal", goal)))
-        return shaping.between(begin, end)
+        return _prepared(model, shaping.between(begin, end))
+
+
+def _prepared(model: Model, found: ShapedMotion) -> ShapedMotion:
+    """What was found, all functions being compiled."""
+    prepared_for(model, SEARCH)
+    return found
 
 
 def _loaded(model: Model, payload: float) -> Model:

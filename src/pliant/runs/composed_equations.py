@@ -23,6 +23,7 @@ from pliant.dynamics.motion_equations import by_kinds, holding_pushes
 from pliant.dynamics.sliding_roots import carried_roots, without_states
 from pliant.errors import ModelError
 from pliant.kernels.switches import Switches
+from pliant.kernels.time_inputs import time_inputs
 from pliant.model.column_functions import column_function
 from pliant.runs.composition import TABLE_WIDTH, Composition, Event
 
@@ -250,6 +251,12 @@ class ComposedEquations:
         """Times at which f switches."""
         others = [symbol for symbol in ca.symvar(self.xdot) if not ca.is_equal(symbol, self.t)]
         return Switches.of(ca.Function("rates", [self.t, ca.vertcat(*others)], [ca.densify(self.xdot)]))
+
+    def time_inputs(self) -> Any:
+        """What in f depends on the time and on p alone, as a function of t, p and the numbers of arms of a batch."""
+        own, states = ca.vertcat(self.p, *self.composition.own_symbols), ca.vertcat(self.x)
+        f = ca.Function("rates", [self.t, own, states], [ca.densify(self.xdot)])
+        return ca.Function("time_inputs", [self.t, own], [time_inputs(f, self.t, own)])
 
     def jacobian(self) -> Any:
         """df/dx and df/dt, exact."""

@@ -18,12 +18,13 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.content import content
 from pliant.derived import Derived, Same, shared_property, symbolic_property
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.errors import ModelError, UnsupportedModel, warn_user
 from pliant.integrate import Problem
 from pliant.kernels import Kernel, Recorded, recalled, sides
 from pliant.model import Model
 from pliant.robot.closed_loops import WORLD
 from pliant.runs.piece_tables import PieceTable, pattern, series_in, series_table
+from pliant.runs.sharp_inputs import CALLED_CELLS, Sharp, Signals, sharp_times
 from pliant.signatures import checked, require_loads
 from pliant.tuning import form, numbers_of
 
@@ -54,6 +55,8 @@ BESIDE = 1e-3
 """Of that time: how far from a jump it is looked at."""
 LEAST_JUMP = 1e-5
 """Of a position or a rate: a jump below it is not looked for."""
+ARMS_SAMPLED = 16
+"""Arms of a batch with parameters of their own whose inputs are sampled for short features."""
 SAME = 1e-9
 """Of a position or a rate on either side of a break: more than round-off."""
 
@@ -280,7 +283,12 @@ class Composition:
     @shared_property
     def _kept_switches(self) -> dict[str, Any]:
         recipe = self.recipe and f"{self.recipe} switches"
-        return recalled(recipe, lambda: self.equations.switches.to_record())  # type: ignore[no-any-return]
+
+        def found() -> dict[str, Any]:
+            inputs = self.equations.time_inputs().numel_out(0)
+            return self.equations.switches.to_record() | {"inputs": inputs}
+
+        return recalled(recipe, found)  # type: ignore[no-any-return]
 
     @property
     def implicit(self) -> bool:
@@ -371,7 +379,7 @@ class Composition:
         x, v, a = self._motion_kernel(times[:, None], self.inputs_at(times))
         return x, v, a
 
-    def breaks(self, t_end: float, declared: Sequence[float] = ()) -> Array:
+    def kinks(self, t_end: float, declared: Sequence[float] = ()) -> Array:
         """Times at which f is not smooth, so that steps end there: declared by the caller or by a part, or read from
         the comparisons of the time in f itself."""
         found = [float(b) for b in declared]
@@ -383,12 +391,64 @@ class Composition:
         apart = times[1:] > sides.after(times[:-1])  # the two sides of a comparison may be one rounding apart
         return times[np.append(True, apart)] if len(times) else times
 
+    def breaks(
+        self, t_end: float, declared: Sequence[float] = (), own: Array | None = None, called: Signals | None = None,
+        fixed_step: float | None = None,
+    ) -> Array:  # fmt: skip
+        """Times at which steps end: those, and the ends of short features of inputs that depend on the time.
+
+        `own` (P,) or (A, P) are the parameters of the run or of the arms of a batch; `called` gives Python functions at
+        times (N,). Warns of a fixed step that is longer than such a feature.
+        """
+        kinks = self.kinks(t_end, declared)
+        found = self.sharp(0.0, t_end, kinks, own)
+        if called is not None:
+            found = found.with_(sharp_times(called, 0.0, t_end, np.union1d(kinks, found.times), CALLED_CELLS))
+        if fixed_step is not None and fixed_step > found.shortest:
+            warn_user(
+                f"step: got {fixed_step:g} s, but an input changes within {found.shortest:.2g} s near t = "
+                f"{found.times[0]:.6g} s; steps end around it, but may be too long to follow it; give step="
+                f"{found.shortest / 4:.1g} or less"
+            )
+        return np.union1d(kinks, found.times)
+
+    def sharp(self, start: float, end: float, kinks: Array, own: Array | None = None) -> Sharp:
+        """Ends of short features of compiled inputs between two times; of a batch, those of its first arms."""
+        found = Sharp(np.empty(0))
+        if not self._kept_switches["inputs"] or (own is None and self.own_symbols):
+            return found
+        given = np.atleast_2d(self.model.nominal_parameters if own is None else own)
+        for numbers in np.unique(given, axis=0)[:ARMS_SAMPLED] if len(given) > 1 else given:
+            found = found.with_(sharp_times(partial(self._inputs_over, numbers), start, end, kinks))
+        return found
+
+    def _inputs_over(self, own: Array, times: Array) -> Array:
+        """(N, M) inputs that depend on the time, under these parameters."""
+        p = self.inputs_at(times)
+        fixed = p[:, : p.shape[1] - len(self.model.nominal_parameters)]
+        rows = np.hstack([fixed, np.broadcast_to(own, (len(times), len(own)))])
+        with np.errstate(all="ignore"):
+            return np.asarray(self._time_inputs(times[:, None], rows))
+
+    @shared_property
+    def _time_inputs(self) -> Kernel:
+        return Kernel(self._known("time inputs", lambda: self.equations.time_inputs()), longest_optimised=0)
+
+    @property
+    def own_symbols(self) -> tuple[Any, ...]:
+        """Symbols of numbers that arms of a batch have of their own, behind the parameters of the model."""
+        given: dict[str, Any] = {}
+        for part in (self.torque, self.controller):
+            given |= getattr(part, "parameters", {}) if isinstance(getattr(part, "parameters", None), dict) else {}
+        return tuple(given.values())
+
     @property
     def is_broken(self) -> bool:
         """Whether there may be such times at all."""
         parts = (*self.motion.values(), self.torque, self.controller, *self.loads, self.base)
         kept = self._kept_switches
-        return bool(kept["times"] or kept["indicators"]) or any(len(getattr(part, "breaks", ())) for part in parts)
+        known = kept["times"] or kept["indicators"] or kept["inputs"]
+        return bool(known) or any(len(getattr(part, "breaks", ())) for part in parts)
 
     def impulses(self, breaks: Array, t_end: float | None = None) -> Impulses:
         """Where prescribed rates jump, of these times; one elsewhere until `t_end` is refused."""

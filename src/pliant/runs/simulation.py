@@ -20,9 +20,11 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, StateLike
 from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
 from pliant.integrate import MULTISTEP, EventKind, EventLog, Events, Jumps, Solution, solve
+from pliant.integrate.steppers import FIXED
 from pliant.interrupts import held_back, interruptible
 from pliant.later import LaterModule
 from pliant.model import Model
+from pliant.model.damping_drift import drifted_rows
 from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
 from pliant.progress import reporter
@@ -168,6 +170,7 @@ def simulate(
         begun = prepared()
         with stage(f"preparing a run of {model.robot.name}"):
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
+            tell(model, drifted_rows(model, p))
             acting, sampled = listed(loads), one_table(*drives) is not None
             composed = compose(
                 model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled, True, True, True
@@ -181,7 +184,9 @@ def simulate(
             bounds = joint_limits(model, limits)
             met = [*contact_events(model), *(gear_events(model) if method not in MULTISTEP else ())]
             watch = _watched(composed, [*events, *(limit.event for limit in bounds), *met])
-            stops = composed.breaks(t_end, read_breaks(breaks))
+            fixed = step if method in FIXED else None
+            called = inputs.called_over(q, qd) if inputs.callback is not None else None
+            stops = composed.breaks(t_end, read_breaks(breaks), inputs.parameters, called, fixed)
             impulses = replace(composed.impulses(stops, t_end), at_start=work is not None)
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
             problem = replace(composed.problem(), ceiling=float(ceiling(composed, inputs.functions, qd)))

@@ -22,15 +22,19 @@ class Interruptions:
         self._composed = composed
         self.known = 0.0 if composed.is_broken or composed.prescribed else math.inf
         self._times: Array = np.empty(0)
+        self._sharp: Array = np.empty(0)
+        """Ends of short features of inputs."""
         self._impulses = Impulses.none(len(composed.prescribed))
 
     def look(self, t: float) -> None:
         """Find all until some time behind t."""
         if t < self.known:
             return
-        self.known = max(1.0, AHEAD * t)
-        self._times = self._composed.breaks(2 * self.known)
-        self._times = self._times[self._times < self.known]
+        while self.known <= t:  # windows that do not hang on when somebody asks
+            start, self.known = self.known, max(1.0, AHEAD * self.known)
+            kinks = self._composed.kinks(2 * self.known)
+            self._sharp = np.append(self._sharp, self._composed.sharp(start, self.known, kinks).times)
+        self._times = np.union1d(kinks[kinks < self.known], self._sharp)
         self._impulses = self._composed.impulses(self._times, self.known)
 
     def following(self, t: float) -> float:
