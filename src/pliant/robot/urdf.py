@@ -479,15 +479,15 @@ def _riders(
     ]
     if beside and beam.get("slides"):
         raise ModelError(f"{where} carries bodies off the chain; a beam that slides would lose their mass")
-    stated = {key: extra[key] for key in ("hub", "tip") if key in extra}
+    stated: dict[str, Any] = {key: extra[key] for key in ("hub", "tip") if key in extra}
     own = split_mass(beam, stated, _mass(tree, name).moved(B.T, none), where)
-    length = beam.get("length")
+    length = float(beam["length"]) if isinstance(beam.get("length"), (int, float)) else 0.0
     found: list[dict[str, Any]] = []
     if own is not None and not own.spin and own.x in (0.0, length) and ("tip" if own.x else "hub") not in stated:
         (link if own.x else link["joint"])["tip" if own.x else "hub"] = own.lump
     elif own is not None:
         found.append(own.link(f"{link['name']}_lump", link["name"], length))
-    for branch, body in beside if isinstance(length, (int, float)) and length > 0.0 else ():
+    for branch, body in beside if length > 0.0 else ():
         x = float(np.clip((B.T @ branch.xyz)[0], 0.0, length))
         found.append(Rider(x, *body.split()).link(_clean(branch.child), link["name"], length))
     return found

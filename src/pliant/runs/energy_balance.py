@@ -115,7 +115,7 @@ def balance_of(
         np.cumsum(np.abs(np.diff(work, axis=1)), axis=1, out=worked[:, 1:])
     stride = 1 if touches(model) else max(1, -(-len(t) // ROWS))
     rows = np.unique(np.append(np.arange(0, len(t), stride), len(t) - 1))
-    good = np.isfinite(q[:, rows]).all(axis=2) & np.isfinite(qd[:, rows]).all(axis=2)
+    good = np.asarray(np.isfinite(q[:, rows]).all(axis=2) & np.isfinite(qd[:, rows]).all(axis=2))
     q, qd = (np.where(good[..., None], x[:, rows], x[:, :1]) for x in (q, qd))
     own = p if p is None or np.ndim(p) == 1 else p[:, None]
     energy = model.energy(q, qd, own)

@@ -59,9 +59,9 @@ class EnergyWatch:
         return self._balance.part if self._balance.seen else np.zeros(1)
 
     def _add(self, t: float, q: Array, qd: Array, work: Array, p: Array) -> None:
-        moving = np.isfinite(q).all(axis=1) & np.isfinite(qd).all(axis=1)
-        states = (np.where(moving[:, None], x, 0.0) for x in (q, qd))
-        energy = self._model.energy(*states, p if p.size else None)
+        moving = np.asarray(np.isfinite(q).all(axis=1) & np.isfinite(qd).all(axis=1))
+        q, qd = (np.where(moving[:, None], x, 0.0) for x in (q, qd))
+        energy = self._model.energy(q, qd, p if p.size else None)
         blank = np.where(moving, 0.0, np.nan)
         change = np.zeros(len(work)) if self._first or self._work.shape != work.shape else np.abs(work - self._work)
         self._worked = np.where(moving, change, 0.0) + self._worked
