@@ -55,7 +55,9 @@ class SmallMotion(FreeFlight):
         Parameters
         ----------
         q : (n,) array, optional
-            Where to linearise; the rest state by default. Loops of a state that is given in part are closed first.
+            Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
+            gravity and `loads`; with `rates` the steady spin; of a free base under gravity, which falls, the undeformed arm. Of a state that is
+            given in part the rest is that of the undeformed arm, with loops closed.
         joints : "locked" or "free"
             What is held.
         loads : sequence of Load
@@ -75,7 +77,8 @@ class SmallMotion(FreeFlight):
         >>> print(pliant.load("two-link").model().frequencies().round(2))
         [ 2.13 16.37]
         """
-        found = statics.frequencies(self._model, self._state(q, p), self._free(joints == "locked"), loads, p, rates)
+        state = statics.state_or_rest(self._model, q, p, loads, rates)
+        found = statics.frequencies(self._model, state, self._free(joints == "locked"), loads, p, rates)
         tell(self._model, slow(found) if joints == "locked" else {})
         return found
 
@@ -95,7 +98,9 @@ class SmallMotion(FreeFlight):
         Parameters
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
-            Where to linearise; the rest state by default. Loops of a state that is given in part are closed first.
+            Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
+            gravity and `loads`; of a free base under gravity, which falls, the undeformed arm. Of a state that is
+            given in part the rest is that of the undeformed arm, with loops closed.
         joints : "locked" or "free"
             What is held, as in `frequencies`.
         loads : sequence of Load
@@ -116,7 +121,7 @@ class SmallMotion(FreeFlight):
         >>> squares.shape, shapes.shape
         ((4,), (4, 4))
         """
-        return statics.modes(self._model, self._state(q, p), self._free(joints == "locked"), loads, p)
+        return statics.modes(self._model, statics.state_or_rest(self._model, q, p, loads), self._free(joints == "locked"), loads, p)
 
     @checked
     def damping_ratios(
@@ -133,7 +138,9 @@ class SmallMotion(FreeFlight):
         Parameters
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
-            Where to linearise; the rest state by default. Loops of a state that is given in part are closed first.
+            Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
+            gravity and its own couplings; of a free base under gravity, which falls, the undeformed arm. Of a state that is
+            given in part the rest is that of the undeformed arm, with loops closed.
         joints : "locked" or "free"
             What is held, as in `frequencies`.
         p : (P,) array, optional
@@ -149,7 +156,7 @@ class SmallMotion(FreeFlight):
         >>> print(robot.model().damping_ratios().round(4))
         [0.0003 0.039 ]
         """
-        return statics.damping_ratios(self._model, self._state(q, p), self._free(joints == "locked"), p)
+        return statics.damping_ratios(self._model, statics.state_or_rest(self._model, q, p), self._free(joints == "locked"), p)
 
     @checked
     def stiffness(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
@@ -181,10 +188,6 @@ class SmallMotion(FreeFlight):
         if len(loads):
             return self.stiffness(q, p=p) - statics.applied(self._model, loads, p)(q)[1]
         return self._call("stiffness", p, q)  # type: ignore[no-any-return]
-
-    def _state(self, q: StateLike | None, p: ArrayLike | None) -> Array:
-        """Coordinates as given, with loops closed where they are given in part."""
-        return closed_statics.closed_state(self._model, q, p) if self.constraints else read_state(self._model, q)
 
     def _free(self, locked: bool) -> list[int]:
         held = {shaft.actuated for shaft in self.chain.shafts} if locked else set()
@@ -297,8 +300,8 @@ class SmallMotion(FreeFlight):
 
         Parameters
         ----------
-        q : (n,) array
-            Coordinates of the state.
+        q : (n,) array, optional
+            Coordinates of the state; by default static rest, as in `frequencies`.
         qd : (n,) array, optional
             Rates; zero by default.
         tau : (n_joints,) array, optional
@@ -330,7 +333,7 @@ class SmallMotion(FreeFlight):
         (4, 4)
         """
         require_loads(loads)
-        q, qd = self._state(q, p), read_state(self._model, qd, "qd")
+        q, qd = statics.state_or_rest(self._model, q, p, loads), read_state(self._model, qd, "qd")
         tau = self._holding(q, qd, loads, p) if tau is None else tau
         free, n, m = self._free(joints == "locked"), self.n, self.n_joints
         if len(loads) or len(free) < n:
@@ -360,7 +363,7 @@ class SmallMotion(FreeFlight):
         Parameters
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
-            A state with closed loops; the rest state by default.
+            A state with closed loops; the default of `linearize` by default.
         joints : "free" or "locked"
             What is held, as in `linearize`.
         p : (P,) array, optional
@@ -377,7 +380,7 @@ class SmallMotion(FreeFlight):
         """
         free = self._free(joints == "locked")
         if self.constraints:
-            state = self._state(q, p)
+            state = statics.state_or_rest(self._model, q, p)
             free = closed_statics.independent_motion(self._model, state, np.zeros(self.n), free, p)[0]
         return tuple(self.speeds[k] for k in free)
 
