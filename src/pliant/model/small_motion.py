@@ -12,7 +12,8 @@ from pliant.arrays import Array, Expression, StateLike
 from pliant.derived import Same
 from pliant.later import LaterModule
 from pliant.model.free_flight import FreeFlight
-from pliant.model.states import read_state
+from pliant.model.level import is_checked
+from pliant.model.states import EQUILIBRIUM, read_state
 from pliant.model.terms import StateSpace
 from pliant.model.validity import slow, steep, tell
 from pliant.options import HeldName, JointsName
@@ -20,10 +21,11 @@ from pliant.signatures import checked, require_loads
 
 if TYPE_CHECKING:
     from pliant.loads import Load
-    from pliant.model import building, closed_statics, statics
+    from pliant.model import building, closed_statics, statics, stiffening_check
+    from pliant.model.model import Model
 else:  # what makes expressions, which a model whose functions are known goes without
-    building, closed_statics, statics = (
-        LaterModule(f"pliant.model.{name}") for name in ("building", "closed_statics", "statics")
+    building, closed_statics, statics, stiffening_check = (
+        LaterModule(f"pliant.model.{name}") for name in ("building", "closed_statics", "statics", "stiffening_check")
     )
 
 
@@ -77,6 +79,9 @@ class SmallMotion(FreeFlight):
         >>> print(pliant.load("two-link").model().frequencies().round(2))
         [ 2.13 16.37]
         """
+        model = self._fitted(q, loads, p, rates)
+        if model is not self:
+            return model.frequencies(q, joints, loads, p, rates)
         state = statics.state_or_rest(self._model, q, p, loads, rates)
         found = statics.frequencies(self._model, state, self._free(joints == "locked"), loads, p, rates)
         tell(self._model, slow(found) if joints == "locked" else {})
@@ -121,6 +126,9 @@ class SmallMotion(FreeFlight):
         >>> squares.shape, shapes.shape
         ((4,), (4, 4))
         """
+        model = self._fitted(q, loads, p)
+        if model is not self:
+            return model.modes(q, joints, loads, p)
         return statics.modes(self._model, statics.state_or_rest(self._model, q, p, loads), self._free(joints == "locked"), loads, p)
 
     @checked
@@ -156,6 +164,9 @@ class SmallMotion(FreeFlight):
         >>> print(robot.model().damping_ratios().round(4))
         [0.0003 0.039 ]
         """
+        model = self._fitted(q, (), p)
+        if model is not self:
+            return model.damping_ratios(q, joints, p)
         return statics.damping_ratios(self._model, statics.state_or_rest(self._model, q, p), self._free(joints == "locked"), p)
 
     @checked
@@ -186,8 +197,23 @@ class SmallMotion(FreeFlight):
         True
         """
         if len(loads):
+            model = self._fitted(q, loads, p)
+            if model is not self:
+                return model.stiffness(q, loads, p)
             return self.stiffness(q, p=p) - statics.applied(self._model, loads, p)(q)[1]
         return self._call("stiffness", p, q)  # type: ignore[no-any-return]
+
+    def _fitted(
+        self, q: StateLike | None, loads: Sequence[Load] = (), p: ArrayLike | None = None, rates: Any = None,
+        name: str = "q",
+    ) -> Model:  # fmt: skip
+        """This model, or the same with second order where loads, parameters or rates at a state ask for it."""
+        if not is_checked(self._model):
+            return self._model
+        require_loads(loads)
+        state = None if isinstance(q, str) and q == EQUILIBRIUM else q
+        at, qd = read_state(self._model, state, name), read_state(self._model, rates, "rates")
+        return stiffening_check.fitted(self._model, at, loads, p, qd)
 
     def _free(self, locked: bool) -> list[int]:
         held = {shaft.actuated for shaft in self.chain.shafts} if locked else set()
@@ -233,6 +259,9 @@ class SmallMotion(FreeFlight):
         >>> q.shape, bool((q[2:] < 0).all())  # both links sag
         ((4,), True)
         """
+        model = self._fitted(joints, loads, p, rates, "joints")
+        if model is not self:
+            return model.equilibrium(joints, loads, p, held, rates)
         statics.require_no_fall(self._model, p)
         q = statics.equilibrium(self._model, joints, loads, p, held, rates)
         statics.require_balance(self._model, q, loads, p, rates)
@@ -272,6 +301,9 @@ class SmallMotion(FreeFlight):
         >>> bool(tau[0] > tau[1] > 0)
         True
         """
+        model = self._fitted(q, loads, p, rates)
+        if model is not self:
+            return model.holding_torque(q, loads, p, rates)
         if not self.layout.is_open:
             closed_statics.require_held_still(self._model, rates)
         return self._holding(np.asarray(q, dtype=float), statics.steady_rates(self._model, rates), loads, p)
@@ -332,6 +364,9 @@ class SmallMotion(FreeFlight):
         >>> model.linearize(model.equilibrium([0.0, 0.0], [push]), loads=[push], joints="locked").A.shape
         (4, 4)
         """
+        model = self._fitted(q, loads, p, qd)
+        if model is not self:
+            return model.linearize(q, qd, tau, outputs, p, loads, joints)
         require_loads(loads)
         q, qd = statics.state_or_rest(self._model, q, p, loads), read_state(self._model, qd, "qd")
         tau = self._holding(q, qd, loads, p) if tau is None else tau
@@ -378,6 +413,9 @@ class SmallMotion(FreeFlight):
         >>> pliant.load("two-link").model().independent()[:2]  # no loops: all
         ('upper', 'fore')
         """
+        model = self._fitted(q, (), p)
+        if model is not self:
+            return model.independent(q, joints, p)
         free = self._free(joints == "locked")
         if self.constraints:
             state = statics.state_or_rest(self._model, q, p)

@@ -9,7 +9,10 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import warn_user
 from pliant.model import Model
+from pliant.model.level import is_checked
+from pliant.model.validity import tell
 from pliant.runs.energy_balance import ALLOWED, EnergyBalance
+from pliant.runs.left_out import judge_speeds
 
 SELDOM = 256
 """Steps of the caller between two looks; the first ones come sooner, after 1, 2, 4, ... steps."""
@@ -24,7 +27,7 @@ class EnergyWatch:
 
     def __init__(self, model: Model) -> None:
         self._model, self._balance = model, EnergyBalance(model)
-        self._steps, self._next, self._told = 0, 1, False
+        self._steps, self._next, self._told, self._doubted = 0, 1, False, False
         self._first: tuple[Any, ...] = ()
         self._work: Array = np.zeros(1)
         self._worked: Array = np.zeros(1)
@@ -47,6 +50,10 @@ class EnergyWatch:
             self._add(*self._first)
             self._first = ()
         self._add(t, q, qd, work, p)
+        if not self._doubted and is_checked(self._model):
+            found = judge_speeds(self._model, qd, p if p.size else None)
+            tell(self._model, found)
+            self._doubted = bool(found)
         part = self.part
         if not self._told and part.max() > ALLOWED:
             self._told, arm = True, int(part.argmax())
