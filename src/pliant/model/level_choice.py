@@ -87,10 +87,10 @@ def choose(
     return Level(False, SMALL)
 
 
-def worst(robot: Robot, speeds: Mapping[str, float], names: Collection[str]) -> Effect:
-    """The largest effect on the links of these names, whatever the pose, of weight and of joints that turn at these
-    speeds, rad/s."""
-    carried = (each for each in loads_at_roots(robot, speeds) if each[0].name in names)
+def worst(robot: Robot, speeds: Mapping[str, float], names: Collection[str] | None = None) -> Effect:
+    """The largest effect on the links of these names, or on all, whatever the pose, of weight and of joints that turn
+    at these speeds, rad/s."""
+    carried = (each for each in loads_at_roots(robot, speeds) if names is None or each[0].name in names)
     return max(chain.from_iterable(effects(*each) for each in carried), key=lambda effect: effect.size)
 
 
@@ -105,8 +105,8 @@ class Stands(NamedTuple):
 
 def effects(link: Link, loads: RootLoads) -> Iterator[Effect]:
     """What the loads that a link carries do to it; nothing where it has no shape that would move."""
-    body, L = link.body is not None, loads.length
-    bending, twisting, gyration = _of_body(link) if body else _of_beam(link)
+    L, body = loads.length, link.body is not None and not link.body.reduced.beyond
+    bending, twisting, gyration = _of_beam(link) if link.body is None else _equal_beam(link.body.reduced)
     buckling = min((np.pi / 2) ** 2 * bending / L / L, np.inf if gyration == 0 else twisting / gyration)
     yield Effect(link.name, "axial force", loads.axial / buckling, body)
     if np.isfinite(bending):
@@ -126,14 +126,9 @@ def _of_beam(link: Link) -> Stands:
     return Stands(bending, twisting, gyration)
 
 
-def _of_body(link: Link) -> Stands:
-    """A body as the beam from its root to its farthest frame that yields there as it does."""
-    assert link.body is not None
-    return _equal_beam(link.body.reduced)
-
-
 @cache
 def _equal_beam(body: ReducedBody) -> Stands:
+    """The beam from the root of a body to its farthest frame that yields there as the body does."""
     far, axis, L = _farthest(body)
     if L == 0.0 or not body.size:
         return Stands(np.inf, np.inf, 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain as joined
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -153,18 +153,11 @@ def _at_states(
     return max((effect for effect in found if np.isfinite(effect.size)), key=lambda effect: effect.size, default=None)
 
 
-class Held(NamedTuple):
-    """Forces of commanded couplings, and multipliers of the rows that close loops."""
-
-    push: Array
-    multipliers: Array
-
-
-def _held(model: Model, q: Array, loads: Sequence[Any], p: Array) -> Held:
-    """What couplings and loops carry at rest."""
+def _held(model: Model, q: Array, loads: Sequence[Any], p: Array) -> tuple[Array, Array]:
+    """Forces of commanded couplings at rest, and multipliers of the rows that close loops."""
     m, rows = len(model.layout.commanded), len(model.constraints)
     if not rows and not any(coupling.states for coupling in model.layout.commanded):
-        return Held(np.zeros(m), np.zeros(rows))
+        return np.zeros(m), np.zeros(rows)
     force = model.bias(q, np.zeros(model.n), p) - statics.applied(model, loads, p)(q)[0]
     J = np.vstack([
         closed_statics.row_slopes(model, q, p, np.zeros(rows)).J, closed_statics.oil_slopes(model, q, p).J
@@ -172,7 +165,7 @@ def _held(model: Model, q: Array, loads: Sequence[Any], p: Array) -> Held:
     driven = {shaft.actuated for shaft in model.layout.shafts}
     free = [k for k in range(model.n) if k not in driven]
     pull = closed_statics.directions(model, q, free, J, force, p).multipliers
-    return Held(pull[rows:], pull[:rows])
+    return pull[rows:], pull[:rows]
 
 
 def seen_model(model: Model) -> Model:

@@ -16,6 +16,8 @@ from pliant.runs.left_out import judge_speeds
 
 SELDOM = 256
 """Steps of the caller between two looks; the first ones come sooner, after 1, 2, 4, ... steps."""
+FASTER = 1.05
+"""Rates over the fastest ones so far, from which on what spins is judged again."""
 
 
 class EnergyWatch:
@@ -27,7 +29,8 @@ class EnergyWatch:
 
     def __init__(self, model: Model) -> None:
         self._model, self._balance = model, EnergyBalance(model)
-        self._steps, self._next, self._told, self._doubted = 0, 1, False, False
+        self._steps, self._next, self._told = 0, 1, False
+        self._fastest: Array = np.zeros(model.n)
         self._first: tuple[Any, ...] = ()
         self._work: Array = np.zeros(1)
         self._worked: Array = np.zeros(1)
@@ -50,10 +53,11 @@ class EnergyWatch:
             self._add(*self._first)
             self._first = ()
         self._add(t, q, qd, work, p)
-        if not self._doubted and is_checked(self._model):
-            found = judge_speeds(self._model, qd, p if p.size else None)
-            tell(self._model, found)
-            self._doubted = bool(found)
+        if is_checked(self._model):
+            rates = np.nan_to_num(np.abs(qd)).max(axis=0)
+            if (rates > FASTER * self._fastest).any():
+                self._fastest = np.maximum(rates, self._fastest)
+                tell(self._model, judge_speeds(self._model, self._fastest, p if p.size else None))
         part = self.part
         if not self._told and part.max() > ALLOWED:
             self._told, arm = True, int(part.argmax())
