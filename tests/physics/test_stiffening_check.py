@@ -26,9 +26,10 @@ from pliant.model.stiffening_check import speeds_bound
 LENGTH, EI_Y, EI_Z, MASS, TIP = 1.7, 900.0, 640.0, 0.35, 0.21
 EULER = (np.pi / 2 / LENGTH) ** 2 * EI_Z
 """Buckling load of the softer plane, N."""
-ELEMENTS = {"method": "elements", "count": 5, "bending_y": True, "bending_z": True}
-CLOSE = 2e-4
-"""Five elements with the projected second order against forty of the reference: frequencies differ by 1e-4."""
+ELEMENTS = {"method": "elements", "count": 3, "bending_y": True, "bending_z": True}
+CLOSE = 1e-3
+"""Three elements with the projected second order against forty of the reference: near buckling, where a tenth of the
+stiffness is left, frequencies differ by 4e-4."""
 
 
 def mast(**changes: Any) -> Robot:
@@ -138,8 +139,8 @@ def test_runs_batches_and_steppers_start_with_the_order_that_loads_ask_for(auto:
     """An arm at rest under its load stays there, which is another place without second order."""
     rest = auto.equilibrium([], [PUSH])
     run = pliant.simulate(auto, 0.02, rest, loads=[PUSH], progress=False)
-    batch = pliant.simulate_batch(auto, 0.02, rest, loads=[PUSH], step=1e-4, progress=False)
-    stepper = pliant.Stepper(auto, q0=rest, loads=[PUSH], step=1e-4)
+    batch = pliant.simulate_batch(auto, 0.02, rest, loads=[PUSH], step=5e-6, progress=False)
+    stepper = pliant.Stepper(auto, q0=rest, loads=[PUSH], step=5e-6)
     stepper.step(0.02)
     for model, q in ((run.model, run.q[-1]), (batch.model, batch.q[0, -1]), (stepper.model, stepper.q)):
         assert model.level.raised
@@ -169,7 +170,7 @@ def weighed(payload: float, count: int = 40) -> Any:
     return hertz(*(column(40 * EI, force, payload, count=count) for EI in (EI_Z, EI_Y)))[0]
 
 
-HEAVY = 1700.0
+HEAVY = 1900.0
 
 
 def test_replaced_numbers_raise_the_order() -> None:
@@ -185,16 +186,16 @@ def test_replaced_numbers_raise_the_order() -> None:
     opened = boom().model(parameters=["payload.mass"])
     assert opened.frequencies({}, p=[HEAVY])[0] == pytest.approx(weighed(HEAVY), rel=CLOSE)
     assert opened.frequencies({})[0] == pytest.approx(weighed(TIP), rel=CLOSE)
-    batch = pliant.simulate_batch(opened, 1e-3, p=[[TIP], [HEAVY], [1.0]], step=1e-4, progress=False)
+    batch = pliant.simulate_batch(opened, 1e-3, p=[[TIP], [HEAVY], [1.0]], step=5e-6, progress=False)
     assert batch.model.level.raised
     assert pliant.simulate(opened, 1e-3, p=[HEAVY], progress=False).model.level.raised
     assert pliant.simulate(opened, 1e-3, progress=False).model is opened
-    stepper = pliant.Stepper(opened, step=1e-4)
+    stepper = pliant.Stepper(opened, step=5e-6)
     assert stepper.model is opened
     (text,) = told(lambda: stepper.change({"payload.mass": HEAVY}))
     assert "axial force changes link mast by up to 85 %" in text
     gradient = pliant.gradients.gradient(
-        opened, 1e-3, terminal=lambda t, q, qd: q[1] ** 2, p=[HEAVY], method="rk4", step=1e-4
+        opened, 1e-3, terminal=lambda t, q, qd: q[1] ** 2, p=[HEAVY], method="rk4", step=5e-6
     )
     assert np.isfinite(gradient.value)
 
@@ -216,7 +217,7 @@ def test_spin_beyond_the_limits_raises_the_order() -> None:
 
 def test_a_tendon_from_root_to_tip_softens() -> None:
     """Its pull presses the beam and follows it: buckling is that of a beam pinned at both ends, four times later."""
-    pull = 0.9 * EULER
+    pull = 2.5 * EULER
     tendon = Coupling(name="tendon", between=("mast.root", "mast.tip"), force={"value": -pull})
     model = mast(couplings=(tendon,)).model()
     assert model.level.reason == "the force of coupling tendon is not known"
@@ -229,7 +230,7 @@ def test_a_tendon_from_root_to_tip_softens() -> None:
 def test_guy_wires_with_preload_soften() -> None:
     """Two wires in one plane hold the tip by their springs and by their pull, and press the mast by it."""
     side, pull, spring = 0.6, 0.45 * EULER, 500.0
-    frames = [pliant.Frame(name=f"anchor_{k}", link="base", xyz=(0, s * side, 0)) for k, s in enumerate((1, -1))]
+    frames = [pliant.Frame(name=f"anchor_{k}", link="base", origin={"xyz": (0, s * side, 0)}) for k, s in enumerate((1, -1))]
     long = float(np.hypot(LENGTH, side))
     guys = [
         Coupling(name=f"guy_{k}", between=(f"anchor_{k}", "tip"),
@@ -268,7 +269,7 @@ def test_what_has_no_second_order_is_told_with_numbers(formulation: Any, shapes:
 
 def test_an_exported_plant_has_the_order_of_its_loads(auto: pliant.Model, tmp_path: Path) -> None:
     for name, loads in (("pressed", [PUSH]), ("free", [])):
-        folder = pliant.export.export_c(auto, tmp_path / name, functions=["mass_matrix"], step=1e-3, loads=loads)
+        folder = pliant.export.export_c(auto, tmp_path / name, functions=["mass_matrix"], step=1e-5, loads=loads)
         assert ("stiffening second-order" in (folder / "README.md").read_text()) == (name == "pressed")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -211,7 +211,7 @@ class SmallMotion(FreeFlight):
         if not is_checked(self._model):
             return self._model
         require_loads(loads)
-        state = None if isinstance(q, str) and q == EQUILIBRIUM else q
+        state = None if (isinstance(q, str) and q == EQUILIBRIUM) or (isinstance(q, Sized) and not len(q)) else q
         at, qd = read_state(self._model, state, name), read_state(self._model, rates, "rates")
         return stiffening_check.fitted(self._model, at, loads, p, qd)
 
