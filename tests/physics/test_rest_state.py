@@ -18,7 +18,7 @@ from pliant.model import statics
 LENGTH, EI, MASS, GRAVITY = 2.3, 5.0, 0.45, 9.81
 
 
-def sagging(pieces: int = 8, shapes: int = 2, **changes: Any) -> Robot:
+def sagging(pieces: int = 8, shapes: int = 1, **changes: Any) -> Robot:
     """A level cantilever in eight pieces that sags by a third of its length."""
     beam = Beam(length=LENGTH, mass_per_length=MASS, EI_y=EI, EI_z=3 * EI, pieces=pieces)
     link = Link(name="rod", joint=Joint(type="fixed"), beam=beam, shapes=Shapes(bending_z=shapes, damping=0.01))
@@ -51,9 +51,9 @@ def refined(k: int, **options: Any) -> float:
 def test_a_sagging_arm_vibrates_about_its_rest() -> None:
     model = sagging().model()
     rest = model.equilibrium([])
-    assert model.tip_pose(rest)[2, 3] == pytest.approx(refined(1), rel=2e-3)  # of eight pieces
-    assert model.frequencies()[0] == pytest.approx(refined(0), rel=2e-3)
-    assert model.frequencies({})[0] == pytest.approx(refined(0, straight=True), rel=2e-3)
+    assert model.tip_pose(rest)[2, 3] == pytest.approx(refined(1), rel=5e-3)  # of eight pieces of one shape each
+    assert model.frequencies()[0] == pytest.approx(refined(0), rel=5e-3)
+    assert model.frequencies({})[0] == pytest.approx(refined(0, straight=True), rel=5e-3)
     assert model.frequencies()[0] > 1.1 * model.frequencies({})[0]
     every = model.frequencies(rest)
     assert model.frequencies("equilibrium") == pytest.approx(every, rel=1e-12)
