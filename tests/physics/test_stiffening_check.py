@@ -166,6 +166,7 @@ def test_a_raised_model_is_kept_where_it_goes(auto: pliant.Model) -> None:
 
 def weighed(payload: float, count: int = 40) -> Any:
     """First frequency of the boom under its own weight and that of its payload, Hz."""
+
     def force(x: float) -> float:
         return -9.81 * (payload + MASS * (LENGTH - x))
 
@@ -239,7 +240,9 @@ def test_a_tendon_from_root_to_tip_softens() -> None:
 def test_guy_wires_with_preload_soften() -> None:
     """Two wires in one plane hold the tip by their springs and by their pull, and press the mast by it."""
     side, pull, spring = 0.6, 0.45 * EULER, 500.0
-    frames = [pliant.Frame(name=f"anchor_{k}", link="base", origin={"xyz": (0, s * side, 0)}) for k, s in enumerate((1, -1))]
+    frames = [
+        pliant.Frame(name=f"anchor_{k}", link="base", origin={"xyz": (0, s * side, 0)}) for k, s in enumerate((1, -1))
+    ]
     long = float(np.hypot(LENGTH, side))
     guys = [
         Coupling(name=f"guy_{k}", between=(f"anchor_{k}", "tip"),
@@ -256,11 +259,18 @@ def test_guy_wires_with_preload_soften() -> None:
 # ------------------------------------------------------------------------------------------------ what cannot rise
 
 
+TRACKED = {"bending_y": 1, "bending_z": 1, "boundary": "clamped-mass", "tip_load": "track"}
+
+
 @pytest.mark.parametrize(
     ("formulation", "shapes", "remedy"),
     [
         pytest.param("dual-screw", {}, "another formulation", marks=pytest.mark.full),
-        ("lagrange", {"bending_y": 1, "bending_z": 1, "boundary": "clamped-mass", "tip_load": "track"}, "tip_load: auto"),
+        (
+            "lagrange",
+            {"bending_y": 1, "bending_z": 1, "boundary": "clamped-mass", "tip_load": "track"},
+            "tip_load: auto",
+        ),
     ],
 )
 def test_what_has_no_second_order_is_told_with_numbers(formulation: Any, shapes: Any, remedy: str) -> None:

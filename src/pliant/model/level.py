@@ -76,7 +76,9 @@ class Level(NamedTuple):
                 f"less than {NOTICED_BODY:.0%}; reduce it anew with stiffening=True (`pliant body mesh --stiffening`)"
             )
             return {f"stiffening of {found.link}": text}
-        remedy = "stiffening='second-order'" + next((more for words, more in REMEDIES.items() if words in self.reason), "")
+        remedy = "stiffening='second-order'" + next(
+            (more for words, more in REMEDIES.items() if words in self.reason), ""
+        )
         text = f"stiffening: got {self}, but {where} {found}, expected less than {NOTICED:.1%}; use {remedy}"
         return {"stiffening": text}
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.dynamics import FORMULATIONS, Formulation
 from pliant.arrays import Array
+from pliant.dynamics import FORMULATIONS, Formulation
 from pliant.dynamics.motion_equations import MOST_DENSE
 from pliant.model.level import FIRST, FOLLOW, LACKS, LINEAR, NOTICED, RIGID, SMALL, Effect, Level
 from pliant.options import FieldName, RotationName, StiffeningChoice
@@ -185,7 +185,9 @@ def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link
             carried = np.isin(owners, branches[k])
             others = carried & (np.arange(len(owners)) != np.flatnonzero(owners == k)[0])
             moment, torque = forces[carried] @ (far[carried] - starts[k]), forces[others] @ (far[others] - ends[k])
-            found.append((link, RootLoads(float(sum(forces[carried])), float(moment), float(torque), link_length(link))))
+            found.append(
+                (link, RootLoads(float(sum(forces[carried])), float(moment), float(torque), link_length(link)))
+            )
     return found
 
 

@@ -58,8 +58,8 @@ class SmallMotion(FreeFlight):
         ----------
         q : (n,) array, optional
             Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
-            gravity and `loads`; with `rates` the steady spin; of a free base under gravity, which falls, the undeformed arm. Of a state that is
-            given in part the rest is that of the undeformed arm, with loops closed.
+            gravity and `loads`; with `rates` the steady spin there. A free base under gravity falls: there it is the undeformed arm.
+            What a state given in part leaves open is that of the undeformed arm, with loops closed.
         joints : "locked" or "free"
             What is held.
         loads : sequence of Load
@@ -104,8 +104,8 @@ class SmallMotion(FreeFlight):
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
             Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
-            gravity and `loads`; of a free base under gravity, which falls, the undeformed arm. Of a state that is
-            given in part the rest is that of the undeformed arm, with loops closed.
+            gravity and `loads`. A free base under gravity falls: there it is the undeformed arm.
+            What a state given in part leaves open is that of the undeformed arm, with loops closed.
         joints : "locked" or "free"
             What is held, as in `frequencies`.
         loads : sequence of Load
@@ -129,7 +129,9 @@ class SmallMotion(FreeFlight):
         model = self._fitted(q, loads, p)
         if model is not self:
             return model.modes(q, joints, loads, p)
-        return statics.modes(self._model, statics.state_or_rest(self._model, q, p, loads), self._free(joints == "locked"), loads, p)
+        return statics.modes(
+            self._model, statics.state_or_rest(self._model, q, p, loads), self._free(joints == "locked"), loads, p
+        )
 
     @checked
     def damping_ratios(
@@ -147,8 +149,8 @@ class SmallMotion(FreeFlight):
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
             Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
-            gravity and its own couplings; of a free base under gravity, which falls, the undeformed arm. Of a state that is
-            given in part the rest is that of the undeformed arm, with loops closed.
+            gravity. A free base under gravity falls: there it is the undeformed arm.
+            What a state given in part leaves open is that of the undeformed arm, with loops closed.
         joints : "locked" or "free"
             What is held, as in `frequencies`.
         p : (P,) array, optional
@@ -167,7 +169,9 @@ class SmallMotion(FreeFlight):
         model = self._fitted(q, (), p)
         if model is not self:
             return model.damping_ratios(q, joints, p)
-        return statics.damping_ratios(self._model, statics.state_or_rest(self._model, q, p), self._free(joints == "locked"), p)
+        return statics.damping_ratios(
+            self._model, statics.state_or_rest(self._model, q, p), self._free(joints == "locked"), p
+        )
 
     @checked
     def stiffness(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:

@@ -74,7 +74,8 @@ def checked_links(model: Model) -> list[tuple[int, Link]]:
     return [
         (k, link)
         for k, link in enumerate(model.bodies)
-        if link.name in lacking or (model.level.in_doubt and (link.bends or link.body is not None and link.amplitudes))
+        if link.name in lacking
+        or (model.level.in_doubt and (link.bends or (link.body is not None and link.amplitudes)))
     ]
 
 

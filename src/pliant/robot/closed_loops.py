@@ -146,5 +146,7 @@ def way_to_base(robot: Robot, end: str) -> set[int]:
 
 def looped(robot: Robot) -> set[str]:
     """Names of the links on the way from one frame of a loop to the other: their joints follow from one another."""
-    ways = (way_to_base(robot, first) ^ way_to_base(robot, second) for first, second in (x.between for x in robot.loops))
+    ways = (
+        way_to_base(robot, first) ^ way_to_base(robot, second) for first, second in (x.between for x in robot.loops)
+    )
     return {robot.links[k].name for each in ways for k in each}

@@ -52,8 +52,10 @@ def judge_run(result: Result) -> Findings:
     model = result.model
     if not is_checked(model):
         return {}
-    if not model.level.in_doubt and not speeds_bound(model, _parameters(result), result.qd).noticed and not (
-        result.history.loads or model.robot.couplings or model.robot.contacts or model.constraints
+    if (
+        not model.level.in_doubt
+        and not speeds_bound(model, _parameters(result), result.qd).noticed
+        and not (result.history.loads or model.robot.couplings or model.robot.contacts or model.constraints)
     ):
         return {}
     effect = second_order_effect(result)
@@ -73,7 +75,10 @@ def second_order_effect(result: Result) -> Effect | None:
     except UnsupportedModel:
         return None
     own = {link.name: link for link in in_pieces(with_values(model, _parameters(result))).bodies}
-    sized = [effects(own[link.name], largest(own[link.name], _rows(rows), _length(history, link))) for (_, link), rows in zip(links, found)]
+    sized = [
+        effects(own[link.name], largest(own[link.name], _rows(rows), _length(history, link)))
+        for (_, link), rows in zip(links, found)
+    ]
     return max(chain.from_iterable(sized), key=lambda effect: effect.size, default=None)
 
 
