@@ -1,4 +1,4 @@
-"""Check of the order that "auto" chose, against loads, couplings, spin and replaced numbers: for every entry of a model.
+"""Check of the order that "auto" chose against loads, couplings, spin and replaced numbers, for every entry.
 
 `Level` says what was chosen when the model was made, from weight and `limits.speed`. Here the forces that its links
 carry at a state are compared with what they stand. Where the order proves too low, the same model with second order
@@ -71,12 +71,8 @@ def at_its_numbers(model: Model) -> Model:
 def checked_links(model: Model) -> list[tuple[int, Link]]:
     """Links that second order would change, with their places in the chain."""
     lacking = linear_bodies(model)
-    return [
-        (k, link)
-        for k, link in enumerate(model.bodies)
-        if link.name in lacking
-        or (model.level.in_doubt and (link.bends or (link.body is not None and link.amplitudes)))
-    ]
+    asked = model.level.in_doubt
+    return [(k, link) for k, link in enumerate(model.bodies) if link.name in lacking or (asked and link.amplitudes)]
 
 
 def worst_effect(model: Model, speeds: Mapping[str, float], robot: Robot | None = None) -> Effect:
