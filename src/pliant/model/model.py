@@ -145,8 +145,8 @@ class Model(SmallMotion):
         dampers that follow from a `damping` ratio. Only `stiffening="auto"` is asked again, and is second order from
         then on where the new numbers need it. `robot.replace(changes).model()` follows the change in these too, has
         all numbers as constants of its machine code, which runs a little faster, and is traced and compiled for each
-        value. Where nothing of that kind follows, the two agree to round-off. A change that is no number, such as another section,
-        is built anew here as well.
+        value. Where nothing of that kind follows, the two agree to round-off. A change that is no number,
+        such as another section, is built anew here as well.
 
         Examples
         --------

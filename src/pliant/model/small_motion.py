@@ -58,7 +58,8 @@ class SmallMotion(FreeFlight):
         ----------
         q : (n,) array, optional
             Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
-            gravity and `loads`; with `rates` the steady spin there. A free base under gravity falls: there it is the undeformed arm.
+            gravity and `loads`; with `rates` the steady spin there. A free base under gravity falls: it takes the
+            undeformed arm.
             What a state given in part leaves open is that of the undeformed arm, with loops closed.
         joints : "locked" or "free"
             What is held.
@@ -104,7 +105,7 @@ class SmallMotion(FreeFlight):
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
             Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
-            gravity and `loads`. A free base under gravity falls: there it is the undeformed arm.
+            gravity and `loads`. A free base under gravity falls: it takes the undeformed arm.
             What a state given in part leaves open is that of the undeformed arm, with loops closed.
         joints : "locked" or "free"
             What is held, as in `frequencies`.
@@ -149,7 +150,7 @@ class SmallMotion(FreeFlight):
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
             Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
-            gravity. A free base under gravity falls: there it is the undeformed arm.
+            gravity. A free base under gravity falls: it takes the undeformed arm.
             What a state given in part leaves open is that of the undeformed arm, with loops closed.
         joints : "locked" or "free"
             What is held, as in `frequencies`.
