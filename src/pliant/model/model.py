@@ -176,7 +176,7 @@ class Model(SmallMotion):
         model.level = level
         return model
 
-    def raised(self, found: Effect) -> Model:
+    def _raised(self, found: Effect) -> Model:
         """The same arm with second order, which an effect asks for; what is traced is shared by all such models."""
         level, first, o = Level("second-order", str(found), True), self.first, self.options
         model = first.derived("second order", (), lambda: first._like(level, o.parameters, o.shapes))

@@ -53,7 +53,7 @@ def fitted(
         found = _bound(model, values, qd) if changed or spins else None
         if not (found is not None and found.noticed) and (tied or len(loads)):
             found = _at_states(model, q, loads, values, qd, times)
-        return model if found is None or not found.noticed else model.raised(found)
+        return model if found is None or not found.noticed else model._raised(found)
     if not told or (not model.level.in_doubt and not _bound(model, values, qd).noticed and not (tied or len(loads))):
         return model
     found = _at_states(model, q, loads, values, qd, times)
@@ -65,7 +65,7 @@ def fitted(
 def at_its_numbers(model: Model) -> Model:
     """The model, or the same with second order where numbers that were replaced ask for it."""
     found = _bound(model, None, None)
-    return model.raised(found) if found.noticed else model
+    return model._raised(found) if found.noticed else model
 
 
 def checked_links(model: Model) -> list[tuple[int, Link]]:
