@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -129,6 +130,34 @@ def test_stiffening_is_none_of_a_body() -> None:
     mixed = robot().replace({"links.upper.shapes": "auto"}).model()
     assert mixed.level.stiffening == "second-order"
     assert len(mixed.choices) == 1
+
+
+def test_a_body_without_second_order_that_spins_is_told() -> None:
+    """At twice its first frequency: in frequencies, runs, batches and steppers; not slowly, and not who chose so."""
+    robot = Robot(name="flap", gravity=(0, 0, 0), links=[Link(name="fore", body=body())])
+    rate = 4 * np.pi * float(body().frequencies[0])
+
+    def told(call: Any, **options: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call(robot.model(**options))
+        return [text for one in caught if (text := str(one.message)).startswith("stiffening:")]
+
+    def stepped(model: Any) -> None:
+        pliant.Stepper(model, qd0=[rate], step=1e-6).step(1e-6)
+
+    for call in (
+        lambda model: model.frequencies(rates=[rate]),
+        lambda model: pliant.simulate(model, 1e-5, qd0=[rate], progress=False),
+        lambda model: pliant.simulate_batch(model, 1e-5, qd0=[rate], step=1e-6, progress=False),
+        stepped,
+    ):
+        (text,) = told(call)
+        assert "got a body without second order for link fore" in text
+        assert "axial force changes link fore by up to" in text
+        assert "pliant body mesh --stiffening" in text
+    assert told(lambda model: model.frequencies(rates=[rate]), stiffening=False) == []
+    assert told(lambda model: model.frequencies(rates=[0.02 * rate])) == []
 
 
 @pytest.mark.parametrize("to", ["c", "python", "casadi", "fmu"])

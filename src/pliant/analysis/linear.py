@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.arrays import Array, Expression, StateLike
 from pliant.control.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError, install
-from pliant.model import Model, StateSpace, read_state
+from pliant.model import Model, StateSpace, statics
 from pliant.model.coordinate_units import speed_units
 from pliant.options import JointsName
 from pliant.signatures import checked, shown
@@ -90,7 +90,7 @@ def frequency_response(
 ) -> NDArray[np.complex128]:
     """Transfer matrix (N, outputs, inputs) C (i w - A)^-1 B + D at `frequencies` in Hz.
 
-    Of a linear system, or of a model about `q` (rest at zero by default), with `outputs(q, qd)` as for `linearize`.
+    Of a linear system, or of a model about `q`, with `outputs(q, qd)` as for `linearize`.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def frequency_response(
     frequencies : (N,) array
         Hz.
     q : (n,) array, optional
-        Of a model: where it is linearised.
+        Of a model: where it is linearised; static rest by default, as in `Model.frequencies`.
     outputs : function, optional
         Of a model: y = outputs(q, qd) in CasADi operations.
 
@@ -213,7 +213,7 @@ def modes(
     model : Model
         The arm.
     q : (n,) array, the joints alone, or a mapping, optional
-        Where to linearise; the rest state by default.
+        Where to linearise; static rest by default, as in `Model.frequencies`.
     joints : "free" or "locked"
         What is held.
     sensors : sequence of Sensor, optional
@@ -229,7 +229,7 @@ def modes(
     (4, 4)
     """
     model.layout.require_open("participation in modes (model.modes goes without)")
-    state = read_state(model, q)
+    state = statics.state_or_rest(model, q)
     squares, Phi = model.modes(state, joints)
     M, S = model.mass_matrix(state), model.actuation
     reach = np.linalg.solve(M, S)

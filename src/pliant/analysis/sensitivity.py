@@ -18,7 +18,7 @@ from pliant.arrays import AnglesLike, Array, Expression, StateLike
 from pliant.control.trajectories import numbers
 from pliant.errors import ModelError, SimulationError
 from pliant.integrate import Problem, solve
-from pliant.model import Model, read_state, statics
+from pliant.model import Model, statics
 from pliant.model.recipes import stiffness
 from pliant.options import JointsName, MethodName
 from pliant.protocols import Control, PrescribedMotion, Torque
@@ -71,14 +71,16 @@ class Sensitivity:
 
 @checked
 def frequency_sensitivity(model: Model, q: StateLike | None = None, joints: JointsName = "locked") -> Sensitivity:
-    """Natural frequencies (Hz) about a fixed `q`: d(w^2) = phi^T (dK - w^2 dM) phi.
+    """Natural frequencies (Hz) about `q`: d(w^2) = phi^T (dK - w^2 dM) phi.
+
+    A state that is given stands; the state of rest moves with the parameters, and K and M with it.
 
     Parameters
     ----------
     model : Model
         With parameters.
     q : (n,) array, optional
-        Where to linearise; the rest state by default.
+        Where to linearise; static rest by default, as in `Model.frequencies`.
     joints : "locked" or "free"
         What is held.
 
@@ -95,13 +97,16 @@ def frequency_sensitivity(model: Model, q: StateLike | None = None, joints: Join
     """
     _require_parameters(model)
     model.layout.require_open("sensitivities of frequencies (compare those of model.replace({...}))")
-    state = read_state(model, q)
+    state = statics.state_or_rest(model, q)
     squares, Phi = model.modes(state, joints)
     x, p, v, s = ca.SX.sym("q", model.n_q), model.parameter_symbols, ca.SX.sym("v", model.n), ca.SX.sym("s")
     K = stiffness(model.equations, x)
-    slope = ca.gradient(ca.mtimes([v.T, K - s * model.equations.mass_matrix(x), v]), p)
-    f = ca.Function("slope", [x, p, v, s], [ca.densify(slope)])
-    rows = [np.array(f(state, model.nominal_parameters, Phi[:, k], squares[k])).ravel() for k in range(len(squares))]
+    work = ca.mtimes([v.T, K - s * model.equations.mass_matrix(x), v])
+    f = ca.Function("slope", [x, p, v, s], [ca.densify(ca.gradient(work, y)) for y in (p, x)])
+    stands = q is not None or model.layout.first
+    moves = np.zeros((model.n_q, len(model.parameters))) if stands else statics.rest_slope(model, state)
+    found = [f(state, model.nominal_parameters, Phi[:, k], squares[k]) for k in range(len(squares))]
+    rows = [np.ravel(by_p) + np.ravel(by_x) @ moves for by_p, by_x in found]
     w = np.sqrt(np.abs(squares))
     coincide = (np.diff(squares) <= COINCIDE * np.abs(squares[1:])) & (w[1:] > 0)  # joints that nothing holds have none
     if coincide.any() or _mixing(model.stiffness(state), squares, Phi) > MIXED:

@@ -40,7 +40,7 @@ from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.drives import listed, read_breaks
 from pliant.runs.energy_balance import ALLOWED, balance_of, touches
-from pliant.runs.left_out import judge_speeds
+from pliant.runs.left_out import fitted_to_start, judge_speeds
 from pliant.runs.limits import joint_limits, passing_words
 from pliant.runs.simulation import MOST_ROWS, require_span
 from pliant.signatures import checked
@@ -158,6 +158,7 @@ def simulate_batch(
             method = "dopri5" if step is None else "rk4"
         _check(t_end, method, step, rtol, atol, output_step, device, precision)
         loads = listed(loads)
+        model = fitted_to_start(model, q0, qd0, loads, p, t_end, many=True)
         drives = read_drive(model, torque, "torque"), read_drive(model, controller, "controller")
         integrated = work or (device == "cuda" and touches(model))
         f = composed(model, *drives, motion or {}, loads, base, integrated, True, device == "cpu", device == "cpu")
@@ -237,7 +238,8 @@ class _Run:
                 target.put(first, arrays, parameters[first:last], summary)
                 summaries.append(summary)
                 if isinstance(arrays["q"], np.ndarray):
-                    findings |= steep(model, arrays["q"]) | judge_speeds(model, arrays["qd"])
+                    own = parameters[first:last, : len(model.parameters)]
+                    findings |= steep(model, arrays["q"]) | judge_speeds(model, arrays["qd"], own)
                 if report is not None:
                     report(t_end * last / B)
         except KeyboardInterrupt:

@@ -11,6 +11,7 @@ import typer
 from pliant.cli.options import At, Flexible, Floating, Json, RobotFile, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, table
 from pliant.dynamics.build import tip_loads
+from pliant.model import statics
 from pliant.options import JointsName
 from pliant.robot import Robot, in_one_piece
 from pliant.shapes.frequencies import FrequencyRow, frequency_table
@@ -19,7 +20,14 @@ from pliant.shapes.frequencies import FrequencyRow, frequency_table
 def command(
     file: RobotFile,
     at: At = None,
-    rest: Annotated[bool, typer.Option("--rest", help="Let the arm settle under gravity there first.")] = False,
+    rest: Annotated[
+        bool | None,
+        typer.Option(
+            "--rest/--straight",
+            help="Let the arm settle under gravity first, or keep its links straight. "
+            "[default: rest; straight where --at is given]",
+        ),
+    ] = None,
     joints: Annotated[JointsName, typer.Option(help="Hold the motors (or joints), or let them swing.")] = "locked",
     json: Json = False,
     flexible: Flexible = None,
@@ -29,9 +37,12 @@ def command(
     """Natural frequencies: of each link under its own boundary, then of the arm."""
     robot = robot_of(file, flexible, tip, floating)
     model = robot.model()
-    q = state_at(model, at)
-    if rest:
-        q = model.equilibrium(q[model.layout.shaft_places()] if model.layout.is_open else q)
+    straight = at is not None if rest is None else not rest
+    if straight or at is not None:
+        q = state_at(model, at)
+        q = q if straight else model.equilibrium(q[model.layout.shaft_places()] if model.layout.is_open else q)
+    else:
+        q = statics.rest(model)
     links = link_tables(model.robot)
     arm = model.frequencies(q, joints)
     if json:
@@ -51,7 +62,7 @@ def command(
         return
     for name, rows in links.items():
         _show_link(model.robot, name, rows)
-    _show_arm(arm.tolist(), joints, at, model.speeds[:6] if robot.base.is_free else ())
+    _show_arm(arm.tolist(), joints, at, straight, model.speeds[:6] if robot.base.is_free else ())
 
 
 def link_tables(robot: Robot) -> dict[str, tuple[FrequencyRow, ...]]:
@@ -86,8 +97,8 @@ def _show_link(robot: Robot, name: str, rows: tuple[FrequencyRow, ...]) -> None:
     typer.echo("")
 
 
-def _show_arm(arm: list[float], joints: str, at: str | None, rigid: Sequence[str] = ()) -> None:
-    where = "as described" if at is None else f"at {at}"
+def _show_arm(arm: list[float], joints: str, at: str | None, straight: bool, rigid: Sequence[str] = ()) -> None:
+    where = ("straight" if straight else "at rest") + ("" if at is None else f" at {at}")
     if not arm:
         typer.echo(f"The arm has no frequencies with joints {joints}: nothing bends.")
         return

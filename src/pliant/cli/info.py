@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.options import Flexible, Floating, Json, Tip, robot_of, state_at
+from pliant.cli.options import Flexible, Floating, Json, Tip, robot_of
 from pliant.cli.output import number, print_json, say, table
 from pliant.errors import PliantError
 from pliant.kernels import few_calls, recalled
@@ -74,9 +74,8 @@ def describe(robot: Robot) -> dict[str, Any]:
             facts["choices"] = list(model.choices)
             names, facts["stiffening"] = model.coordinates, str(model.level)
             facts["coordinates"] = list(names)
-            rest = state_at(model, None)
-            facts["frequencies_hz"] = model.frequencies(rest).tolist()
-            facts["damping_ratios"] = [None if x != x else x for x in model.damping_ratios(rest).tolist()]
+            facts["frequencies_hz"] = model.frequencies().tolist()
+            facts["damping_ratios"] = [None if x != x else x for x in model.damping_ratios().tolist()]
         except PliantError as error:
             facts["note"] = str(error)
     facts["warnings"] = [str(warning.message) for warning in caught]

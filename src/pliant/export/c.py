@@ -98,6 +98,7 @@ def export_c(
     part: CPlant | CPredictive | None = None
     if step is not None:
         part = CPlant(model, real, step, controller, loads, base, sensors, q0, qd0)
+        model = part.model
     elif isinstance(controller, MPC):
         part, controller = CPredictive(model, real, controller), None
     if step is None and (any(x is not None for x in (controller, base, sensors, q0, qd0)) or listed(loads)):

@@ -48,6 +48,7 @@ class CPlant:
             model, step=step, controller=controller, loads=loads, base=base, sensors=sensors, q0=q0, qd0=qd0,
             limits=False,
         )  # fmt: skip
+        self.model = model = self.stepper.model  # of second order where the loads ask for it
         c = self.composition = self.stepper.composition
         if c.series:
             raise UnsupportedModel(

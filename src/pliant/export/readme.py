@@ -36,7 +36,7 @@ def readme(model: Model, to: str, functions: Sequence[str], **words: Any) -> str
     )  # fmt: skip
     return template("readme.md.in").substitute(
         title=quoted(model.robot.name, "markdown"), what=WHAT[to], digest=model.robot.digest(), version=VERSION,
-        options=f"formulation {o.formulation}, rotation {o.rotation}, stiffening {o.stiffening}, shapes {o.shapes}",
+        options=f"formulation {o.formulation}, rotation {o.rotation}, stiffening {model.level}, shapes {o.shapes}",
         command=again(model, to), equation="M(q) qdd + bias(q, qd) = S tau", tables=tables(model),
         usage=usage.rstrip(),
     )  # fmt: skip

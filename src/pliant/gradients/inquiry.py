@@ -20,6 +20,7 @@ from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.model.start_slopes import start_slopes
 from pliant.runs.drives import TorqueInput, names_that_stay, read_start, read_torque
+from pliant.runs.left_out import fitted_to_start
 from pliant.runs.start_columns import settled_columns
 
 POWERS = {"hold": 1, "linear": 2, "cubic": 4}
@@ -64,6 +65,7 @@ class Inquiry:
         """Arguments of a gradient, as those of `simulate` or of `simulate_batch`."""
         if terminal is None and running is None:
             raise ModelError("terminal, running: got neither, expected at least one cost to differentiate")
+        model = fitted_to_start(model, q0, qd0, loads, p, many=many)
         drives = {}
         for name, drive in (("torque", torque), ("controller", controller)):
             read_torque(model, drive, name, many)  # one arm's numbers have no batch axis

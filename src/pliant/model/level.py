@@ -1,34 +1,50 @@
-"""What a model follows its bent beams to, and what is said where that proves to be too little."""
+"""Order to which a model follows its bent links, and the warning where that proves to be too little."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pliant.options import StiffeningName
 
+if TYPE_CHECKING:
+    from pliant.model.model import Model
+
 NOTICED = 1e-3
 """Part of a beam's stiffness, or of its deflection, below which second order is left out."""
+NOTICED_BODY = 1e-2
+"""The same for a body whose file has no second order, which only another reduction mends."""
 RIGID = "no link bends"
 LINEAR = "no beam bends, and no file of a body has its second order"
 LACKS = "has none"
+FIRST = "is of first order"
+FOLLOW = "follow the arm (tip_load: track)"
+SMALL = f"weight and limits.speed change no link by {NOTICED:.1%}"
+REMEDIES = {LACKS: " and another formulation", FIRST: " and rotation='exact'", FOLLOW: " and `tip_load: auto`"}
 
 
 class Effect(NamedTuple):
-    """By how much second order changes a beam, and through what."""
+    """Relative change of a link by second order, and its cause; `body` names a body without second order."""
 
     link: str
     through: str
     size: float
+    body: bool = False
+
+    @property
+    def noticed(self) -> bool:
+        """Whether the effect is large enough to matter."""
+        return self.size > (NOTICED_BODY if self.body else NOTICED)
 
     def __str__(self) -> str:
         return f"{self.through} changes link {self.link} by up to {100 * self.size:.2g} %"
 
 
 class Level(NamedTuple):
-    """What a model follows its beams to, and why where the choice was ours."""
+    """Order that a model follows, the reason where "auto" chose it, and whether a check raised it later."""
 
     stiffening: bool | StiffeningName
     reason: str = ""
+    raised: bool = False
 
     @property
     def auto(self) -> bool:
@@ -37,17 +53,50 @@ class Level(NamedTuple):
 
     @property
     def in_doubt(self) -> bool:
-        """Whether second order was left out by us, so that a run looks whether that was right."""
+        """Whether "auto" left second order out, so that states, loads and numbers are checked."""
         return self.auto and not self.stiffening and self.reason not in (RIGID, LINEAR)
 
-    def doubt(self, found: Effect) -> dict[str, str]:
-        """The warning, by what it is about, where an effect that was left out would have been noticed."""
-        if found.size <= NOTICED:
+    @property
+    def can_rise(self) -> bool:
+        """Whether the same model exists with second order."""
+        return self.in_doubt and self.reason == SMALL
+
+    @property
+    def wanted(self) -> bool:
+        """Whether second order is wanted where it matters: asked for, or left to "auto"."""
+        return self.auto or self.stiffening in (True, "second-order")
+
+    def doubt(self, found: Effect, where: str = "in this run") -> dict[str, str]:
+        """The warning, by what it is about, where an effect that was left out is noticed."""
+        if not found.noticed:
             return {}
-        remedy = "stiffening='second-order'" + (" and another formulation" if LACKS in self.reason else "")
-        text = f"stiffening: got {self}, but in this run {found}, expected less than {NOTICED:.1%}; use {remedy}"
+        if found.body:
+            text = (
+                f"stiffening: got a body without second order for link {found.link}, but {where} {found}, expected "
+                f"less than {NOTICED_BODY:.0%}; reduce it anew with stiffening=True (`pliant body mesh --stiffening`)"
+            )
+            return {f"stiffening of {found.link}": text}
+        remedy = "stiffening='second-order'" + next(
+            (more for words, more in REMEDIES.items() if words in self.reason), ""
+        )
+        text = f"stiffening: got {self}, but {where} {found}, expected less than {NOTICED:.1%}; use {remedy}"
         return {"stiffening": text}
 
     def __str__(self) -> str:
         name = {"False": "off", "True": "third-order"}.get(str(self.stiffening), str(self.stiffening))
         return name + (f" (auto: {self.reason})" if self.auto else "")
+
+
+def is_checked(model: Model) -> bool:
+    """Whether the order of a model may be too low without having been asked for, so that its states are checked."""
+    return model.level.in_doubt or (model.level.wanted and bool(linear_bodies(model)))
+
+
+def linear_bodies(model: Model) -> tuple[str, ...]:
+    """Names of links whose bodies bend, and whose files have no second order."""
+
+    def found() -> tuple[str, ...]:
+        bodies = ((link.name, link.body.reduced) for link in model.robot.links if link.body is not None)
+        return tuple(name for name, body in bodies if body.size and not body.beyond)
+
+    return model.derived("linear bodies", (), found)

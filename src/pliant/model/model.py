@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,7 +21,7 @@ from pliant.dynamics import Formulation
 from pliant.kernels import Kernel, recalled
 from pliant.later import LaterModule
 from pliant.model.damping_drift import drifted
-from pliant.model.level import Level
+from pliant.model.level import Effect, Level
 from pliant.model.small_motion import SmallMotion
 from pliant.model.traced import Options
 from pliant.model.validity import odd_numbers, tell
@@ -40,10 +39,11 @@ from pliant.stages import preparation
 
 if TYPE_CHECKING:
     from pliant.dynamics import registry
-    from pliant.model import building
+    from pliant.model import building, stiffening_check
     from pliant.shapes import LinkShapes
 else:  # what makes expressions, which a model whose functions are known goes without
     building, registry = LaterModule("pliant.model.building"), LaterModule("pliant.dynamics.registry")
+    stiffening_check = LaterModule("pliant.model.stiffening_check")
 
 
 class Model(SmallMotion):
@@ -142,8 +142,9 @@ class Model(SmallMotion):
 
         Notes
         -----
-        What was chosen or computed for this model stays: what `auto` took, shape functions, dampers that follow from
-        a `damping` ratio (a warning says which ratio they have now where it is off by a tenth).
+        What was chosen or computed for this model stays: what `auto` took for shapes and pieces, shape functions,
+        dampers that follow from a `damping` ratio (a warning says which ratio they have now where it is off by a
+        tenth). Only `stiffening="auto"` is asked again, and is second order from then on where the new numbers need it.
         `robot.replace(changes).model()` follows the change in these too, has all numbers as constants of its machine
         code, which runs a little faster, and is traced and compiled for each value. Where nothing of that kind follows,
         the two agree to round-off. A change that is no number, such as another section, is built anew here as well.
@@ -164,10 +165,23 @@ class Model(SmallMotion):
             _, (_, *asked), _ = self.__reduce__()
             return Model(robot, *asked)
         if new:
-            paths, o, base = (*self.parameters, *new), self.options, first.robot
-            opened = partial(Model, base, self._formulation, o.rotation, o.stiffening, paths, "nominal", o.roots)
-            first = first.derived("with parameters", paths, opened)
-        return first._at(robot, np.array([after[path] for path in first.parameters]))
+            paths, base = (*self.parameters, *new), first
+            first = first.derived("with parameters", paths, lambda: base._like(self.level, paths, "nominal"))
+        model = first._at(robot, np.array([after[path] for path in first.parameters]))
+        return stiffening_check.at_its_numbers(model) if model.level.can_rise else model
+
+    def _like(self, level: Level, parameters: tuple[str, ...], shapes: ShapesName) -> Model:
+        """The same arm at another level, or with other parameters."""
+        o = self.options
+        model = Model(self.robot, self._formulation, o.rotation, level.stiffening, parameters, shapes, o.roots)
+        model.level = level
+        return model
+
+    def _raised(self, found: Effect) -> Model:
+        """The same arm with second order, which an effect asks for; what is traced is shared by all such models."""
+        level, first, o = Level("second-order", str(found), True), self.first, self.options
+        model = first.derived("second order", (), lambda: first._like(level, o.parameters, o.shapes))
+        return model if first is self else model._at(self.robot, self._nominal)
 
     def _at(self, robot: Robot, values: Array) -> Model:
         """This model at other values of its parameters, those of `robot`; what is traced and compiled is shared."""
@@ -209,6 +223,6 @@ class Model(SmallMotion):
     def __reduce__(self) -> tuple[Any, ...]:
         o = self.options
         by = self._formulation
-        asked = "auto" if self.level.auto else o.stiffening
+        asked = "auto" if self.level.auto and not self.level.raised else o.stiffening
         given = (self.robot, by, o.rotation, asked, o.parameters, o.shapes, o.roots)
-        return type(self), given, {"choices": self.choices}
+        return type(self), given, {"choices": self.choices, "level": self.level}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from pliant.arrays import Array, Expression, StateLike
 from pliant.derived import Same
 from pliant.later import LaterModule
 from pliant.model.free_flight import FreeFlight
-from pliant.model.states import read_state
+from pliant.model.level import is_checked
+from pliant.model.states import EQUILIBRIUM, read_state
 from pliant.model.terms import StateSpace
 from pliant.model.validity import slow, steep, tell
 from pliant.options import HeldName, JointsName
@@ -20,10 +21,11 @@ from pliant.signatures import checked, require_loads
 
 if TYPE_CHECKING:
     from pliant.loads import Load
-    from pliant.model import building, closed_statics, statics
+    from pliant.model import building, closed_statics, statics, stiffening_check
+    from pliant.model.model import Model
 else:  # what makes expressions, which a model whose functions are known goes without
-    building, closed_statics, statics = (
-        LaterModule(f"pliant.model.{name}") for name in ("building", "closed_statics", "statics")
+    building, closed_statics, statics, stiffening_check = (
+        LaterModule(f"pliant.model.{name}") for name in ("building", "closed_statics", "statics", "stiffening_check")
     )
 
 
@@ -55,7 +57,10 @@ class SmallMotion(FreeFlight):
         Parameters
         ----------
         q : (n,) array, optional
-            Where to linearise; the rest state by default. Loops of a state that is given in part are closed first.
+            Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
+            gravity and `loads`; with `rates` the steady spin there. A free base under gravity falls: it takes the
+            undeformed arm.
+            What a state given in part leaves open is that of the undeformed arm, with loops closed.
         joints : "locked" or "free"
             What is held.
         loads : sequence of Load
@@ -75,7 +80,11 @@ class SmallMotion(FreeFlight):
         >>> print(pliant.load("two-link").model().frequencies().round(2))
         [ 2.13 16.37]
         """
-        found = statics.frequencies(self._model, self._state(q, p), self._free(joints == "locked"), loads, p, rates)
+        model = self._fitted(q, loads, p, rates)
+        if model is not self:
+            return model.frequencies(q, joints, loads, p, rates)
+        state = statics.state_or_rest(self._model, q, p, loads, rates)
+        found = statics.frequencies(self._model, state, self._free(joints == "locked"), loads, p, rates)
         tell(self._model, slow(found) if joints == "locked" else {})
         return found
 
@@ -95,7 +104,9 @@ class SmallMotion(FreeFlight):
         Parameters
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
-            Where to linearise; the rest state by default. Loops of a state that is given in part are closed first.
+            Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
+            gravity and `loads`. A free base under gravity falls: it takes the undeformed arm.
+            What a state given in part leaves open is that of the undeformed arm, with loops closed.
         joints : "locked" or "free"
             What is held, as in `frequencies`.
         loads : sequence of Load
@@ -116,7 +127,12 @@ class SmallMotion(FreeFlight):
         >>> squares.shape, shapes.shape
         ((4,), (4, 4))
         """
-        return statics.modes(self._model, self._state(q, p), self._free(joints == "locked"), loads, p)
+        model = self._fitted(q, loads, p)
+        if model is not self:
+            return model.modes(q, joints, loads, p)
+        return statics.modes(
+            self._model, statics.state_or_rest(self._model, q, p, loads), self._free(joints == "locked"), loads, p
+        )
 
     @checked
     def damping_ratios(
@@ -133,7 +149,9 @@ class SmallMotion(FreeFlight):
         Parameters
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
-            Where to linearise; the rest state by default. Loops of a state that is given in part are closed first.
+            Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
+            gravity. A free base under gravity falls: it takes the undeformed arm.
+            What a state given in part leaves open is that of the undeformed arm, with loops closed.
         joints : "locked" or "free"
             What is held, as in `frequencies`.
         p : (P,) array, optional
@@ -149,7 +167,12 @@ class SmallMotion(FreeFlight):
         >>> print(robot.model().damping_ratios().round(4))
         [0.0003 0.039 ]
         """
-        return statics.damping_ratios(self._model, self._state(q, p), self._free(joints == "locked"), p)
+        model = self._fitted(q, (), p)
+        if model is not self:
+            return model.damping_ratios(q, joints, p)
+        return statics.damping_ratios(
+            self._model, statics.state_or_rest(self._model, q, p), self._free(joints == "locked"), p
+        )
 
     @checked
     def stiffness(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
@@ -179,12 +202,23 @@ class SmallMotion(FreeFlight):
         True
         """
         if len(loads):
+            model = self._fitted(q, loads, p)
+            if model is not self:
+                return model.stiffness(q, loads, p)
             return self.stiffness(q, p=p) - statics.applied(self._model, loads, p)(q)[1]
         return self._call("stiffness", p, q)  # type: ignore[no-any-return]
 
-    def _state(self, q: StateLike | None, p: ArrayLike | None) -> Array:
-        """Coordinates as given, with loops closed where they are given in part."""
-        return closed_statics.closed_state(self._model, q, p) if self.constraints else read_state(self._model, q)
+    def _fitted(
+        self, q: StateLike | None, loads: Sequence[Load] = (), p: ArrayLike | None = None, rates: Any = None,
+        name: str = "q",
+    ) -> Model:  # fmt: skip
+        """This model, or the same with second order where loads, parameters or rates at a state ask for it."""
+        if not is_checked(self._model):
+            return self._model
+        require_loads(loads)
+        state = None if (isinstance(q, str) and q == EQUILIBRIUM) or (isinstance(q, Sized) and not len(q)) else q
+        at, qd = read_state(self._model, state, name), read_state(self._model, rates, "rates")
+        return stiffening_check.fitted(self._model, at, loads, p, qd)
 
     def _free(self, locked: bool) -> list[int]:
         held = {shaft.actuated for shaft in self.chain.shafts} if locked else set()
@@ -236,6 +270,9 @@ class SmallMotion(FreeFlight):
         >>> q.shape, bool((q[2:] < 0).all())  # both links sag
         ((4,), True)
         """
+        model = self._fitted(joints, loads, p, rates, "joints")
+        if model is not self:
+            return model.equilibrium(joints, loads, p, held, rates)
         statics.require_no_fall(self._model, p)
         q = statics.equilibrium(self._model, joints, loads, p, held, rates, stable)
         statics.require_balance(self._model, q, loads, p, rates)
@@ -275,6 +312,9 @@ class SmallMotion(FreeFlight):
         >>> bool(tau[0] > tau[1] > 0)
         True
         """
+        model = self._fitted(q, loads, p, rates)
+        if model is not self:
+            return model.holding_torque(q, loads, p, rates)
         if not self.layout.is_open:
             closed_statics.require_held_still(self._model, rates)
         return self._holding(np.asarray(q, dtype=float), statics.steady_rates(self._model, rates), loads, p)
@@ -303,8 +343,8 @@ class SmallMotion(FreeFlight):
 
         Parameters
         ----------
-        q : (n,) array
-            Coordinates of the state.
+        q : (n,) array, optional
+            Coordinates of the state; by default static rest, as in `frequencies`.
         qd : (n,) array, optional
             Rates; zero by default.
         tau : (n_joints,) array, optional
@@ -335,8 +375,11 @@ class SmallMotion(FreeFlight):
         >>> model.linearize(model.equilibrium([0.0, 0.0], [push]), loads=[push], joints="locked").A.shape
         (4, 4)
         """
+        model = self._fitted(q, loads, p, qd)
+        if model is not self:
+            return model.linearize(q, qd, tau, outputs, p, loads, joints)
         require_loads(loads)
-        q, qd = self._state(q, p), read_state(self._model, qd, "qd")
+        q, qd = statics.state_or_rest(self._model, q, p, loads), read_state(self._model, qd, "qd")
         tau = self._holding(q, qd, loads, p) if tau is None else tau
         free, n, m = self._free(joints == "locked"), self.n, self.n_joints
         if len(loads) or len(free) < n:
@@ -366,7 +409,7 @@ class SmallMotion(FreeFlight):
         Parameters
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
-            A state with closed loops; the rest state by default.
+            A state with closed loops; the default of `linearize` by default.
         joints : "free" or "locked"
             What is held, as in `linearize`.
         p : (P,) array, optional
@@ -381,9 +424,12 @@ class SmallMotion(FreeFlight):
         >>> pliant.load("two-link").model().independent()[:2]  # no loops: all
         ('upper', 'fore')
         """
+        model = self._fitted(q, (), p)
+        if model is not self:
+            return model.independent(q, joints, p)
         free = self._free(joints == "locked")
         if self.constraints:
-            state = self._state(q, p)
+            state = statics.state_or_rest(self._model, q, p)
             free = closed_statics.independent_motion(self._model, state, np.zeros(self.n), free, p)[0]
         return tuple(self.speeds[k] for k in free)
 

@@ -16,7 +16,7 @@ from pliant.dynamics.forces import dissipation
 from pliant.dynamics.matrices import partition
 from pliant.errors import ModelError, PliantError
 from pliant.later import LaterModule
-from pliant.model.states import read_state
+from pliant.model.states import EQUILIBRIUM, read_state
 from pliant.model.validity import bent_beams, tell
 from pliant.options import HeldName
 from pliant.robot.angles import in_radians
@@ -232,6 +232,33 @@ def tell_unstable(
     tell(model, {"unstable rest": f"equilibrium: got an unstable rest: {growth.words}; {remedy}"})
 
 
+def state_or_rest(
+    model: Model, q: StateLike | None, p: ArrayLike | None = None, loads: Sequence[Any] = (), rates: Any = None
+) -> Array:
+    """Coordinates as given, with loops closed where they are given in part; those of rest where none are."""
+    if q is None or (isinstance(q, str) and q == EQUILIBRIUM):
+        return rest(model, loads, p, rates)
+    return closed_statics.closed_state(model, q, p)
+
+
+def rest(model: Model, loads: Sequence[Any] = (), p: ArrayLike | None = None, rates: Any = None) -> Array:
+    """Coordinates (n_q,) at rest, or in steady spin, with the joints as they are described; of a free base that falls,
+    or that something would move, the undeformed arm."""
+    q = closed_statics.closed_state(model, None, p)
+    pushed = len(loads) > 0 or rates is not None or gravity_of(model, p).any()
+    if pushed if model.layout.first else not (pushed or _is_pressed(model)):
+        return q
+    if any(coupling.states for coupling in model.layout.commanded):
+        return balance.rest_on_couplings(model, q, loads, p)
+    return settled(model, q, loads, p, rates=rates)
+
+
+def _is_pressed(model: Model) -> bool:
+    """Whether something besides gravity, loads and spin may bend an arm at rest, or move its joints."""
+    robot, layout = model.robot, model.layout
+    return bool(robot.couplings or robot.contacts or layout.driven or not layout.is_open)
+
+
 def settled(
     model: Model, q: Array, loads: Sequence[Any] = (), p: ArrayLike | None = None, held: HeldName = "joints",
     rates: Any = None,
@@ -383,15 +410,22 @@ def rest_slope(
     return slope
 
 
+def gravity_of(model: Model, p: ArrayLike | None) -> Array:
+    """(3,) acceleration of free fall with these parameters."""
+    if not model.parameters:
+        return np.array(model.robot.gravity, dtype=float)
+    found = ca.Function("gravity", [model.parameter_symbols], [model.chain.gravity])(model.values(p))
+    return np.array(found, dtype=float).ravel()
+
+
 def require_no_fall(model: Model, p: ArrayLike | None) -> None:
     """Refuse a free base under gravity."""
-    if model.layout.first:
-        gravity = ca.Function("gravity", [model.parameter_symbols], [model.chain.gravity])(model.values(p))
-        if np.array(gravity, dtype=float).any():
-            raise ModelError(
-                f"gravity: got {np.array(gravity).ravel().tolist()} on a free base, which falls; set gravity to "
-                "[0, 0, 0], or hold the base by base: {type: fixed}"
-            )
+    gravity = gravity_of(model, p) if model.layout.first else np.zeros(3)
+    if gravity.any():
+        raise ModelError(
+            f"gravity: got {gravity.tolist()} on a free base, which falls; set gravity to [0, 0, 0], or hold the base "
+            "by base: {type: fixed}"
+        )
 
 
 def require_balance(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, rates: Any) -> None:

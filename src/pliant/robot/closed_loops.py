@@ -133,18 +133,20 @@ def check_ends(kind: str, parts: Iterable[Any], links: Iterable[Link], frames: I
             raise clash(f"{kind} `{part.name}` holds frame `{part.between[0]}` to itself; name two frames")
 
 
-def looped(robot: Robot) -> set[str]:
-    """Names of the links on the way from one frame of a loop to the other: their joints follow from one another."""
+def way_to_base(robot: Robot, end: str) -> set[int]:
+    """Numbers of the links from a frame to the base."""
     numbers, carried_by = {link.name: k for k, link in enumerate(robot.links)}, parents(robot.links)
     owners = {frame.name: frame.link for frame in robot.frames} | {"tip": robot.links[-1].name}
+    at, found = numbers.get(owners.get(end, end.rpartition(".")[0])), set()
+    while at is not None:
+        found.add(at)
+        at = carried_by[at]
+    return found
 
-    def way(end: str) -> set[int]:
-        """From a frame to the base."""
-        at, found = numbers.get(owners.get(end, end.rpartition(".")[0])), set()
-        while at is not None:
-            found.add(at)
-            at = carried_by[at]
-        return found
 
-    ways = (way(first) ^ way(second) for first, second in (loop.between for loop in robot.loops))
+def looped(robot: Robot) -> set[str]:
+    """Names of the links on the way from one frame of a loop to the other: their joints follow from one another."""
+    ways = (
+        way_to_base(robot, first) ^ way_to_base(robot, second) for first, second in (x.between for x in robot.loops)
+    )
     return {robot.links[k].name for each in ways for k in each}

@@ -25,6 +25,7 @@ from pliant.interrupts import held_back, interruptible
 from pliant.later import LaterModule
 from pliant.model import Model
 from pliant.model.damping_drift import drifted_rows
+from pliant.model.level import is_checked
 from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
 from pliant.progress import reporter
@@ -167,6 +168,8 @@ def simulate(
     """
     with interruptible("simulate"), listening(None) if progress is False else nullcontext():
         _check_options(model, t_end, method, output_step, sample_time)
+        if model.level.can_rise:
+            model = left_out.fitted_to_start(model, q0, qd0, listed(loads), p, t_end)
         begun = prepared()
         with stage(f"preparing a run of {model.robot.name}"):
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
@@ -302,7 +305,7 @@ def _finish(
             "end the run earlier or change the motion",
             result,
         )
-    doubts = left_out.judge_run(result) if model.level.in_doubt else {}
+    doubts = left_out.judge_run(result) if is_checked(model) else {}
     result, lost = _balanced(result)
     tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts)
     if solution.stats.over:

@@ -21,8 +21,8 @@ HIT = 1.0
 
 
 def fastest_mode(model: Model) -> float:
-    """Highest frequency about the pose of rest with free joints, rad/s."""
-    squares, _ = model.modes(joints="free")
+    """Highest frequency of the undeformed arm with free joints, rad/s."""
+    squares, _ = model.modes({}, joints="free")
     return float(np.sqrt(np.abs(squares).max(initial=0.0)))
 
 

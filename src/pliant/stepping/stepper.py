@@ -21,10 +21,12 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.integrate.steppers import FIXED
 from pliant.loads import Load
 from pliant.model import Model
+from pliant.model.validity import tell
 from pliant.options import StepMethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion
 from pliant.runs.composition import Composition, compose
 from pliant.runs.drives import Inputs, TorqueInput, listed, read_start, read_torque
+from pliant.runs.left_out import fitted_to_start, judge_speeds
 from pliant.runs.limits import joint_limits
 from pliant.signatures import checked, near
 from pliant.stepping.many_arms import ManyArms
@@ -165,12 +167,14 @@ class Stepper:
                 raise ModelError(f"{name}: got {value!r}, expected a positive number")
         if count is not None and count < 1:
             raise ModelError(f"count: got {count}, expected at least 1 arm")
+        acting, many = listed(loads), count is not None
         self.model, self.method, self.count, self._m = model, method, count, model.layout.n_inputs
+        values = self._values(p)
+        self.model = model = fitted_to_start(model, q0, qd0, acting, values, many=many)
         self.step_length = step if step is not None or method not in FIXED else longest_step(model)
         self._sensors = sensors
         self._rng, self._seed = np.random.default_rng(seed), seed
-        self._equilibrium, acting = equilibrium, listed(loads)
-        values = self._values(p)
+        self._equilibrium = equilibrium
         self.composition, inputs, f = self._compose(controller, motion or {}, acting, base, sample_time, values)
         start = self._start(q0, qd0, values)
         bounds = joint_limits(model, limits)
@@ -383,6 +387,7 @@ class Stepper:
         [0.2 0.4]
         """
         self._own[:] = self._values(parameters, self._own)
+        tell(self.model, judge_speeds(self.model, self.qd, self._own))
         self._engine.balanced()
 
     def _acting(self) -> tuple[Array, Array]:
