@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-warnings.filterwarnings("ignore", message="ObjectJointGeneric", category=DeprecationWarning)
+warnings.filterwarnings("ignore", message="Object(JointGeneric|ConnectorTorsional)", category=DeprecationWarning)
 Array = np.ndarray
 RIGID_AXES = (1, 1, 1, 1, 1, 1)
 STEEP = 1e-7
@@ -160,18 +160,7 @@ class SpaceModel:
         p, R = self.place(second)
         point = p if at is None else np.asarray(at, float)
 
-        def marker(node: int | None) -> tuple[Any, Array]:
-            if node is None:
-                return self.on(None, point), axes.as_matrix()
-            p, R = self.place(node)
-            away = R.inv().apply(point - p)
-            turned = (R.inv() * axes).as_matrix()
-            if np.allclose(away, 0.0, atol=1e-12):
-                return self.on(node), turned
-            rider = self.body(node, 0.0, np.zeros(3))
-            return self.add("MarkerBodyRigid", bodyNumber=rider, localPosition=[float(x) for x in away]), turned
-
-        (a, turned_a), (b, turned_b) = marker(first), marker(second)
+        (a, turned_a), (b, turned_b) = self._hold(first, point, axes), self._hold(second, point, axes)
         more: dict[str, Any] = {}
         if angle is not None:
             more["offsetUserFunction"] = lambda mbs, t, item, offset: [0.0, 0.0, 0.0, 0.0, 0.0, float(angle(t))]
@@ -179,6 +168,48 @@ class SpaceModel:
             "ObjectJointGeneric", markerNumbers=[a, b], constrainedAxes=list(constrained), rotationMarker0=turned_a,
             rotationMarker1=turned_b, **more,
         )  # fmt: skip
+
+    def _hold(self, node: int | None, point: Array, axes: Rotation) -> tuple[Any, Array]:
+        """A marker at a point, and the axes of a joint in its own."""
+        if node is None:
+            return self.on(None, point), axes.as_matrix()
+        p, R = self.place(node)
+        away, turned = R.inv().apply(point - p), (R.inv() * axes).as_matrix()
+        if np.allclose(away, 0.0, atol=1e-12):
+            return self.on(node), turned
+        rider = self.body(node, 0.0, np.zeros(3))
+        return self.add("MarkerBodyRigid", bodyNumber=rider, localPosition=[float(x) for x in away]), turned
+
+    def drive(
+        self, first: int | None, second: int, axes: Rotation, stiffness: float, damping: float, inertia: float,
+        torque: Callable[[float], float],
+    ) -> None:  # fmt: skip
+        """A motor behind an elastic gear about z of the axes: the torque acts on the motor, the gear on the nodes.
+
+        The motor is a coordinate with an inertia of its own, both as felt behind the gear; it turns with nothing else.
+        """
+        point, kinds = self.place(second)[0], self.exudyn.OutputVariableType
+        (a, turned_a), (b, turned_b) = self._hold(first, point, axes), self._hold(second, point, axes)
+        motor = self.add("Node1D", referenceCoordinates=[0.0])
+        self.add("ObjectMass1D", physicsMass=inertia, nodeNumber=motor)
+
+        def gear(mbs: Any, rotation: float, rate: float) -> float:
+            ahead = mbs.GetNodeOutput(motor, kinds.Coordinates) - rotation
+            faster = mbs.GetNodeOutput(motor, kinds.Coordinates_t) - rate
+            return float(stiffness * ahead + damping * faster)
+
+        spring = self.add(
+            "ObjectConnectorTorsionalSpringDamper", markerNumbers=[a, b], rotationMarker0=turned_a,
+            rotationMarker1=turned_b, springTorqueUserFunction=lambda mbs, t, i, x, v, k, d, o: -gear(mbs, x, v),
+        )  # fmt: skip
+
+        def on_motor(mbs: Any, t: float, load: float) -> float:
+            rotation = mbs.GetObjectOutput(spring, kinds.Rotation)
+            rate = float(np.asarray(mbs.GetObjectOutput(spring, kinds.AngularVelocityLocal)).flat[-1])
+            return torque(t) - gear(mbs, rotation, rate)
+
+        coordinate = self.add("MarkerNodeCoordinate", nodeNumber=motor, coordinate=0)
+        self.add("LoadCoordinate", markerNumber=coordinate, load=0.0, loadUserFunction=on_motor)
 
     def watch(self, name: str, node: int, what: str = "Position") -> None:
         """Keep a history: `Position`, `Displacement`, `Rotation`, `RotationMatrix`."""
@@ -205,23 +236,10 @@ class SpaceModel:
         self.mbs.SolveStatic(s, showHints=False)
         return {name: np.asarray(self.mbs.GetSensorValues(number)) for name, number in self.sensors.items()}
 
-    def run(
-        self, t_end: float, step: float, output_step: float, spectral_radius: float = 0.9, from_rest: bool = False
-    ) -> dict[str, Array]:
-        """Histories of the sensors, with the times as `t`, by the generalized-alpha method.
-
-        `from_rest` starts at rest under the loads.
-        """
+    def run(self, t_end: float, step: float, output_step: float, spectral_radius: float = 0.9) -> dict[str, Array]:
+        """Histories of the sensors, with the times as `t`, by the generalized-alpha method."""
         self.mbs.Assemble()
         s = self._settings()
-        if from_rest:
-            s.staticSolver.newton.relativeTolerance = STEEP
-            s.staticSolver.newton.absoluteTolerance = self.round_off
-            self.mbs.SolveStatic(s, showHints=False)
-            data = self.mbs.systemData
-            data.SetODE2Coordinates(
-                data.GetODE2Coordinates(self.exudyn.ConfigurationType.Current), self.exudyn.ConfigurationType.Initial
-            )
         s.timeIntegration.endTime = t_end
         s.timeIntegration.numberOfSteps = round(t_end / step)
         s.timeIntegration.adaptiveStep = False
