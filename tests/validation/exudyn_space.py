@@ -101,9 +101,7 @@ class SpaceModel:
         data = self.exudyn.BeamSection()
         data.massPerLength = section.mass_per_length
         data.inertia = np.diag(section.rotary)
-        data.stiffnessMatrix = np.diag(
-            [section.EA, section.GA_y, section.GA_z, section.GJ, section.EI_y, section.EI_z]
-        )
+        data.stiffnessMatrix = np.diag([section.EA, section.GA_y, section.GA_z, section.GJ, section.EI_y, section.EI_z])
         nodes = [
             self.node(np.asarray(root) + turned.apply([x, 0, 0]), turned * Rotation.from_rotvec([twist * x, 0, 0]))
             for x in np.linspace(0.0, length, elements + 1)

@@ -17,6 +17,7 @@ import pliant
 from pliant import Drive, Joint, Link, Lump, Robot, Shapes
 from pliant.robot import Origin
 from validation.exudyn_space import Section, SpaceModel
+from validation.problems.table import Row, show
 
 E, G, DENSITY, GRAVITY, HEIGHT, TILT = 70e9, 26.3e9, 2700.0, (0.0, 0.0, -9.81), 0.3, 0.4
 LENGTHS = (0.9, 0.65)
@@ -41,9 +42,7 @@ def torques(t: Any) -> list[Any]:
 def arm(shapes: Shapes, pieces: int | None = None, stiff: bool = False) -> Robot:
     """`stiff`: with rigid gears, whose rotors turn with the joints."""
     drives = [drive.model_copy(update={"stiffness": None, "damping": 0.0}) if stiff else drive for drive in DRIVES]
-    upper, fore = (
-        section.beam(length, pieces=pieces) for section, length in zip(SECTIONS, LENGTHS, strict=True)
-    )
+    upper, fore = (section.beam(length, pieces=pieces) for section, length in zip(SECTIONS, LENGTHS, strict=True))
     links = [
         Link(name="upper", joint=Joint(origin=Origin(xyz=(0, 0, HEIGHT)), drive=drives[0]), beam=upper, shapes=shapes,
              tip=Lump(**ELBOW)),
@@ -60,7 +59,7 @@ def ours(robot: Robot, stiffening: Any = "second-order") -> tuple[np.ndarray, in
         model, END, torque=lambda t, q, qd: torques(t), method="rodas5p", rtol=1e-6, atol=1e-8,
         output_step=OUTPUT_STEP,
     )  # fmt: skip
-    return run.tip_pose()[:, :3, 3], model.n
+    return run.tip_pose[:, :3, 3], model.n
 
 
 def theirs(elements: int, step: float) -> tuple[np.ndarray, int]:
@@ -80,3 +79,28 @@ def theirs(elements: int, step: float) -> tuple[np.ndarray, int]:
         )  # fmt: skip
     space.watch("end", fore[-1])
     return space.run(END, step, OUTPUT_STEP)["end"], space.size()
+
+
+def rows() -> list[Row]:
+    """Differences of the path of the end over 1 s, beside what flexibility moves it by."""
+    few, many = (theirs(count, 1e-3)[0] for count in (8, 16))
+    limit = many + (many - few) / 3  # their error falls with the square of the number of elements
+    rigid, _ = ours(arm(Shapes(), stiff=True))
+
+    def off(path: np.ndarray, other: np.ndarray = limit) -> float:
+        return float(np.linalg.norm(path - other, axis=1).max())
+
+    moved, source = off(rigid), "Exudyn, 8 and 16 elements a link, extrapolated"
+    found = [Row("Exudyn, 16 elements: largest difference, m", 0.0, off(many), 4e-3 * moved, source)]
+    for name, shapes in {"2 elements a link": ELEMENTS, "3 + 3 + 2 modes a link": MODES}.items():
+        path, size = ours(arm(shapes))
+        found.append(Row(f"{name}, {size} coordinates: largest difference, m", 0.0, off(path), 4e-3 * moved, source))
+    return [Row("what flexibility moves the end by, m", 0.055, moved, 0.002, "the rigid arm"), *found]
+
+
+def main() -> None:
+    show("Spatial arm with elastic drives", rows())
+
+
+if __name__ == "__main__":
+    main()

@@ -22,7 +22,9 @@ class Row:
 
 def show(title: str, rows: list[Row]) -> None:
     """Print a table in Markdown."""
-    print(f"\n{title}\n\n| quantity | expected | got | difference | allowed | expected from |\n|---|---|---|---|---|---|")
+    print(
+        f"\n{title}\n\n| quantity | expected | got | difference | allowed | expected from |\n|---|---|---|---|---|---|"
+    )
     for row in rows:
         off = row.got - row.expected
         verdict = "" if row.met else " **missed**"

@@ -76,6 +76,10 @@ def small(pieces: int = 8) -> list[Row]:
     return rows
 
 
-if __name__ == "__main__":
+def main() -> None:
     show("Beam twisted by 90 degrees, 4 MN", [*large(16), *second_code()])
-    show("The same problem of MacNeal and Harder, unit forces", small())
+    show("Twisted beam of MacNeal and Harder, unit forces", small())
+
+
+if __name__ == "__main__":
+    main()
