@@ -155,7 +155,7 @@ class SpaceModel:
         axes. A joint `at` a place that is not the nodes' own hangs on them by rigid levers.
         """
         axes = axes or Rotation.identity()
-        p, R = self.place(second)
+        p, _ = self.place(second)
         point = p if at is None else np.asarray(at, float)
 
         (a, turned_a), (b, turned_b) = self._hold(first, point, axes), self._hold(second, point, axes)

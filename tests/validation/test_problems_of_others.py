@@ -12,7 +12,7 @@ from .problems import four_bar, lateral_buckling, rotating_shaft, space_manipula
 
 
 def test_the_ring_of_the_space_manipulator_at_rest() -> None:
-    """0.841 Hz by the differential equation, not the 0.75 Hz that are told of exact beams."""
+    """0.841 Hz by the differential equation, not the 0.75 Hz reported of exact beams."""
     exact = space_manipulator.exact_frequency()
     assert exact == pytest.approx(0.84088, abs=1e-5)
     model = space_manipulator.arm(space_manipulator.MODES).model()

@@ -4,8 +4,8 @@ Bars A-B, B-C and C-D of steel in the xy plane, A at the origin and D at x = 0.2
 turn about z. The pin at C is turned by 5 degrees about y, so that rigid bars could not move: they bend and twist
 instead. The crank A-B turns at -0.6 rad/s.
 
-The data are those of the problem as another program holds them (smdogroup/tacs, four-bar example). Ours: a start from rest that
-reaches the speed in 0.5 s. Compared with Exudyn until the bars come to lie in a line, where the motion branches.
+The data are those of the problem in a public model of it (TACS, example of a four-bar). Ours: a start from rest that
+reaches the speed in 0.5 s. Compared with Exudyn until the bars come to lie in a line, where the motion may branch.
 """
 
 from __future__ import annotations

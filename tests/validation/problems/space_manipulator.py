@@ -1,9 +1,9 @@
 """Pinned beam with a heavy tip under a bang-bang torque: the space manipulator of DETC2007-35511.
 
-Given: 3.372 m, 2.82 kg/m, sqrt(EI/mu) = 5.974 m^2/s, a tip mass of 5.18 beam masses, 4.85 N m one way and back. Two rings are
-told of it, 0.85 Hz of runs with modes and 0.75 Hz of exact beams. The paper is not at hand: the duration of the torque, an
-inertia of the tip body or of the hub, and the settings of its exact beams are not known. Ours: no such inertia, and
-a torque of 4 s each way.
+Given: 3.372 m, 2.82 kg/m, sqrt(EI/mu) = 5.974 m^2/s, a tip mass of 5.18 beam masses, 4.85 N m one way and back. The
+reported rings are 0.85 Hz in runs with modes and 0.75 Hz in runs of exact beams. The paper is not at hand: the duration
+of the torque, inertias of tip body and hub, and the settings of its exact beams are not known. Ours: no such inertia,
+and a torque of 4 s each way.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Arm of two links in space, with unequal bending, torsion, an offset payload and elastic drives, under gravity.
 
-All numbers are ours. The first joint turns about z, the second about an axis tilted by 0.4 rad about the upper link; both
-have gears that twist. The arm starts straight, gravity acts at once, one motor swings the arm and the other nearly
+All numbers are ours. The first joint turns about z, the second about an axis tilted by 0.4 rad about the upper link;
+both have gears that twist. The arm starts straight, gravity acts at once, one motor swings the arm and the other nearly
 holds the fore link up.
 """
 

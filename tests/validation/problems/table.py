@@ -26,8 +26,6 @@ def show(title: str, rows: list[Row]) -> None:
         f"\n{title}\n\n| quantity | expected | got | difference | allowed | expected from |\n|---|---|---|---|---|---|"
     )
     for row in rows:
-        off = row.got - row.expected
-        verdict = "" if row.met else " **missed**"
-        print(
-            f"| {row.what} | {row.expected:.6g} | {row.got:.6g} | {off:+.2g}{verdict} | {row.allowed:.2g} | {row.source} |"
-        )
+        off = f"{row.got - row.expected:+.2g}"
+        off += "" if row.met else " **missed**"
+        print(f"| {row.what} | {row.expected:.6g} | {row.got:.6g} | {off} | {row.allowed:.2g} | {row.source} |")
