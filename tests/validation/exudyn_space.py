@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-warnings.filterwarnings("ignore", message="Object(JointGeneric|ConnectorTorsional)", category=DeprecationWarning)
 Array = np.ndarray
 RIGID_AXES = (1, 1, 1, 1, 1, 1)
 STEEP = 1e-7
@@ -86,7 +85,9 @@ class SpaceModel:
     def add(self, kind: str, **given: Any) -> Any:
         """Number of a new item: a `NodeRigidBodyEP` by AddNode, and so on."""
         what = next(word for word in ("Node", "Object", "Marker", "Load", "Sensor") if kind.startswith(word))
-        return getattr(self.mbs, f"Add{what}")(getattr(self.items, kind)(**given))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Object.*rotationMarker", category=DeprecationWarning)
+            return getattr(self.mbs, f"Add{what}")(getattr(self.items, kind)(**given))
 
     def node(self, place: ArrayLike, turned: Rotation) -> int:
         """A rigid node at rest."""
