@@ -99,8 +99,8 @@ def draw_whirled_and_buckled(shaft: np.ndarray, many: np.ndarray, limit: np.ndar
     top.plot(t, limit[:, 1] * 1e3, "k", linewidth=2.5, alpha=0.4, label="Exudyn, limit of 12 and 24 elements")
     top.plot(t, many[:, 1] * 1e3, "--", linewidth=1, label="Exudyn, 24 elements")
     top.plot(t, shaft[:, 1] * 1e3, linewidth=1, label="pliant, 2 x 1 piece")
-    for line, name in zip(strips, ("pliant, 4 pieces", "Exudyn, 32 elements"), strict=True):
-        bottom.plot(np.arange(len(line)), line * 1e3, linewidth=1, label=name)
+    for line, name, color in zip(strips, ("pliant, 4 pieces", "Exudyn, 32 elements"), ("C1", "C0"), strict=True):
+        bottom.plot(np.arange(len(line)), line * 1e3, color, linewidth=1, label=name)
     top.set(xlabel="t, s", ylabel="z of the middle, mm", title="Unbalanced shaft through its critical speed")
     bottom.set(xlabel="t, ms", ylabel="z of the middle, mm", title="Strip that buckles under the pull of a crank")
     for axes in (top, bottom):
