@@ -112,13 +112,17 @@ def theirs(elements: int, kind: str = "ancf", step: float = 2e-3, scale: float =
 
 
 def linear() -> list[Row]:
-    """Frequencies at rest, to 1e-4; four clamped modes meet a tip mass well because the tip load is theirs."""
+    """Frequencies at rest: modes, whose tip load is that of the arm, to 5e-6; four cubics, which are too stiff, to 3e-4."""
     exact, models = exact_frequency(), {"4 modes": arm(MODES), "4 elements": arm(ELEMENTS), "4 pieces": arm(CUBIC, 4)}
     rows = [
         Row(
-            f"first frequency, Hz, {name}", exact, first_frequency(robot.model()), 1e-4 * exact, "differential equation"
+            f"first frequency, Hz, {name}",
+            exact,
+            first_frequency(robot.model()),
+            allowed * exact,
+            "differential equation",
         )
-        for name, robot in models.items()
+        for (name, robot), allowed in zip(models.items(), (1e-4, 4e-4, 4e-4), strict=True)
     ]
     heavy = brentq(lambda J: exact_frequency(tip_inertia=J) - 0.75, 0.5, 2.0)
     got = first_frequency(arm(ELEMENTS, tip_inertia=heavy).model())
