@@ -112,7 +112,7 @@ def theirs(elements: int, kind: str = "ancf", step: float = 2e-3, scale: float =
 
 
 def linear() -> list[Row]:
-    """Frequencies at rest: modes, whose tip load is that of the arm, to 5e-6; four cubics, which are too stiff, to 3e-4."""
+    """Frequencies at rest: modes with the tip load of the arm to 5e-6; four cubics, which are too stiff, to 3e-4."""
     exact, models = exact_frequency(), {"4 modes": arm(MODES), "4 elements": arm(ELEMENTS), "4 pieces": arm(CUBIC, 4)}
     rows = [
         Row(
