@@ -5,6 +5,7 @@ python docs/images/make_validation.py
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -14,6 +15,7 @@ from pliant.bench import spin_up, two_link
 from pliant.bench.peers import PeerRun
 
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parents[1] / "tests"))  # problems chosen by others are with the tests
 ALPHA = {"solver": "generalized-alpha", "spectral_radius": 0.6, "reduced_integration": 2}
 
 
@@ -81,7 +83,33 @@ def spun() -> None:
     figure.savefig(HERE / "validation-spin-up.png", dpi=110)
 
 
+def whirled_and_buckled() -> None:
+    """The shaft and the strip of others, by both codes."""
+    from validation.problems import lateral_buckling, rotating_shaft
+
+    shaft, strip = rotating_shaft.ours(1)[0], lateral_buckling.ours(4)[0]
+    few, many = (rotating_shaft.theirs(count, 1e-3)[0] for count in (12, 24))
+    draw_whirled_and_buckled(shaft, many, many + (many - few) / 3, strip, lateral_buckling.theirs(32, 5e-4)[0])
+
+
+def draw_whirled_and_buckled(shaft: np.ndarray, many: np.ndarray, limit: np.ndarray, *strips: np.ndarray) -> None:
+    """Sideways displacements of the middle of the shaft, and of the strip."""
+    figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 6), layout="constrained")
+    t = 5e-3 * np.arange(len(shaft))
+    top.plot(t, limit[:, 1] * 1e3, "k", linewidth=2.5, alpha=0.4, label="Exudyn, limit of 12 and 24 elements")
+    top.plot(t, many[:, 1] * 1e3, "--", linewidth=1, label="Exudyn, 24 elements")
+    top.plot(t, shaft[:, 1] * 1e3, linewidth=1, label="pliant, 2 x 1 piece")
+    for line, name, color in zip(strips, ("pliant, 4 pieces", "Exudyn, 32 elements"), ("C1", "C0"), strict=True):
+        bottom.plot(np.arange(len(line)), line * 1e3, color, linewidth=1, label=name)
+    top.set(xlabel="t, s", ylabel="z of the middle, mm", title="Unbalanced shaft through its critical speed")
+    bottom.set(xlabel="t, ms", ylabel="z of the middle, mm", title="Strip that buckles under the pull of a crank")
+    for axes in (top, bottom):
+        axes.legend(fontsize=8)
+    figure.savefig(HERE / "validation-others.png", dpi=110)
+
+
 if __name__ == "__main__":
     np.seterr(all="ignore")
     released()
     spun()
+    whirled_and_buckled()
