@@ -64,7 +64,7 @@ BODIES = {
 """Kinds of bodies: a `stiff` beam has no shapes, a `drawn` one a section without a formula."""
 ORDERS: dict[Any, float] = {False: 0.5, "second-order": 0.42, True: 0.08}
 LOOPS = ("revolute", "spherical", "universal", "prismatic", "fixed", "distance")
-MOST_SHAPES = {False: 6, "second-order": 4, True: 2}
+MOST_SHAPES = {False: 5, "second-order": 3, True: 2}
 """Amplitudes of an arm by the order of stiffening, so that its equations are traced in a second."""
 TURNING = ("revolute", "universal", "spherical", "cylindrical", "planar")
 
@@ -126,8 +126,8 @@ def arm(seed: int) -> Arm:
     world = _World(tree, chain, q)
     frames: list[Frame] = []
     loops = _loops(rng, world, frames) if rng.random() < 0.35 else []
-    couplings = _couplings(rng, world, frames) if rng.random() < 0.4 else []
-    contacts = _contacts(rng, world, frames) if rng.random() < 0.3 else []
+    couplings = _couplings(rng, world, frames) if rng.random() < 0.3 else []
+    contacts = _contacts(rng, world, frames) if rng.random() < 0.2 else []
     robot = Robot(**{
         **{name: getattr(tree, name) for name in ("name", "gravity", "links", "payload", "base")},
         "frames": frames, "loops": loops, "couplings": couplings, "contacts": contacts,
@@ -164,7 +164,7 @@ def _choice(rng: Rng, weights: dict[Any, float]) -> Any:
 
 
 def _tree(rng: Rng, seed: int, order: bool | str) -> Robot:
-    count = int(rng.choice([1, 2, 3, 4], p=[0.15, 0.4, 0.33, 0.12]))
+    count = int(rng.choice([1, 2, 3, 4], p=[0.2, 0.45, 0.28, 0.07]))
     left, made = MOST_SHAPES[order], []
     for k in range(count):
         kind = _choice(rng, JOINTS | ({"fixed": 0.06} if k == 0 else {}))
@@ -452,7 +452,7 @@ def _loops(rng: Rng, world: _World, frames: list[Frame]) -> list[Loop]:
 
 def _couplings(rng: Rng, world: _World, frames: list[Frame]) -> list[Coupling]:
     found = []
-    for k in range(1 + int(rng.integers(2))):
+    for k in range(1 + (rng.random() < 0.25)):
         seats = [world.seat(rng, end) for end in world.ends(rng)]
         points = [world.pose(seat)[1] + rng.normal(size=3) * 0.15 for seat in seats]
         L = float(np.linalg.norm(points[1] - points[0]))

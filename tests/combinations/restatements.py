@@ -23,6 +23,8 @@ from pliant.robot import (
     BaseBody,
     Beam,
     BeamStation,
+    Contact,
+    Coupling,
     Friction,
     Joint,
     Link,
@@ -51,7 +53,8 @@ UNITS = {"m": (1, 0, 0), "kg": (0, 1, 0), "s": (0, 0, 1), "rad": (0, 0, 0), "N":
 class Restated:
     """An arm in other words. `names` are those of speeds, tips and links that changed, new ones by old ones; `units` are
     the new units of length, mass and time as parts of the old ones; `moved` is the pose of the old base in the new one.
-    Names in `lost` have no counterpart. `energies` tells whether they can be compared."""
+    Names in `lost` have no counterpart. `energies` and `matrix` tell whether they can be compared, `first` is the arm
+    where that had to be made plainer."""
 
     arm: Arm
     names: Mapping[str, str] = field(default_factory=dict)
@@ -60,7 +63,7 @@ class Restated:
     lost: tuple[str, ...] = ()
     energies: bool = True
     matrix: bool = True
-    """Whether the inertia matrix is the same, too."""
+    first: Arm | None = None
 
     def factor(self, unit: str) -> float:
         """Numbers of the new arm over those of the old one."""
@@ -219,7 +222,8 @@ def in_units(part: Any, restated: Restated, slides: bool = False, exponent: floa
     found: dict[str, Any] = {}
     for name, about in type(part).model_fields.items():
         value = getattr(part, name)
-        own = slides or (isinstance(part, Joint) and part.type == "prismatic" and name != "hub")
+        along = isinstance(part, (Contact, Coupling)) or (isinstance(part, Joint) and part.type == "prismatic")
+        own = slides or along
         given = units_of(about.description or "")
         if isinstance(part, Joint) and name == "axes":
             sliding = {"cylindrical": (True, False), "planar": (True, True, False)}.get(part.type, (False, False))
@@ -399,7 +403,7 @@ def pieces_as_links(arm: Arm, rng: np.random.Generator) -> Restated | None:
     names |= {first: link.name, second: outer}
     at = f"{outer}.tip" if tip_by_name(arm) == f"{link.name}.tip" else arm.at
     new = with_state(arm.with_robot(robot, at=at), arm, names)
-    return Restated(new, names)
+    return Restated(new, names, first=arm)
 
 
 def _renamed(where: dict[str, Any], owner: str) -> dict[str, Any]:
@@ -506,7 +510,7 @@ def cut_elsewhere(arm: Arm, rng: np.random.Generator) -> Restated | None:
         robot_of(robot, links=links, frames=[*robot.frames, seat], loops=[*robot.loops, loop], payload=loads_by_name(robot)),
         at=tip_by_name(arm),
     )
-    return Restated(with_state(new, arm, {}, _flight(arm, link.name)), lost=tuple(joint.speeds(link.name)), matrix=False)
+    return Restated(with_state(new, arm, {}, _flight(arm, link.name)), lost=tuple(joint.speeds(link.name)), matrix=False, first=arm)
 
 
 def _flight(arm: Arm, name: str) -> dict[str, float]:
