@@ -7,7 +7,7 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from generator import Arm, Array
+from combinations.generator import Arm, Array
 
 from pliant.dynamics import FORMULATIONS, Chain, equations, features
 from pliant.dynamics.bodies import LinearBeam, RigidMap

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from equations import Judged, applied, lost, relative, scaled
-from generator import Arm, Array
-from restatements import Restated, joined
+from combinations.equations import Judged, applied, lost, relative, scaled
+from combinations.generator import Arm, Array
+from combinations.restatements import Restated, joined
 
 from pliant.dynamics import equations
 from pliant.dynamics.energies import energies

@@ -23,7 +23,6 @@ from pliant.dynamics.chain import BaseMotion
 from pliant.dynamics.closures import ROWS, closing_rows
 from pliant.dynamics.frames import frame_of, placed_frame
 from pliant.dynamics.kinematics import placements
-from pliant.errors import ModelError
 from pliant.robot import (
     BaseBody,
     Beam,
@@ -45,7 +44,6 @@ from pliant.robot import (
     Robot,
     Section,
     Shapes,
-    beam_properties,
 )
 from pliant.robot.lumps import Payload
 from pliant.robot.named_frames import Frame
@@ -115,11 +113,13 @@ class Arm:
         return replace(self, robot=robot, **changes)
 
 
-def arm(seed: int) -> Arm:
-    """The arm of a seed. Raises `ModelError` where the product refuses what was drawn."""
-    rng = np.random.default_rng((seed, 12))
+def arm(seed: int, small: bool = False) -> Arm:
+    """The arm of a seed, or a `small` one of one or two links. Raises `ModelError` where the product refuses what was
+    drawn."""
+    rng = np.random.default_rng((seed, 12, small))
     order = _choice(rng, ORDERS)
-    tree = _tree(rng, seed, order)
+    count = int(rng.choice([1, 2]) if small else rng.choice([1, 2, 3, 4], p=[0.2, 0.45, 0.28, 0.07]))
+    tree = _tree(rng, seed, count, 2 if small else MOST_SHAPES[order])
     chain = build_chain(tree, stiffening=order)
     q, qd = _state(rng, tree, chain)
     base = _moving_base(rng) if not tree.base.is_free and rng.random() < 0.25 else None
@@ -163,12 +163,12 @@ def _choice(rng: Rng, weights: dict[Any, float]) -> Any:
     return names[int(rng.choice(len(names), p=share / share.sum()))]
 
 
-def _tree(rng: Rng, seed: int, order: bool | str) -> Robot:
-    count = int(rng.choice([1, 2, 3, 4], p=[0.2, 0.45, 0.28, 0.07]))
-    left, made = MOST_SHAPES[order], []
+def _tree(rng: Rng, seed: int, count: int, left: int) -> Robot:
+    """So many links with at most so many amplitudes."""
+    made: list[Link] = []
     for k in range(count):
         kind = _choice(rng, JOINTS | ({"fixed": 0.06} if k == 0 else {}))
-        body, size = _body(rng, left, kind)
+        body, size = _body(rng, left)
         left -= size
         joint = _joint(rng, kind, sliding=bool(getattr(body.get("beam"), "slides", False)))
         link = {"name": f"l{k}", "joint": joint, "tip": _lump(rng, 0.4), **body}
@@ -276,7 +276,7 @@ def _friction(rng: Rng) -> Friction:
 # ----------------------------------------------------------------------------------------------------------- bodies
 
 
-def _body(rng: Rng, left: int, joint: str) -> tuple[dict[str, Any], int]:
+def _body(rng: Rng, left: int) -> tuple[dict[str, Any], int]:
     """A body with at most so many amplitudes, and how many it has."""
     kind = _choice(rng, BODIES)
     if left < 2 and kind not in ("rigid", "stiff", "modes"):
@@ -292,7 +292,8 @@ def _body(rng: Rng, left: int, joint: str) -> tuple[dict[str, Any], int]:
         return {"body": {"content": random_body(rng, k), "damping": 0.02}}, k
     beam = _beam(rng, kind)
     shapes = None if kind == "stiff" else _shapes(rng, kind, beam, min(left, 4))
-    link = Link(name="x", beam=beam, shapes=shapes, joint=Joint(type="prismatic", axis=(1, 0, 0)) if kind == "slides" else Joint())  # noqa: E501  # fmt: skip
+    joint = Joint(type="prismatic", axis=(1.0, 0.0, 0.0)) if kind == "slides" else Joint()
+    link = Link(name="x", beam=beam, shapes=shapes, joint=joint)
     return {"beam": beam, "shapes": shapes}, link.amplitudes
 
 
@@ -304,7 +305,9 @@ def _beam(rng: Rng, kind: str) -> Beam:
             Section(shape="box", **taper) if kind == "tapered"
             else Section(shape="angle", width=0.04, height=0.06, thickness=0.004, offset=(0.01, -0.02))
         )  # fmt: skip
-        return Beam(length=length, material="aluminium", section=section, rotary="section" if rng.random() < 0.5 else None)
+        return Beam(
+            length=length, material="aluminium", section=section, rotary="section" if rng.random() < 0.5 else None
+        )
     given: dict[str, Any] = {
         "length": length, "mass_per_length": float(rng.uniform(1, 3)), "EI_y": float(rng.uniform(60, 200)),
         "EI_z": float(rng.uniform(60, 200)), "GJ": float(rng.uniform(60, 200)), "EA": float(rng.uniform(1e4, 5e4)),
@@ -324,7 +327,9 @@ def _beam(rng: Rng, kind: str) -> Beam:
 
 
 def _shapes(rng: Rng, kind: str, beam: Beam, left: int) -> Shapes:
-    damping: dict[str, Any] = [{}, {"damping": 0.02}, {"rayleigh": (0.2, 1e-3)}, {"kelvin_voigt": 1e-3}][rng.integers(4)]
+    damping: dict[str, Any] = [{}, {"damping": 0.02}, {"rayleigh": (0.2, 1e-3)}, {"kelvin_voigt": 1e-3}][
+        rng.integers(4)
+    ]
     fields = ["bending_y", "bending_z"] if kind == "slides" else ["bending_y", "bending_z", "torsion", "axial"]
     if kind == "elements":
         own = {"bending_y": 2} if rng.random() < 0.5 else {"bending_z": 2}
@@ -488,6 +493,3 @@ def _contacts(rng: Rng, world: _World, frames: list[Frame]) -> list[Contact]:
     law: dict[str, Any] = [{"damping": 0.3}, {"restitution": {"value": 0.7, "speed": 0.5}}, {}][int(rng.integers(3))]
     return [Contact(name="touch", frame="ball", radius=radius, stiffness=2e4, friction=0.4, stick_speed=0.05,
                     exponent=float(rng.choice([1.0, 1.5])), surface={"type": kind, "frame": "wall", **own}, **law)]  # fmt: skip
-
-
-__all__ = ["Arm", "ModelError", "arm", "beam_properties", "closed", "number", "origin_of", "pose_of"]

@@ -4,14 +4,13 @@ go with those of the first, or None where the arm has nothing to restate."""
 from __future__ import annotations
 
 import re
-import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
 import numpy as np
-from generator import Arm, Array, number, origin_of, pose_of
+from combinations.generator import Arm, Array, number, origin_of, pose_of
 from pydantic import BaseModel
 from scipy.spatial.transform import Rotation
 
@@ -21,7 +20,6 @@ from pliant.model.coordinate_units import coordinate_units, speed_units
 from pliant.robot import (
     BASE,
     BaseBody,
-    Beam,
     BeamStation,
     Contact,
     Coupling,
@@ -35,7 +33,6 @@ from pliant.robot import (
     ReducedBody,
     RigidBody,
     Robot,
-    Shapes,
     inertia_matrix,
     parents,
 )
@@ -184,7 +181,9 @@ def base_as_link(arm: Arm, rng: np.random.Generator) -> Restated | None:
     hull = Link(name="hull", joint=Joint(type="free"), rigid=body)
     frames = [part_of(frame, link="hull") if frame.link == BASE else frame for frame in arm.robot.frames]
     robot = robot_of(arm.robot, base=BaseBody(), links=[hull, *links], frames=frames, payload=loads_by_name(arm.robot))
-    names = {f"base.{x}": f"hull.{x}" for x in ("x", "y", "z", "qw", "qx", "qy", "qz", "wx", "wy", "wz", "vx", "vy", "vz")}
+    names = {
+        f"base.{x}": f"hull.{x}" for x in ("x", "y", "z", "qw", "qx", "qy", "qz", "wx", "wy", "wz", "vx", "vy", "vz")
+    }
     new = arm.with_robot(robot)
     return Restated(with_state(new, arm, names), names)
 
@@ -289,19 +288,29 @@ def split_in_two(arm: Arm, rng: np.random.Generator) -> Restated | None:
     T, share, inner = random_pose(rng), 0.35, f"{links[k].name}_in"
     R, p = T
     I = R.T @ np.array(inertia_matrix(body.inertia)) @ R
-    part = {"mass": body.mass * (1 - share), "com": tuple(R.T @ (np.array(body.com) - p)), "inertia": _six((1 - share) * I)}
+    part = {
+        "mass": body.mass * (1 - share),
+        "com": tuple(R.T @ (np.array(body.com) - p)),
+        "inertia": _six((1 - share) * I),
+    }
     tip = seen_from(T, (Rotation.from_euler("xyz", body.tip_rpy).as_matrix(), np.array(body.tip)))
     origin = origin_of(*tip)
     rest = RigidBody(**part, tip=origin.xyz, tip_rpy=origin.rpy)
     shape = inertia_matrix(body.inertia)
     first = RigidBody(mass=share * body.mass, com=body.com, inertia=_six(share * np.array(shape)))
     made = [
-        part_of(link, name=inner, rigid=first, tip=Lump(), joint=part_of(link.joint, name=link.joint.name or link.name)),
+        part_of(
+            link, name=inner, rigid=first, tip=Lump(), joint=part_of(link.joint, name=link.joint.name or link.name)
+        ),
         part_of(link, parent=inner, at="tip", joint=Joint(type="fixed", origin=origin_of(*T)), rigid=rest),
     ]
     others = [part_of(one, parent=inner) if one.parent == link.name and one.at == "root" else one for one in links]
-    frames = [part_of(one, link=inner) if one.link == link.name and one.at == "root" else one for one in arm.robot.frames]
-    robot = robot_of(arm.robot, links=[*others[:k], *made, *others[k + 1 :]], frames=frames, payload=loads_by_name(arm.robot))
+    frames = [
+        part_of(one, link=inner) if one.link == link.name and one.at == "root" else one for one in arm.robot.frames
+    ]
+    robot = robot_of(
+        arm.robot, links=[*others[:k], *made, *others[k + 1 :]], frames=frames, payload=loads_by_name(arm.robot)
+    )
     at = f"{inner}.root" if arm.at == f"{link.name}.root" else tip_by_name(arm)
     return Restated(arm.with_robot(robot, at=at))
 
@@ -415,7 +424,11 @@ def undamped(arm: Arm) -> Arm:
     links = []
     for link, load in zip(arm.robot.links, tip_loads(arm.robot)):
         if link.shapes is not None:
-            changes: dict[str, Any] = {"damping": 0.0, "damping_per_amplitude": 0.0, "rayleigh": (0.0, link.shapes.rayleigh[1])}
+            changes: dict[str, Any] = {
+                "damping": 0.0,
+                "damping_per_amplitude": 0.0,
+                "rayleigh": (0.0, link.shapes.rayleigh[1]),
+            }
             if load is not None and link.pieces == 1:
                 changes |= {"boundary": "clamped-mass", "tip_load": load}
             elif load is not None:
@@ -450,7 +463,9 @@ def axes_as_links(arm: Arm, rng: np.random.Generator) -> Restated | None:
             if k == len(freedoms) - 1:
                 links.append(part_of(link, joint=own, parent=parent, at=at))
             else:
-                links.append(Link(name=f"{link.name}_on_{k}", joint=own, rigid=RigidBody(mass=0.0), parent=parent, at=at))
+                links.append(
+                    Link(name=f"{link.name}_on_{k}", joint=own, rigid=RigidBody(mass=0.0), parent=parent, at=at)
+                )
             parent, at, origin = f"{link.name}_on_{k}", "tip", Origin()
     if not names:
         return None
@@ -489,7 +504,12 @@ def cut_elsewhere(arm: Arm, rng: np.random.Generator) -> Restated | None:
     for k, link in enumerate(arm.robot.links):
         quiet = all(one.friction == Friction() and one.limits is None for one in link.joint.freedoms)
         slides = link.beam is not None and link.beam.slides
-        if link.joint.type in kinds and quiet and not slides and (link.joint.type == "fixed" or not link.joint.actuated):
+        if (
+            link.joint.type in kinds
+            and quiet
+            and not slides
+            and (link.joint.type == "fixed" or not link.joint.actuated)
+        ):
             able.append(k)
     if not able:
         return None
@@ -507,10 +527,14 @@ def cut_elsewhere(arm: Arm, rng: np.random.Generator) -> Restated | None:
     if turned:
         return None
     new = arm.with_robot(
-        robot_of(robot, links=links, frames=[*robot.frames, seat], loops=[*robot.loops, loop], payload=loads_by_name(robot)),
+        robot_of(
+            robot, links=links, frames=[*robot.frames, seat], loops=[*robot.loops, loop], payload=loads_by_name(robot)
+        ),
         at=tip_by_name(arm),
     )
-    return Restated(with_state(new, arm, {}, _flight(arm, link.name)), lost=tuple(joint.speeds(link.name)), matrix=False, first=arm)
+    return Restated(
+        with_state(new, arm, {}, _flight(arm, link.name)), lost=tuple(joint.speeds(link.name)), matrix=False, first=arm
+    )
 
 
 def _flight(arm: Arm, name: str) -> dict[str, float]:
@@ -541,7 +565,9 @@ def loops_turned_round(arm: Arm, rng: np.random.Generator) -> Restated | None:
         R, joint = random_pose(rng)[0], loop.joint
         for end in loop.between:
             if joint.type != "distance":
-                frames[end] = part_of(frames[end], origin=origin_of(*joined(pose_of(frames[end].origin), (R, np.zeros(3)))))
+                frames[end] = part_of(
+                    frames[end], origin=origin_of(*joined(pose_of(frames[end].origin), (R, np.zeros(3))))
+                )
         changes: dict[str, Any] = {}
         if joint.type in ("revolute", "prismatic"):
             changes["axis"] = tuple(-(R.T @ joint.directions[0]))
@@ -558,4 +584,3 @@ RESTATEMENTS: dict[str, Callable[[Arm, np.random.Generator], Restated | None]] =
         pieces_as_links, axes_as_links, gears_of_one, cut_elsewhere, loops_turned_round,
     )
 }  # fmt: skip
-__all__ = ["RESTATEMENTS", "Beam", "Restated", "Shapes", "typing"]
