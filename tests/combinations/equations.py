@@ -7,8 +7,8 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from combinations.generator import Arm, Array
 
+from combinations.generator import Arm, Array
 from pliant.dynamics import FORMULATIONS, Chain, equations, features
 from pliant.dynamics.bodies import LinearBeam, RigidMap
 from pliant.dynamics.closures import LoopRows, closing_rows
@@ -133,7 +133,8 @@ def differences(ours: Numbers, judge: Numbers) -> dict[str, float]:
     s = scaled(judge.M)
     return {
         "M": relative(ours.M, judge.M, np.outer(s, s)), "inertial": relative(ours.inertial, judge.inertial, s),
-        "inverse": relative(ours.inverse, judge.inverse, s), "qdd": relative(ours.qdd, judge.qdd, 1 / s) / lost(judge.M),
+        "inverse": relative(ours.inverse, judge.inverse, s),
+        "qdd": relative(ours.qdd, judge.qdd, 1 / s) / lost(judge.M),
         "multipliers": relative(ours.multipliers, judge.multipliers) / lost(judge.M),
     }  # fmt: skip
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+
 from combinations.equations import Judged, applied, lost, relative, scaled
 from combinations.generator import Arm, Array
 from combinations.restatements import Restated, joined
-
 from pliant.dynamics import equations
 from pliant.dynamics.energies import energies
 from pliant.dynamics.kinematics import placements

@@ -1,5 +1,5 @@
-"""Random arms by seed, out of every part that an arm may have: joints, bodies, drives, couplings, loops, contacts, bases,
-loads, lumps and orders of stiffening.
+"""Random arms by seed, out of every part that an arm may have: joints, bodies, drives, couplings, loops, contacts,
+bases, loads, lumps and orders of stiffening.
 
 Parts that meet at a place (loops, springs at their length, contacts that press) are drawn last, where the state of the
 arm has taken its links, so that no position has to be searched for.
@@ -267,7 +267,7 @@ def _friction(rng: Rng) -> Friction:
         {"viscous": 0.3}, {"viscous": 0.1, "coulomb": 0.2, "coulomb_speed": 0.2},
         {"coulomb": 0.2, "stiction": 0.3, "stribeck_speed": 0.4, "coulomb_speed": 0.1},
         {"law": "dahl", "coulomb": 0.2, "stiffness": 500.0, "coulomb_speed": 0.1},
-        {"law": "lugre", "coulomb": 0.2, "stiction": 0.3, "stiffness": 500.0, "micro_damping": 2.0, "viscous": 0.2,
+        {"law": "lugre", "coulomb": 0.2, "stiction": 0.3, "stiffness": 500.0, "micro_damping": 0.3, "viscous": 0.2,
          "coulomb_speed": 0.1},
     ]  # fmt: skip
     return Friction(**laws[int(rng.integers(len(laws)))])
@@ -283,8 +283,9 @@ def _body(rng: Rng, left: int) -> tuple[dict[str, Any], int]:
         kind = "rigid"
     if kind == "rigid" or left < 1:
         body = RigidBody(
-            mass=float(rng.uniform(0.5, 3)), com=tuple(rng.normal(size=3) * 0.1), inertia=(0.1, 0.12, 0.15, 0.01, 0, 0.02),
-            tip=tuple(rng.normal(size=3) * 0.4), tip_rpy=tuple(rng.normal(size=3)),
+            mass=float(rng.uniform(0.5, 3)), com=tuple(rng.normal(size=3) * 0.1),
+            inertia=(0.1, 0.12, 0.15, 0.01, 0, 0.02), tip=tuple(rng.normal(size=3) * 0.4),
+            tip_rpy=tuple(rng.normal(size=3)),
         )  # fmt: skip
         return {"rigid": body}, 0
     if kind == "file":
@@ -492,4 +493,5 @@ def _contacts(rng: Rng, world: _World, frames: list[Frame]) -> list[Contact]:
     frames += [world.frame("ball", seats[0], np.eye(3), centre), world.frame("wall", seats[1], R, surface)]
     law: dict[str, Any] = [{"damping": 0.3}, {"restitution": {"value": 0.7, "speed": 0.5}}, {}][int(rng.integers(3))]
     return [Contact(name="touch", frame="ball", radius=radius, stiffness=2e4, friction=0.4, stick_speed=0.05,
-                    exponent=float(rng.choice([1.0, 1.5])), surface={"type": kind, "frame": "wall", **own}, **law)]  # fmt: skip
+                    exponent=float(rng.choice([1.0, 1.5])), surface={"type": kind, "frame": "wall", **own},
+                    **law)]  # fmt: skip

@@ -1,8 +1,8 @@
-"""Balances of an arm at its state: power against the rate of its energy, momentum of every link against what acts on it,
-and joints that carry along their axes what drives them.
+"""Balances of an arm at its state: power against the rate of its energy, momentum of every link against what acts on
+it, and joints that carry along their axes what drives them.
 
-Momenta are slopes of kinetic energies, energies are differentiated along the motion; reactions come from the balance that
-`result.reaction` reads, and accelerations from the equations of motion.
+Momenta are slopes of kinetic energies, energies are differentiated along the motion; reactions come from the balance
+that `result.reaction` reads, and accelerations from the equations of motion.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import casadi as ca
 import numpy as np
+
 from combinations.equations import Judged, applied, lost
 from combinations.generator import Arm, Array
-
 from pliant.dynamics import Chain, equations
 from pliant.dynamics.energies import energies
-from pliant.dynamics.frames import frame_of, placed_frame
 from pliant.dynamics.forces import dissipation, passive, rotors
+from pliant.dynamics.frames import frame_of, placed_frame
 from pliant.dynamics.kinematics import body_kinetic_energy, placements, twists
 from pliant.dynamics.section_forces import InternalForces
 from pliant.dynamics.ties import ties
@@ -28,13 +28,14 @@ def power(arm: Arm) -> dict[str, float]:
     """The energy of an arm on a base at rest grows by the power of what acts, less that of what rubs, which is never
     below zero; closed loops do no work."""
     at, chain = Judged(arm), arm.chain
-    q, qd, qdd = at.q, at.qd, ca.SX.sym("qdd", chain.n)
+    q, qd = at.q, at.qd
     force = applied(arm, chain, q)
     found = equations(chain, "denoc").constrained(q, qd, force)
     E = ca.sum1(energies(chain, q, qd))
     growth = ca.jtimes(E, q, chain.rates(q, qd)) + ca.jtimes(E, qd, found.qdd)
     M, sizes, growth, given, rubbed = at.at_state(
-        equations(chain, "denoc").mass_matrix(q), found.qdd * qd, growth, ca.dot(force, qd), ca.dot(dissipation(chain, q, qd), qd)
+        equations(chain, "denoc").mass_matrix(q), found.qdd * qd, growth, ca.dot(force, qd),
+        ca.dot(dissipation(chain, q, qd), qd),
     )  # fmt: skip
     flow = np.abs(np.diagonal(M) * sizes.ravel()).sum() + abs(given).sum() + abs(rubbed).sum()
     off = abs(float(growth[0, 0] - given[0, 0] + rubbed[0, 0])) / flow if flow else 0.0
@@ -112,8 +113,9 @@ def reactions(arm: Arm) -> dict[str, float]:
     for link, w in zip(chain.links, wrenches):
         for (turn, slide), k in zip(link.joint.columns(chain.joint(link, q)), link.joint_indices):
             along.append(ca.horzcat(ca.dot(turn, w[:3]) + ca.dot(slide, w[3:]), through[k]))
+    base_pair = ca.horzcat(at_root[0], ca.SX.zeros(6)) if chain.first else ca.horzcat(outer[-1], wrenches[-1])
     M, base, along_axes, *found = at.at_state(
-        e.mass_matrix(q), ca.horzcat(outer[-1], wrenches[-1]) if not chain.first else ca.horzcat(at_root[0], ca.SX.zeros(6)),
+        e.mass_matrix(q), base_pair,
         ca.vertcat(ca.SX.zeros(1, 2), *along), *sums,
     )  # fmt: skip
     size = max(np.abs(part).max() for part in (along_axes, *found)) * lost(M)

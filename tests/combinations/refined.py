@@ -1,20 +1,21 @@
 """An arm with finer beams: its compliance against unit loads in closed form, and what coarse shapes miss of it.
 
-Joints and motors are locked, beams straight and at rest; shapes are a part of all that a beam can do, so that they make an
-arm stiffer and its frequencies higher, and never the other way round.
+Joints and motors are locked, beams straight and at rest; shapes are a part of all that a beam can do, so that they make
+an arm stiffer and its frequencies higher, and never the other way round.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import eigh
+
 from combinations.equations import Judged, unbent
 from combinations.generator import Arm, Array
 from combinations.restatements import part_of, robot_of
-from scipy.linalg import eigh
-
 from pliant.dynamics import denoc
 from pliant.dynamics.frames import frame_of, map_jacobian
 from pliant.dynamics.kinematics import placements
@@ -25,8 +26,8 @@ ELEMENTS = 3
 
 
 def plain(arm: Arm, fine: bool) -> Arm | None:
-    """The arm without what joins frames, in first order and straight; `fine` with elements. None where no beam bends, or
-    one slides, or is curved, and so is only followed in pieces."""
+    """The arm without what joins frames, in first order and straight; `fine` with elements. None where no beam bends,
+    or one slides, or is curved, and so is only followed in pieces."""
     links = []
     for link in arm.robot.links:
         beam = link.beam
@@ -35,7 +36,7 @@ def plain(arm: Arm, fine: bool) -> Arm | None:
         if beam is not None and link.shapes is not None:
             beam = part_of(beam, pieces=None)
             if fine:
-                fields = {name: True for name in link.fields}
+                fields = dict.fromkeys(link.fields, True)
                 link = part_of(link, shapes=Shapes(method="elements", count=ELEMENTS, **fields), beam=beam)
             else:
                 link = part_of(link, beam=beam)
@@ -89,10 +90,10 @@ def _bent(link: Link, R: Array, p: Array, tip: Array) -> Array:
     breaks = (0.0, 1.0) if b.profile is None else b.profile.breaks
     offset = np.array([link.joint.offset, *b.offset])
     nodes, weights = np.polynomial.legendre.leggauss(8)
-    for low, high in zip(breaks, breaks[1:]):
+    for low, high in pairwise(breaks):
         for node, weight in zip(nodes, weights):
             eta = (low + high) / 2 + (high - low) / 2 * node
-            r = p + R @ (offset + [eta * b.length, 0.0, 0.0])
+            r = p + R @ (offset + np.array([eta * b.length, 0.0, 0.0]))
             x, y, z = np.array(tip) - r
             lever = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
             n, f = np.hstack([R.T, R.T @ lever]), np.hstack([np.zeros((3, 3)), R.T])
@@ -114,8 +115,8 @@ def _bent(link: Link, R: Array, p: Array, tip: Array) -> Array:
 
 
 def misses(arm: Arm) -> dict[str, float]:
-    """How far fine elements are off the closed form, by how much coarse shapes are softer than they are (`soft`) or lower
-    in the first frequency (`low`), which they cannot be, and what they miss of that frequency."""
+    """How far fine elements are off the closed form, by how much coarse shapes are softer than they are (`soft`) or
+    lower in the first frequency (`low`), which they cannot be, and what they miss of that frequency."""
     coarse, fine = plain(arm, fine=False), plain(arm, fine=True)
     if coarse is None or fine is None:
         return {}

@@ -10,10 +10,10 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from combinations.generator import Arm, Array, number, origin_of, pose_of
 from pydantic import BaseModel
 from scipy.spatial.transform import Rotation
 
+from combinations.generator import Arm, Array, number, origin_of, pose_of
 from pliant.dynamics.build import tip_loads
 from pliant.dynamics.kinematics import placements, twists
 from pliant.model.coordinate_units import coordinate_units, speed_units
@@ -42,16 +42,17 @@ from pliant.robot.named_frames import Frame
 
 Pose = tuple[Array, Array]
 UNITS = {"m": (1, 0, 0), "kg": (0, 1, 0), "s": (0, 0, 1), "rad": (0, 0, 0), "N": (1, 1, -2), "Pa": (-1, 1, -2),
-         "Hz": (0, 0, -1), "A": (0, 0, 0), "V": (2, 1, -3), "ohm": (2, 1, -3), "H": (2, 1, -2), "1": (0, 0, 0)}  # fmt: skip
+         "Hz": (0, 0, -1), "A": (0, 0, 0), "V": (2, 1, -3), "ohm": (2, 1, -3), "H": (2, 1, -2),
+         "1": (0, 0, 0)}  # fmt: skip
 """Powers of length, mass and time; currents keep their unit."""
 
 
 @dataclass(frozen=True)
 class Restated:
-    """An arm in other words. `names` are those of speeds, tips and links that changed, new ones by old ones; `units` are
-    the new units of length, mass and time as parts of the old ones; `moved` is the pose of the old base in the new one.
-    Names in `lost` have no counterpart. `energies` and `matrix` tell whether they can be compared, `first` is the arm
-    where that had to be made plainer."""
+    """An arm in other words. `names` are those of speeds, tips and links that changed, new ones by old ones; `units`
+    are the new units of length, mass and time as parts of the old ones; `moved` is the pose of the old base in the new
+    one. Names in `lost` have no counterpart. `energies` and `matrix` tell whether they can be compared, `first` is the
+    arm where that had to be made plainer."""
 
     arm: Arm
     names: Mapping[str, str] = field(default_factory=dict)
@@ -250,7 +251,8 @@ def _times(value: Any, factor: float) -> Any:
 
 def _body_in_units(body: ReducedBody, restated: Restated) -> ReducedBody:
     own = {"mass": "kg", "first": "kg m", "second": "kg m^2", "eps": "kg m", "arms": "kg m^2", "products": "kg m^2",
-           "gram": "kg m^2", "spin": "kg m^2", "stiffness": "N m", "damping": "N m s", "places": "m", "shift": "m"}  # fmt: skip
+           "gram": "kg m^2", "spin": "kg m^2", "stiffness": "N m", "damping": "N m s", "places": "m",
+           "shift": "m"}  # fmt: skip
     return replace(body, **{name: getattr(body, name) * restated.factor(unit) for name, unit in own.items()})
 
 
@@ -331,8 +333,8 @@ def _sum(*lumps: Any) -> dict[str, Any]:
 
 
 def lumps_elsewhere(arm: Arm, rng: np.random.Generator) -> Restated:
-    """Tip lumps as payloads and payloads as tip lumps, hubs of rigid links in their bodies, and hubs behind fixed joints
-    as payloads of the links that carry them."""
+    """Tip lumps as payloads and payloads as tip lumps, hubs of rigid links in their bodies, and hubs behind fixed
+    joints as payloads of the links that carry them."""
     robot, links = arm.robot, explicit(arm.robot)
     loads: list[Payload] = []
     for k, link in enumerate(links):
@@ -454,9 +456,10 @@ def axes_as_links(arm: Arm, rng: np.random.Generator) -> Restated | None:
         parent, at, origin, freedoms = link.parent, link.at, joint.origin, joint.freedoms
         for k, freedom in enumerate(freedoms):
             own = Joint(
-                type="revolute" if freedom.turns else "prismatic", axis=freedom.axis, origin=origin, drive=freedom.drive,
-                motor=freedom.motor, friction=freedom.friction, limits=freedom.limits, actuated=freedom.actuated,
-                hub=joint.hub if k == len(freedoms) - 1 else Lump(), name=f"{link.name}_{freedom.suffix}",
+                type="revolute" if freedom.turns else "prismatic", axis=freedom.axis, origin=origin,
+                drive=freedom.drive, motor=freedom.motor, friction=freedom.friction, limits=freedom.limits,
+                actuated=freedom.actuated, name=f"{link.name}_{freedom.suffix}",
+                hub=joint.hub if k == len(freedoms) - 1 else Lump(),
             )  # fmt: skip
             for end in ("", ".motor"):
                 names[f"{freedom.name(link.name)}{end}"] = f"{own.name}{end}"
@@ -580,7 +583,7 @@ def loops_turned_round(arm: Arm, rng: np.random.Generator) -> Restated | None:
 RESTATEMENTS: dict[str, Callable[[Arm, np.random.Generator], Restated | None]] = {
     one.__name__: one
     for one in (
-        on_a_turned_base, under_acceleration, base_as_link, in_other_units, split_in_two, lumps_elsewhere, in_other_order,
-        pieces_as_links, axes_as_links, gears_of_one, cut_elsewhere, loops_turned_round,
+        on_a_turned_base, under_acceleration, base_as_link, in_other_units, split_in_two, lumps_elsewhere,
+        in_other_order, pieces_as_links, axes_as_links, gears_of_one, cut_elsewhere, loops_turned_round,
     )
 }  # fmt: skip

@@ -1,5 +1,5 @@
-"""Random arms out of every part, each compared with itself: by all formulations, in other words, with finer beams, and by
-its balances of energy and momentum.
+"""Random arms out of every part, each compared with itself: by all formulations, in other words, with finer beams, and
+by its balances of energy and momentum.
 
 A failure names the seed: `python tests/combinations SEED` prints its arm, `--small SEED` one of the daily set.
 """
@@ -25,8 +25,8 @@ from quick_arithmetic import make_quick
 
 PARTS, SIZE = 25, 20
 MISSED = {"closed form": 2e-3, "soft": 1e-9, "low": 0.015, "missed frequency": 0.1}
-"""Elements are exact at their nodes but for tapers (2e-4 measured); three linear ones raise frequencies of torsion by 1.1 %,
-so that modes may be so much lower; and modes are up to 10 % above."""
+"""Elements are exact at their nodes but for tapers (2e-4 measured). Three of them raise frequencies of torsion by
+1.1 %, so that modes may be so much lower. Modes are up to 10 % above."""
 REFUSED: dict[str, str] = {}
 """Reasons for which an arm is refused, and the words of each."""
 MOST_REFUSED = 0.02
