@@ -44,6 +44,7 @@ from pliant.robot import (
     Robot,
     Section,
     Shapes,
+    parents,
 )
 from pliant.robot.lumps import Payload
 from pliant.robot.named_frames import Frame
@@ -389,6 +390,19 @@ class _World:
         names = [link.name for link in self.robot.links] + ["base"]
         return [names[int(k)] for k in rng.choice(len(names), 2, replace=False)]
 
+    def freedoms(self, ends: Sequence[str]) -> int:
+        """How many the joints between two links have."""
+        links, carried_by = self.robot.links, parents(self.robot.links)
+        names = [link.name for link in links]
+        ways = []
+        for end in ends:
+            k, way = names.index(end) if end in names else None, set()
+            while k is not None:
+                way.add(k)
+                k = carried_by[k]
+            ways.append(way)
+        return sum(len(links[k].joint.speeds(names[k])) for k in ways[0] ^ ways[1])
+
     def seat(self, rng: Rng, owner: str) -> dict[str, Any]:
         """Somewhere on a link."""
         if owner == "base":
@@ -433,13 +447,12 @@ def pose_of(origin: Origin) -> tuple[Array, Array]:
 
 
 def _loops(rng: Rng, world: _World, frames: list[Frame]) -> list[Loop]:
+    """One whose joints have more freedoms between them than it takes, or none."""
     kinds = LOOPS if rng.random() < 0.7 else ("distance",)
-    kind = kinds[int(rng.integers(len(kinds)))]
-    free = len([name for link in world.chain.links for name in link.joint_indices]) - len(ROWS[kind])
-    ends = world.ends(rng)
-    if free < 1:
-        kind, free = "distance", free + len(ROWS[kind]) - 1
-    if free < 1:
+    kind, ends = kinds[int(rng.integers(len(kinds)))], world.ends(rng)
+    free = world.freedoms(ends)
+    kind = kind if free > len(ROWS[kind]) else "distance"
+    if free < 2:
         return []
     seats = [world.seat(rng, end) for end in ends]
     poses = [world.pose(seat) for seat in seats]
