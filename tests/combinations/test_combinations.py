@@ -77,8 +77,8 @@ def refined(one: Arm) -> dict[str, float]:
 
 
 def runs(one: Arm) -> dict[str, float]:
-    """Energy along a short run of one arm in five, drives with their states: parts of 1e-6 of what moved, of which steps
-    at these tolerances lose a thousandth."""
+    """Energy along a short run of one arm in five, drives with their states: parts of 1e-6 of what moved, of which
+    steps at these tolerances lose a thousandth."""
     if one.seed % 5:
         return {}
     load = () if one.load is None else (Wrench(moment=one.load[:3], force=one.load[3:], frame=one.at),)
