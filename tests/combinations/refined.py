@@ -1,11 +1,12 @@
 """An arm with finer beams: its compliance against unit loads in closed form, and what coarse shapes miss of it.
 
-Joints and motors are locked, beams straight and at rest; shapes are a part of all that a beam can do, so that they make
-an arm stiffer and its frequencies higher, and never the other way round.
+Joints and motors are locked at zero, beams straight and at rest. Shapes are a part of all that a beam can do, so that
+they make an arm stiffer and its frequencies higher, and never the other way round.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,7 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import eigh
 
-from combinations.equations import Judged, unbent
+from combinations.equations import Judged
 from combinations.generator import Arm, Array
 from combinations.restatements import part_of, robot_of
 from pliant.dynamics import denoc
@@ -26,8 +27,8 @@ ELEMENTS = 3
 
 
 def plain(arm: Arm, fine: bool) -> Arm | None:
-    """The arm without what joins frames, in first order and straight; `fine` with elements. None where no beam bends,
-    or one slides, or is curved, and so is only followed in pieces."""
+    """The arm without what joins frames, in first order and straight; `fine` with elements, else with modes of the
+    default boundary. None where no beam bends, or one slides, or is curved, and so is only followed in pieces."""
     links = []
     for link in arm.robot.links:
         beam = link.beam
@@ -39,22 +40,19 @@ def plain(arm: Arm, fine: bool) -> Arm | None:
                 fields = dict.fromkeys(link.fields, True)
                 link = part_of(link, shapes=Shapes(method="elements", count=ELEMENTS, **fields), beam=beam)
             else:
-                link = part_of(link, beam=beam)
+                own = {"boundary": None, "tip_load": None} if link.shapes.method == "modes" else {}
+                link = part_of(link, beam=beam, shapes=part_of(link.shapes, **own))
         links.append(link)
     if not any(link.shapes is not None for link in links):
         return None
     robot = robot_of(arm.robot, links=links, couplings=(), contacts=(), loops=())
     made = Arm(arm.seed, robot, False, arm.q, arm.qd, arm.tau)
-    known = dict(zip(arm.chain.coordinates, arm.q))
-    q = made.chain.rest()
-    joints = [k for link in made.chain.links for k in link.joint_places]
-    q[joints] = [known[made.chain.coordinates[k]] for k in joints]
-    return Arm(arm.seed, robot, False, q, np.zeros(made.chain.n), arm.tau)
+    return replace(made, q=made.chain.rest(), qd=np.zeros(made.chain.n))
 
 
 def matrices(arm: Arm) -> tuple[Array, Array, Array]:
     """Inertia and stiffness of the amplitudes of beams and bodies, and slopes of the tip by them."""
-    at, chain = Judged(unbent(arm)), arm.chain
+    at, chain = Judged(arm), arm.chain
     own = [k for link in chain.links for k in link.body_indices]
     strain = sum((link.body.strain_energy(chain.body(link, at.q)) for link in chain.links), ca.SX(0))
     rows = [k for link in chain.links for k in link.body_places]
@@ -127,7 +125,11 @@ def misses(arm: Arm) -> dict[str, float]:
     s = np.sqrt(np.maximum(np.diagonal(C_fine), 1e-300))
     s = np.where(s > 1e-6 * s.max(), s, np.inf)
     if exact is not None and s.min() < np.inf:
-        found["closed form"] = float(np.abs((exact - C_fine) / np.outer(s, s)).max())
+        tapers = any(
+            link.beam is not None and beam_properties(link.beam).profile is not None for link in arm.robot.links
+        )
+        off = float(np.abs((exact - C_fine) / np.outer(s, s)).max())
+        found["closed form of tapers" if tapers else "closed form"] = off
     if s.min() < np.inf:
         found["soft"] = max(0.0, -float(np.linalg.eigvalsh((C_fine - C) / np.outer(s, s))[0]))
     first, first_fine = (float(np.sqrt(eigh(k, m, eigvals_only=True)[0])) for k, m in ((K, M), (K_fine, M_fine)))

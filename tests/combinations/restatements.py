@@ -231,6 +231,8 @@ def in_units(part: Any, restated: Restated, slides: bool = False, exponent: floa
         elif name == "table":
             x, y = ("m", "N") if slides else ("rad", "N m")
             found[name] = tuple((a * restated.factor(x), b * restated.factor(y)) for a, b in value)
+        elif name == "cycles" and slides:  # of a motor whose position is a length
+            found[name] = value / restated.factor("m")
         elif name == "rayleigh":
             found[name] = (value[0] * restated.factor("1/s"), value[1] * restated.factor("s"))
         elif given is None:
