@@ -19,7 +19,7 @@ from linkages import (
 )  # fmt: skip
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model.states import displaced
-from pliant.robot import Frame, Loop, LoopJoint, Origin, Robot
+from pliant.robot import Frame, Joint, Link, Loop, LoopJoint, Origin, Robot
 
 TURN = np.linspace(0.0, 2 * np.pi, 25)
 ABLE = ("denoc", "gibbs-appell", "recursive-lagrange", "lagrange")
@@ -50,6 +50,20 @@ def test_a_loop_that_closes_the_wrong_way_round_is_tried_again(crank: float) -> 
     """From a piston that stands along the crank the nearest closed position has it turned by half a turn."""
     q = slider_crank().model().assemble({"crank": crank}, held=["crank"])
     assert np.cos(q.sum()) == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["fixed", "prismatic"])
+@pytest.mark.parametrize("rpy", [(-1.5, -0.75, 0.05), (1.64, -0.8, 0.42)])
+def test_a_flying_link_is_not_held_half_a_turn_off(kind: str, rpy: tuple[float, float, float]) -> None:
+    """Newton's steps from rest lead to frames half a turn apart, where the rows that turn are zero and hang on one
+    another: a position that counts as closed there loses two of them."""
+    flying = Link(name="b", joint=Joint(type="free"), parent="base", rigid=bar("b", 0.5).rigid)
+    seat = Frame(name="seat", link="a", origin=Origin(xyz=(0.1, 0.2, -0.1), rpy=rpy))
+    held = Loop(name="cut", between=("seat", "b.root"), joint=LoopJoint(type=kind))
+    links = [bar("a", 0.4, Joint(axis=(0.2, 0.3, 1.0))), flying]
+    model = Robot(name="held", links=links, frames=[seat], loops=[held]).model(stiffening=False)
+    assert model.redundant == ()
+    assert model.freedom == {"fixed": 1, "prismatic": 2}[kind]
 
 
 def test_redundant_rows_are_found_and_told() -> None:

@@ -92,7 +92,7 @@ def _rows(closure: Closure, first: tuple[SX, SX], second: tuple[SX, SX]) -> tupl
         return ca.vertcat(d, ca.dot(u, ca.mtimes(R, w)) - ca.dot(u, w)), right
     if kind == "revolute":
         return ca.vertcat(d, ca.mtimes(across, ca.cross(u, ca.mtimes(R, u)))), along
-    turned, right = axial(R) / 2, 1 + ca.trace(R)  # 2 + 2 cos of the angle
+    turned, right = axial(R) / 2, ca.trace(R)  # 1 + 2 cos of the angle: 3 or -1 where the rows are zero
     return ca.vertcat(d if kind == "fixed" else ca.mtimes(across, d), turned), right
 
 
