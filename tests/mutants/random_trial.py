@@ -70,14 +70,21 @@ def choose(mutant: Mutant, recorded: Recorded, limit: float = DAILY) -> tuple[li
     those of the room), and files of tests that name what the module defines, as far as they are not recorded."""
     place, first, last = mutant_lines(mutant)
     ran = recorded.tests(mutant.file, first, last, all_of_it=place is None)
+    home = LOOPS.get(mutant.room, (f"tests/{mutant.room}/",))
     if not ran or mutant.room in LOOPS:
-        ran |= {node for node in recorded.seconds if node.startswith(LOOPS.get(mutant.room, f"tests/{mutant.room}/"))}
+        ran |= {node for node in recorded.seconds if node.startswith(home)}
     by_file: dict[str, list[str]] = {}
     for node in sorted(ran, key=lambda node: (recorded.seconds[node], node)):
         by_file.setdefault(node.split("::")[0], []).append(node)
     near = sorted(by_file, key=lambda file: (file.split("/")[1] != mutant.room, recorded.seconds[by_file[file][0]]))
     begin = _by_turns([by_file[file] for file in near[:FILES]], recorded, FIRST)
     rest = _by_turns([[node for node in by_file[file] if node not in set(begin)] for file in near], recorded, limit)
+    left = limit - sum(recorded.seconds[node] for node in rest)
+    others: dict[str, list[str]] = {}  # what a test has in common with those before it is seen to run in these alone
+    for node in sorted(recorded.seconds.keys() - ran, key=lambda node: (recorded.seconds[node], node)):
+        if node.split("::")[0] in by_file or node.startswith(home):
+            others.setdefault(node.split("::")[0], []).append(node)
+    rest = _by_file(rest + _by_turns(others.values(), recorded, left, 0))
     files = [file for file in naming(mutant, place) if file not in recorded.files]
     count = 0 if begin else 2
     return begin + files[:count], rest + files[count : count + int(limit / UNKNOWN)]
@@ -120,14 +127,14 @@ def naming(mutant: Mutant, place: str | None) -> list[str]:
     return [file for file in sorted(scores, key=lambda file: -scores[file]) if scores[file] > CLOSE]
 
 
-def _by_turns(queues: Iterable[list[str]], recorded: Recorded, limit: float) -> list[str]:
+def _by_turns(queues: Iterable[list[str]], recorded: Recorded, limit: float, least: int = 1) -> list[str]:
     """A test of each file, then a second of each, and so on, cheapest first, as far as the time goes."""
     out, spent = [], 0.0
     waiting = [list(queue) for queue in queues if queue]
     while waiting:
         for queue in waiting:
             spent += recorded.seconds[queue[0]]
-            if spent > limit and out:
+            if spent > limit and len(out) >= least:
                 return _by_file(out)
             out.append(queue.pop(0))
         waiting = [queue for queue in waiting if queue]
