@@ -31,7 +31,8 @@ UNKNOWN = 20.0
 CLOSE = 0.3
 """Scores above which the names that a file of tests has in common with a module are no accident."""
 ELSEWHERE = ("learning", "machines", "mutants", "bench", "view", "cli", "reliability")
-"""Folders of tests that hold other things than results."""
+"""Folders of tests that hold other things than results, and files that run examples or read texts."""
+TEXTS = re.compile(r"test_(release|docs|documentation|readme|examples|notebooks|public|layers|package\w*|reference)$")
 QUICK, LATER = "not full and not slow and not long", "(full or slow) and not long"
 LOOPS = {
     "integrate": ("tests/integrate/", "tests/control/test_compiled_ticks.py", "tests/physics/test_play_events.py",
@@ -107,7 +108,8 @@ def words() -> dict[str, frozenset[str]]:
     """Names in the files of tests."""
     return {
         path.relative_to(ROOT).as_posix(): frozenset(re.findall(r"[A-Za-z_]\w{3,}", path.read_text(encoding="utf-8")))
-        for path in sorted(TESTS.glob("**/test_*.py")) if path.parent.name not in ELSEWHERE
+        for path in sorted(TESTS.glob("**/test_*.py"))
+        if path.parent.name not in ELSEWHERE and not TEXTS.match(path.stem)
     }  # fmt: skip
 
 
