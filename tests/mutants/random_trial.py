@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from mutants.planting import ROOT, SOURCE, TESTS, Mutant
-from mutants.recording import Recorded
+from mutants.planting import ROOT, SOURCE, Mutant
+from mutants.recording import Recorded, files_of_results
 from mutants.trial import Bench
 
 FIRST, DAILY, LARGE = 8.0, 60.0, 120.0
@@ -30,9 +30,6 @@ UNKNOWN = 20.0
 """Processor seconds that are taken for a file of tests that was not recorded."""
 CLOSE = 0.3
 """Scores above which the names that a file of tests has in common with a module are no accident."""
-ELSEWHERE = ("learning", "machines", "mutants", "bench", "view", "cli", "reliability")
-"""Folders of tests that hold other things than results, and files that run examples or read texts."""
-TEXTS = re.compile(r"test_(release|docs|documentation|readme|examples|notebooks|public|layers|package\w*|reference)$")
 QUICK, LATER = "not full and not slow and not long", "(full or slow) and not long"
 LOOPS = {
     "integrate": ("tests/integrate/", "tests/control/test_compiled_ticks.py", "tests/physics/test_play_events.py",
@@ -108,15 +105,15 @@ def words() -> dict[str, frozenset[str]]:
     """Names in the files of tests."""
     return {
         path.relative_to(ROOT).as_posix(): frozenset(re.findall(r"[A-Za-z_]\w{3,}", path.read_text(encoding="utf-8")))
-        for path in sorted(TESTS.glob("**/test_*.py"))
-        if path.parent.name not in ELSEWHERE and not TEXTS.match(path.stem)
-    }  # fmt: skip
+        for path in files_of_results()
+    }
 
 
 def naming(mutant: Mutant, place: str | None) -> list[str]:
     """Files of tests that name what the module defines, those first that few others name; then those of the room."""
     tree = ast.parse((SOURCE / mutant.file).read_text(encoding="utf-8"))
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    own = [*tree.body, *(part for node in tree.body if isinstance(node, ast.ClassDef) for part in node.body)]
+    defined = {node.name for node in own if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     weights: dict[str, float] = {Path(mutant.file).stem: 1.0}
     for name in defined - {"__init__", "__post_init__"}:
         weights[name] = 3.0 if name == place else 1.0

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,10 +28,9 @@ from coverage.sqldata import CoverageData
 from mutants.planting import ROOT, SOURCE, TESTS
 
 FOLDER = ROOT / "build" / "mutants"
-ALL = ("physics", "dynamics", "control", "integrate", "solids", "identification", "shapes", "stepping", "ringing",
-       "horizon", "analysis", "gradients", "test_simulation.py", "test_results.py", "test_drives.py", "test_runaway.py",
-       "test_limits.py", "test_starts.py")  # fmt: skip
-"""What exercises the rooms of random bugs, the longest first."""
+ELSEWHERE = ("learning", "machines", "mutants", "bench", "view", "cli", "reliability")
+TEXTS = re.compile(r"test_(release|docs|documentation|readme|examples|notebooks|public|layers|package\w*|reference)$")
+"""Folders of tests that hold other things than results, and files that run examples or read texts."""
 WANTED = "PLIANT_RECORD"
 """The variable that names the file to write; without it the plugin does nothing."""
 
@@ -80,10 +80,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def record(tests: Sequence[str], jobs: int) -> int:
-    """Record the quick tests of these folders and files below tests/, one process each; by several jobs file by file,
-    the largest first."""
+    """Record the quick tests of these folders and files below tests/, or of all that hold results, one process each;
+    by several jobs file by file, the largest first."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    asked = [TESTS / name for name in tests or ALL]
+    asked = [TESTS / name for name in tests] if tests else files_of_results()
     if jobs > 1:
         files = {path for place in asked for path in ([place] if place.is_file() else place.rglob("test_*.py"))}
         asked = sorted(files, key=lambda path: -path.stat().st_size)
@@ -101,6 +101,14 @@ def record(tests: Sequence[str], jobs: int) -> int:
 
     with ThreadPoolExecutor(jobs) as pool:
         return max(pool.map(one, asked))
+
+
+def files_of_results() -> list[Path]:
+    """Files of tests that hold what is computed."""
+    found = sorted(TESTS.rglob("test_*.py"))
+    return [
+        path for path in found if not TEXTS.match(path.stem) and not {*ELSEWHERE} & {*path.relative_to(TESTS).parts}
+    ]
 
 
 def stamp(path: Path) -> str:
