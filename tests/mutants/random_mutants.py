@@ -304,7 +304,5 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _is_count(node: ast.AST) -> bool:
-    """Whether a whole number, or a length: next to it there is another."""
-    if isinstance(node, ast.Call):
-        return _called(node) == "len"
-    return isinstance(node, ast.Constant) and isinstance(node.value, int)
+    """Whether a length: next to it there is another. Next to a number that is measured there is hardly a difference."""
+    return isinstance(node, ast.Call) and _called(node) == "len"

@@ -22,7 +22,7 @@ LIMIT: Literal[4] = 5
 
 def law(x, y: "1 + 2" = 0.25) -> Annotated[float, 7]:
     """Of 8 numbers."""
-    if x <= 0 and not y:
+    if len(x) <= 0 and not y:
         raise ValueError(f"got {x - 1}, expected {9}")
     z = -x * (y + 2.0) - µ(x, y)[1]  # µ takes two bytes
     z += 1
@@ -49,10 +49,10 @@ def test_what_is_changed_in_a_text() -> None:
     assert said >= {
         ("constant", "LIMIT: Literal[4] = 6"),
         ("constant", 'def law(x, y: "1 + 2" = 0.3) -> Annotated[float, 7]:'),
-        ("comparison", "if x > 0 and not y:"),
-        ("comparison", "if x < 0 and not y:"),
-        ("comparison", "if x <= 0 and  y:"),
-        ("operator", "if x <= 0 or not y:"),
+        ("comparison", "if len(x) > 0 and not y:"),
+        ("comparison", "if len(x) < 0 and not y:"),
+        ("comparison", "if len(x) <= 0 and  y:"),
+        ("operator", "if len(x) <= 0 or not y:"),
         ("sign", "z = x * (y + 2.0) - µ(x, y)[1]"),
         ("sign", "z = -x * (y + 2.0) + µ(x, y)[1]"),
         ("sign", "z = -x * (y - 2.0) - µ(x, y)[1]"),
