@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import compileall
 import difflib
 import functools
 import json
@@ -199,6 +200,7 @@ def judge_random(
     unsound = Unsound(recorded)
     fates: list[Fate] = []
     lock = threading.Lock()
+    compileall.compile_dir(SOURCE, quiet=2)  # each of many processes would compile what it imports
     with tempfile.TemporaryDirectory(prefix="pliant-mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
         free: SimpleQueue[Bench] = SimpleQueue()
         for worker in range(jobs):

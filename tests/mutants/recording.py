@@ -26,6 +26,7 @@ import pytest
 from coverage.sqldata import CoverageData
 
 from mutants.planting import ROOT, SOURCE, TESTS
+from mutants.trial import ONE_THREAD
 
 FOLDER = ROOT / "build" / "mutants"
 ELSEWHERE = ("learning", "machines", "mutants", "bench", "view", "cli", "reliability")
@@ -94,7 +95,7 @@ def record(tests: Sequence[str], jobs: int) -> int:
         with tempfile.TemporaryDirectory(prefix="pliant-record-") as folder:
             surroundings = {
                 **os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE.parent), str(TESTS)]), WANTED: str(path),
-                "PLIANT_CACHE_DIR": folder, "MPLBACKEND": "Agg",
+                "PLIANT_CACHE_DIR": folder, "MPLBACKEND": "Agg", **ONE_THREAD,
             }  # fmt: skip
             command = [sys.executable, "-m", "pytest", "-p", "mutants.recording", "-p", "no:cacheprovider", "-q"]
             return subprocess.run([*command, str(place)], cwd=ROOT, env=surroundings, check=False).returncode

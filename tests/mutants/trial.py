@@ -23,6 +23,7 @@ COMPILING = ("kernels",)
 """The room that makes machine code: with a bug in it nothing compiled without it may be used again. Loops of other
 rooms are kept under their translation, and traces under the whole source."""
 
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 PATIENCE = 20.0
 """So many times the limit of its processor time a run may take by the clock of a busy machine."""
 
@@ -52,7 +53,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.source = folder / "pliant"
-        shutil.copytree(SOURCE, self.source, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(SOURCE, self.source)  # with what is compiled: times of files go along
 
     def try_mutant(self, mutant: Mutant, sound: Mapping[str, float | str]) -> Verdict:
         """Plant, test, restore. `sound`: seconds that each test took without the bug, or why it did not pass."""
@@ -113,7 +114,9 @@ class Bench:
 
         Plugins that these tests do without take as long to import as many tests to run."""
         given = ["-m", "mutants.limited", str(limit), *OPTIONS[:-2], *asked]
-        code, said, out = self._pytest(given, PATIENCE * limit, fresh, False, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+        code, said, out = self._pytest(
+            given, PATIENCE * limit, fresh, False, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **ONE_THREAD
+        )
         told = [line for line in out.splitlines() if line.startswith(SAID)]
         return code, said, float(told[-1].removeprefix(SAID)) if told else limit
 
