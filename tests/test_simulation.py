@@ -283,4 +283,5 @@ def test_rows_are_where_they_were_asked_for() -> None:
     model = pliant.load("two-link").model()
     np.testing.assert_allclose(pliant.simulate(model, 0.02, output_step=0.005).t, [0, 0.005, 0.01, 0.015, 0.02])
     np.testing.assert_allclose(pliant.simulate(model, 0.012, output_step=0.005).t, [0, 0.005, 0.01, 0.012])
+    np.testing.assert_allclose(pliant.simulate(model, 0.01, output_step=0.03).t, [0, 0.01])
     np.testing.assert_allclose(pliant.simulate(model, 0.01).t, np.linspace(0, 0.01, 1001))

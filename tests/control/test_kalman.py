@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 import pliant
 from arms import two_links
-from pliant import Payload, Robot, Shapes
+from pliant import Coupling, Frame, Joint, Link, Payload, RigidBody, Robot, Shapes
 from pliant.control import Belief, Encoder, KalmanFilter, Measurement, MovingHorizon, StrainGauge, TipPosition
 from pliant.control.kalman import discretised
 from pliant.errors import ModelError, UnsupportedModel
@@ -91,6 +91,128 @@ def test_at_rest_it_is_the_linear_filter(kind: str) -> None:
     settled = kalman.over(np.tile(y, (60, 1)), np.tile(tau, (60, 1)), Belief(x, after))
     assert settled.covariance[-1] == pytest.approx(after, rel=2e-2, abs=2e-3 * np.abs(after).max())
     assert settled.q[-1] == pytest.approx(q, abs=2e-5)  # points around it see what bends
+
+
+def by_van_loan(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Transition over a sample, and what white noise adds to the covariance, from one exponential."""
+    d = len(A)
+    whole = expm(PERIOD * np.block([[-A, W], [np.zeros((d, d)), A.T]]))
+    F = whole[d:, d:].T
+    return F, F @ whole[:d, d:]
+
+
+@pytest.mark.parametrize("kind", ["extended", "unscented"])
+def test_of_a_linear_arm_it_is_the_linear_filter(kind: str) -> None:
+    """Two carts on each other, with springs: prediction and correction by matrices, white forces and all."""
+    links = [
+        Link(name=name, joint=Joint(type="prismatic", axis=(1, 0, 0)),
+             rigid=RigidBody(mass=mass, com=(0, 0, 0), inertia=(1e-3, 1e-3, 1e-3), tip=(0, 0, 0)))
+        for name, mass in (("cart", 3.0), ("rider", 1.3))
+    ]  # fmt: skip
+    walls = [Frame(name=f"behind_{name}", link=name, origin={"xyz": (-2.0, 0, 0)}) for name in ("base", "cart")]
+    struts = [
+        Coupling(name=f"strut_{wall}", between=(f"behind_{wall}", f"{name}.tip"), damping=c,
+                 spring={"stiffness": k, "length": 2.0})
+        for wall, name, k, c in (("base", "cart", 700.0, 4.0), ("cart", "rider", 900.0, 0.5))
+    ]  # fmt: skip
+    model = Robot(name="carts", gravity=(0, 0, 0), links=links, frames=walls, couplings=struts).model()
+    inverse = np.linalg.inv([[4.3, 1.3], [1.3, 1.3]])
+    A = np.block([[np.zeros((2, 2)), np.eye(2)], [-inverse @ np.diag([700.0, 900.0]), -inverse @ np.diag([4.0, 0.5])]])
+    process, noise = np.array([6.0, 2.0]), np.array([3e-3, 5e-3])
+    W = np.zeros((4, 4))
+    W[2:, 2:] = inverse @ np.diag(process**2) @ inverse
+    F, Q = by_van_loan(A, W)
+    seen = [Encoder("cart", noise=noise[0]), Encoder("rider", noise=noise[1])]
+    kalman = estimator(kind, model, seen, process=process)
+    half = np.array([[0.02, 0, 0, 0], [-0.01, 0.015, 0, 0], [0.3, 0.1, 0.2, 0], [0.1, -0.2, 0.1, 0.4]])
+    x, P, tau, y = np.array([0.05, -0.02, 0.3, -0.4]), half @ half.T, np.array([5.0, -3.0]), np.array([0.048, -0.024])
+    ahead = kalman.predict(Belief(x, P), tau)
+    push = np.linalg.solve(A, (F - np.eye(4))[:, 2:] @ inverse @ tau)
+    assert ahead.mean == pytest.approx(F @ x + push, rel=1e-9)
+    assert ahead.covariance == pytest.approx(F @ P @ F.T + Q, rel=1e-8, abs=1e-8 * P.min(where=P > 0, initial=1.0))
+    assert (np.diag(Q)[2:] > 0.1 * np.diag(P)[2:]).all()
+    known = kalman.correct(Belief(x, P), y, tau)
+    C, R = np.eye(4)[:2], np.diag(noise**2)
+    after = np.linalg.inv(np.linalg.inv(P) + C.T @ np.linalg.solve(R, C))
+    assert known.covariance == pytest.approx(after, rel=1e-6, abs=1e-8 * P.max())
+    assert known.mean == pytest.approx(x + after @ C.T @ np.linalg.solve(R, y - C @ x), rel=1e-6)
+
+
+def test_a_horizon_fits_all_its_readings_best(rng: np.random.Generator) -> None:
+    """Of a pendulum whose tip is far from where it is believed to be: the least weighted squares over all states of the
+    window, of equations by hand. What has left the window counts by them too, linear about its last state."""
+    m, inertia, (cx, cy), (tx, ty) = 1.7, 0.21, (0.31, 0.12), (0.65, -0.2)
+    body = RigidBody(mass=m, com=(cx, cy, 0), inertia=(0.15, 0.1, inertia), tip=(tx, ty, 0))
+    robot = Robot(
+        name="pendulum",
+        gravity=(0, -9.81, 0),
+        links=[Link(name="bob", joint=Joint(friction={"viscous": 0.4}), rigid=body)],
+    )
+    J, density, wide = inertia + m * (cx**2 + cy**2), 0.8, 0.1
+    kalman = MovingHorizon(
+        robot.model(), [TipPosition((0, 1), noise=wide)], 0.05, process=density, window=5, iterations=30
+    )
+
+    def ahead(x: np.ndarray, about: np.ndarray, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Linear about a state, exact over the sample: the next state, its slope, and what white torques add."""
+        c, s = np.cos(about[0]), np.sin(about[0])
+        A = np.array([[0.0, 1.0], [m * 9.81 * (s * cx + c * cy) / J, -0.4 / J]])
+        f = np.array([about[1], (tau - 0.4 * about[1] - m * 9.81 * (c * cx - s * cy)) / J])
+        nodes, weights = np.polynomial.legendre.leggauss(8)
+        times = 0.025 * (nodes + 1)
+        b = np.array([0.0, density / J])
+        Q = sum(0.025 * w * np.outer(expm(t * A) @ b, expm(t * A) @ b) for t, w in zip(times, weights))
+        step = sum(0.025 * w * expm(t * A) @ f for t, w in zip(times, weights))
+        F = expm(0.05 * A)
+        return about + step + F @ (x - about), F, Q
+
+    def seen(x: np.ndarray) -> np.ndarray:
+        c, s = np.cos(x[0]), np.sin(x[0])
+        return np.array([c * tx - s * ty, s * tx + c * ty])
+
+    def slope(x: np.ndarray) -> np.ndarray:
+        c, s = np.cos(x[0]), np.sin(x[0])
+        return np.array([[-s * tx - c * ty, 0.0], [c * tx - s * ty, 0.0]])
+
+    def left(path: np.ndarray, before: Belief, y: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """By how much the least weighted squares, linear about a path of states, lie beside it."""
+        size = path.size
+        rows, errors = [], []
+
+        def count(weight: np.ndarray, error: np.ndarray, *slopes: tuple[int, np.ndarray]) -> None:
+            row = np.zeros((len(error), size))
+            for k, part in slopes:
+                row[:, 2 * k : 2 * k + 2] = part
+            half = np.linalg.cholesky(weight)
+            rows.append(np.linalg.solve(half, row))
+            errors.append(np.linalg.solve(half, error))
+
+        count(before.covariance, path[0] - before.mean, (0, np.eye(2)))
+        for k, (x, z) in enumerate(zip(path, y)):
+            count(wide**2 * np.eye(2), seen(x) - z, (k, slope(x)))
+            if k + 1 < len(path):
+                there, F, Q = ahead(x, x, tau[k])
+                count(Q, path[k + 1] - there, (k, -F), (k + 1, np.eye(2)))
+        return np.linalg.lstsq(np.vstack(rows), -np.concatenate(errors), rcond=None)[0]
+
+    start, tau = Belief(np.array([0.3, 0.0]), np.diag([0.6, 1.5]) ** 2), np.linspace(2.0, -1.0, 8)
+    y = np.array([seen(np.array([1.1 - 0.2 * k, 0.0])) for k in range(8)]) + wide * rng.normal(size=(8, 2))
+    running = kalman.running(start)
+    for k in range(8):
+        oldest = running.path[0].mean if k >= 5 else None
+        before = running.before
+        found = running.update(y[k], tau[k : k + 1])
+        if oldest is not None:  # linear about its last state it was read, and went ahead
+            C = slope(oldest)
+            P = np.linalg.inv(np.linalg.inv(before.covariance) + C.T @ C / wide**2)
+            miss = y[k - 5] - seen(oldest) - C @ (before.mean - oldest)
+            mean, F, Q = ahead(before.mean + P @ C.T @ miss / wide**2, oldest, tau[k - 5])
+            assert running.before.mean == pytest.approx(mean, rel=1e-8)
+            assert running.before.covariance == pytest.approx(F @ P @ F.T + Q, rel=1e-7)
+        path = np.array([belief.mean for belief in running.path])
+        first = max(0, k - 4)
+        assert np.abs(left(path, running.before, y[first : k + 1], tau[first:k])).max() < 1e-9
+        assert np.array_equal(found.mean, path[-1])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.interpolate import BPoly, PPoly
 
 from pliant import ModelError
 from pliant.control import JerkLimited, rest_to_rest
@@ -58,6 +59,21 @@ def test_coordinates_move_in_step() -> None:
     np.testing.assert_allclose(q[:, 1], 1 - 2 * q[:, 0], atol=1e-12)
     assert np.abs(qd[:, 1]).max() == pytest.approx(1)
     assert (q[:, 2] == 2.0).all()
+
+
+def test_rows_are_bezier_points(rng: np.random.Generator) -> None:
+    """Those of SciPy, of the cubic pieces with the positions and rates at the nodes, and of their rates."""
+    N, T, start = 5, 1.7, 0.4
+    a, nodes = rng.normal(size=N + 1), np.linspace(0, 1, N + 1)
+    rate = PPoly(np.stack([np.diff(a) * N, a[:-1]]), nodes).antiderivative()
+    place = rate.antiderivative()
+    cubic, square = (BPoly.from_power_basis(each).c for each in (place, rate))
+    bounds = MotionBounds(*(np.array([x]) for x in (-2.6, 9.0, 4.0, np.inf, np.inf)))
+    rows = BoundRows.over(bounds, np.array([start]), N)
+    g = rows.values(a, T)
+    place_points = np.concatenate([piece[1:] for piece in cubic.T])[1:]  # behind the start, where rest has two in one
+    assert g[rows.power == 0] * 3.0 == pytest.approx(place_points, abs=1e-13)
+    assert g[rows.power == 1] * 4.0 * T == pytest.approx(np.concatenate([p[1:] for p in square.T]), abs=1e-13)
 
 
 def test_rows_are_the_hull_of_the_motion(rng) -> None:

@@ -250,6 +250,42 @@ def test_a_limit_of_iterations_is_told(rng: np.random.Generator) -> None:
     assert given.solve()[1] == LIMIT
 
 
+def test_how_near_a_solution_is_is_told(rng: np.random.Generator) -> None:
+    """Stopped after every number of steps: by how much the other rows are beyond their bounds, in the measure of the
+    gradient and the bound; a solution that is met by the last step counts as one."""
+    beyond = 0
+    for _ in range(10):
+        given = drawn(rng, 6, 12)
+        assert given.solve()[1] == SOLVED
+        needed = int(given.told[0])
+        for given.iterations in range(1, needed + 1):
+            z, status = given.solve()
+            assert status == (SOLVED if given.iterations == needed else LIMIT)
+            length, value = np.linalg.norm(given.G, axis=1), given.G @ z
+            over = np.maximum(value - given.high, given.low - value) / length
+            bound = np.abs(np.where(value > given.high, given.high, given.low)) / length
+            out = (given.y == 0) & (over > 0)
+            worst = (over[out] / (np.abs(given.g).max() + bound[out])).max(initial=0.0)
+            assert given.told[2] == pytest.approx(
+                worst if worst > 1e-11 else 0.0, rel=0.1
+            )  # of multipliers a part more
+            beyond += worst > 1e-3
+    assert beyond > 20
+
+
+def test_a_start_that_is_nearly_right_is_made_right() -> None:
+    """Multipliers that are off by a part of 3e-12, at which rows miss less than they may: a step more, to rounding."""
+    G = np.array([[2.0, 0.3, 0.0], [0.1, 1.5, -0.4], [0.0, 0.2, 0.8]])
+    given = Given(np.array([-3.0, -4.0, -2.0]), G, np.full(3, -9.0), np.array([1.0, 0.7, 0.9]))
+    assert given.solve()[1] == SOLVED
+    assert np.count_nonzero(given.y) >= 2
+    given.y *= 1 + 3e-12
+    z, status = given.solve(cold=False)
+    assert status == SOLVED
+    assert given.told[0] >= 1
+    assert miss(given, z) < 1e-13
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_numbers_that_are_not_finite_are_told(bad: float) -> None:
     given = Given(np.array([bad, 1.0]), np.eye(2), -np.ones(2), np.ones(2))

@@ -12,6 +12,7 @@ import pliant
 from pliant import ModelError, Recording, UnsupportedModel
 from pliant.identification import read_csv
 from pliant.identification.precision import unresolved_directions
+from pliant.identification.unknowns import Unknowns
 from pliant.robot import Friction, Joint, Link, RigidBody, Robot
 
 from .conftest import FOUR, GAUGES, Q0, START, arm, measure, model, perturbed
@@ -84,6 +85,17 @@ def test_fewer_readings_than_numbers() -> None:
     found, values = unresolved_directions(np.array([[100.0, 0.0]]), ("a", "b"))
     assert [set(item.weights) for item in found] == [{"b"}]
     assert values.tolist() == pytest.approx([100.0, 0.0])
+
+
+def test_numbers_at_either_bound_are_named() -> None:
+    """Near means a small part of their typical size."""
+    lower, upper = np.array([-0.2, -5.0, 1.0, -np.inf]), np.array([0.3, 40.0, 3.0, 7.0])
+    unknowns = Unknowns(
+        ("low", "far", "high", "open"), np.ones(4), lower, upper, np.full((4, 2), np.nan),
+        np.array([0.1, 5.0, 2.0, 1.0]), 0, arm(),
+    )  # fmt: skip
+    assert unknowns.at_bound(np.array([-0.2, 39.0, 3.0, 6.9])) == ("low", "high")
+    assert unknowns.at_bound(np.array([0.3, -5.0, 1.01, 7.0])) == ("low", "far", "open")
 
 
 def test_bounds_are_kept(recording: Recording) -> None:

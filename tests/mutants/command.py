@@ -13,6 +13,9 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from mutants.planting import ROOT, Mutant, mutants
+from mutants.random_mutants import ROOMS, drawn
+from mutants.random_trial import DAILY, LARGE, judge_random, table_of
+from mutants.recording import FOLDER, record
 from mutants.trial import Bench, Verdict
 
 WORKERS = 2
@@ -25,6 +28,10 @@ MARKS = ("<!-- mutants: begin -->", "<!-- mutants: end -->")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code 1 if fewer than 90 % die, or any entry is broken."""
     asked = _parser().parse_args(arguments)
+    if asked.record is not None:
+        return record(asked.record, asked.jobs)
+    if asked.random is not None:
+        return random_bugs(asked)
     chosen = [
         mutant
         for mutant in mutants()
@@ -40,22 +47,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("no mutant has that room and name; --list shows them")
         return 1
     start = time.perf_counter()
-    verdicts = judge(chosen)
+    verdicts = judge(chosen, asked.jobs)
     for verdict in verdicts:
         if verdict.fate != "killed":
             print(verdict.line())
-    print("\n".join(["", *table(verdicts), "", f"{time.perf_counter() - start:.0f} s on {WORKERS} workers"]))
+    print("\n".join(["", *table(verdicts), "", f"{time.perf_counter() - start:.0f} s on {asked.jobs} workers"]))
     if asked.write_table:
         write_table(verdicts)
     killed = sum(verdict.fate == "killed" for verdict in verdicts)
     return int(killed < SHARE * len(verdicts) or any(verdict.fate == "broken" for verdict in verdicts))
 
 
-def judge(chosen: Sequence[Mutant]) -> list[Verdict]:
+def random_bugs(asked: argparse.Namespace) -> int:
+    """Bugs that nobody chose. Exit code 1 if one was not killed by daily tests."""
+    chosen = drawn(asked.random, asked.seed, tuple(asked.room or ROOMS))
+    if asked.only:
+        chosen = [mutant for mutant in chosen if any(mutant.name.startswith(place) for place in asked.only)]
+    print(f"{len(chosen)} random bugs by seed {asked.seed}")
+    if asked.list:
+        print("\n".join(mutant.name for mutant in chosen))
+        return 0
+    out = Path(asked.out or FOLDER / f"random-{asked.seed}.json")
+    fates = judge_random(chosen, asked.jobs, out, asked.daily, asked.large, asked.minutes)
+    print(
+        "\n".join(["", *table_of(fates), "", *(f"{f.name}\n{f.diff}" for f in fates if f.fate != "killed"), str(out)])
+    )
+    return int(any(fate.fate != "killed" for fate in fates))
+
+
+def judge(chosen: Sequence[Mutant], jobs: int) -> list[Verdict]:
     """Every named test once without a bug, then every mutant; each worker has a copy of the source."""
-    with tempfile.TemporaryDirectory(prefix="pliant-mutants-") as folder, ThreadPoolExecutor(WORKERS) as pool:
+    with tempfile.TemporaryDirectory(prefix="pliant-mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
         free: SimpleQueue[Bench] = SimpleQueue()
-        for worker in range(WORKERS):
+        for worker in range(jobs):
             free.put(Bench(Path(folder) / str(worker)))
         named: dict[str, set[str]] = {}
         for name in (name for mutant in chosen for name in mutant.selection):
@@ -118,6 +142,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", action="append", metavar="NAME", help="this mutant (may be given again)")
     parser.add_argument("--sample", type=int, metavar="N", help="N of them, drawn by the seed")
     parser.add_argument("--seed", type=_seed, default=0, help="a number, or `today`")
+    parser.add_argument("--jobs", type=int, default=WORKERS, metavar="N", help="at a time")
+    parser.add_argument("--random", type=int, metavar="N", help="N bugs that nobody chose, drawn by the seed")
+    parser.add_argument("--record", nargs="*", metavar="TESTS", help="record which test runs which line, for --random")
+    parser.add_argument("--daily", type=float, default=DAILY, metavar="S", help="daily tests of a random bug, s")
+    parser.add_argument("--large", type=float, default=LARGE, metavar="S", help="large tests of one that survived, s")
+    parser.add_argument("--minutes", type=float, default=600.0, help="after which no further random bug is tried")
+    parser.add_argument("--out", metavar="FILE", help="of random bugs: the table and all fates as JSON")
     parser.add_argument("--write-table", action="store_true", help="write the table into docs/reliability.md")
     return parser
 

@@ -8,17 +8,24 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from mutants.limited import SAID
 from mutants.planting import ROOT, SOURCE, BrokenEntry, Mutant
 
 LIMIT = 600.0
 """Seconds after which tests without a bug have failed; with one, 120 s and ten times what they took without."""
 
-COMPILING = ("kernels", "integrate")
-"""Rooms that make machine code: with a bug in one of them nothing compiled without it may be used again."""
+COMPILING = ("kernels",)
+"""The room that makes machine code: with a bug in it nothing compiled without it may be used again. Loops of other
+rooms are kept under their translation, and traces under the whole source."""
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+PATIENCE = 20.0
+"""So many times the limit of its processor time a run may take by the clock of a busy machine."""
 
 OPTIONS = ("-q", "-p", "no:cacheprovider", "--no-header", "--tb=line", "-m", "not full and not long")
 
@@ -46,31 +53,36 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.source = folder / "pliant"
-        shutil.copytree(SOURCE, self.source, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(SOURCE, self.source)  # with what is compiled: times of files go along
 
     def try_mutant(self, mutant: Mutant, sound: Mapping[str, float | str]) -> Verdict:
         """Plant, test, restore. `sound`: seconds that each test took without the bug, or why it did not pass."""
-        path = self.source / mutant.file
         took = [sound[name] for name in mutant.selection]
         try:
-            text = mutant.text(self.source)
+            mutant.text(self.source)
             for reason in took:
                 if isinstance(reason, str):
                     raise BrokenEntry(f"{mutant.name}: its tests do not pass without it: {reason}")
         except BrokenEntry as error:
             return Verdict(mutant, "broken", 0.0, str(error))
-        before, seconds = path.stat(), sum(float(part) for part in took)
-        original = path.read_bytes()
+        limit, start = 120.0 + 10.0 * sum(float(part) for part in took), time.perf_counter()
+        with self.planted(mutant) as fresh:
+            code, said = self.run(["-x", *mutant.selection], limit, fresh=fresh)
+        return Verdict(mutant, "survived" if code == 0 else "killed", time.perf_counter() - start, said)
+
+    @contextmanager
+    def planted(self, mutant: Mutant) -> Iterator[bool]:
+        """The bug in this copy, and whether nothing that was compiled without it may be used."""
+        path, text = self.source / mutant.file, mutant.text(self.source)
+        before, original = path.stat(), path.read_bytes()
         path.write_text(text, encoding="utf-8")
         for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
             compiled.unlink()
-        start = time.perf_counter()
         try:
-            code, said = self.run(["-x", *mutant.selection], 120.0 + 10.0 * seconds, fresh=mutant.room in COMPILING)
+            yield mutant.room in COMPILING
         finally:
             path.write_bytes(original)
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        return Verdict(mutant, "survived" if code == 0 else "killed", time.perf_counter() - start, said)
 
     def sound(self, file: str, selection: Sequence[str]) -> dict[str, float | str]:
         """What tests of one file do on the sound source: seconds of those that pass, the reason of those that do not.
@@ -94,6 +106,29 @@ class Bench:
         self, asked: Sequence[str], limit: float, fresh: bool = False, write: bool = False
     ) -> tuple[int | None, str]:
         """pytest's exit code (None: out of time) and the line that says what failed first."""
+        code, said, _ = self._pytest(["-m", "pytest", *OPTIONS, *asked], limit, fresh, write)
+        return code, said
+
+    def limited(self, asked: Sequence[str], limit: float, fresh: bool) -> tuple[int | None, str, float]:
+        """Likewise with marks of its own, a limit in processor time, and the processor time that it took.
+
+        Plugins that these tests do without take as long to import as many tests to run."""
+        given = ["-m", "mutants.limited", str(limit), *OPTIONS[:-2], *asked]
+        code, said, out = self._pytest(
+            given, PATIENCE * limit, fresh, False, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **ONE_THREAD
+        )
+        told = [line for line in out.splitlines() if line.startswith(SAID)]
+        return code, said, float(told[-1].removeprefix(SAID)) if told else limit
+
+    def failing(self, nodes: Sequence[str]) -> list[str]:
+        """Those of these tests that fail on the sound source."""
+        _, _, out = self._pytest(["-m", "pytest", *OPTIONS, *nodes], 20 * LIMIT, False, False)
+        return [line.split()[1] for line in out.splitlines() if line.startswith(("FAILED", "ERROR"))]
+
+    def _pytest(
+        self, asked: Sequence[str], limit: float, fresh: bool, write: bool, **more: str
+    ) -> tuple[int | None, str, str]:
+        """The exit code, what failed first, and all that was said."""
         compiled = self.folder / ("fresh" if fresh else "compiled")
         if fresh:
             shutil.rmtree(compiled, ignore_errors=True)
@@ -101,21 +136,22 @@ class Bench:
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(self.folder), str(ROOT / "tests")]),
             "PLIANT_CACHE_DIR": str(compiled / "kernels"),
-            "NUMBA_CACHE_DIR": str(compiled / "loops"),
             "HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "examples"),
             "PYTHONDONTWRITEBYTECODE": "" if write else "1",
             "MPLBACKEND": "Agg",
+            **more,
         }
         surroundings.pop("PLIANT_TESTED", None)  # the wheel that make test-full tests is not what runs here
-        command = [sys.executable, "-m", "pytest", *OPTIONS, f"--basetemp={self.folder / 'tmp'}", *asked]
+        command = [sys.executable, *asked, f"--basetemp={self.folder / 'tmp'}"]
         try:
             done = subprocess.run(
                 command, cwd=ROOT, env=surroundings, capture_output=True, text=True, timeout=limit, check=False
             )
         except subprocess.TimeoutExpired:
-            return None, f"no end after {limit:.0f} s"
+            return None, f"no end after {limit:.0f} s", ""
         said = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return done.returncode, said[0].removeprefix("FAILED ")[:160] if said else done.stderr.strip()[-160:]
+        first = said[0].removeprefix("FAILED ")[:160] if said else done.stderr.strip()[-160:]
+        return done.returncode, first, done.stdout
 
 
 def _of_cases(name: str, cases: dict[str, float | str]) -> float | str:

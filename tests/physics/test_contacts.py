@@ -73,8 +73,10 @@ def test_a_block_sticks_below_its_angle_and_slides_above() -> None:
     assert steep["slope.friction"][-1] == pytest.approx(mu * steep["slope.force"][-1], rel=1e-9)
 
 
-def test_friction_turns_a_wheel_about_its_axle() -> None:
-    """A wheel that spins on the ground: friction at its rim is a moment about the axle, and pushes the cart."""
+@pytest.mark.parametrize("stiffness", [1e6, 700.0])
+def test_friction_turns_a_wheel_about_its_axle(stiffness: float) -> None:
+    """A wheel that spins on the ground: friction half way between both surfaces is a moment about the axle, and pushes
+    the cart; on soft ground the wheel is a quarter of its radius deep."""
     light = RigidBody(mass=1e-6, com=(0, 0, 0), inertia=(1e-9, 1e-9, 1e-9), tip=(0, 0, 0))
     wheel = RigidBody(mass=2.0, com=(0, 0, 0), inertia=(1e-2, 1e-2, 1e-2), tip=(0, 0, 0))
     links = [
@@ -82,9 +84,9 @@ def test_friction_turns_a_wheel_about_its_axle() -> None:
         Link(name="up", joint=Joint(type="prismatic", axis=(0, 0, 1)), rigid=light),
         Link(name="wheel", joint=Joint(axis=(0, 1, 0)), rigid=wheel),
     ]
-    touch = Contact(name="rim", radius=0.1, stiffness=1e6, exponent=1.0, friction=0.3)
+    touch = Contact(name="rim", radius=0.1, stiffness=stiffness, exponent=1.0, friction=0.3)
     model = Robot(name="cart", links=links, contacts=[touch]).model()
-    depth = 2.0 * G / 1e6
+    depth = 2.0 * G / stiffness
     qdd = model.forward_dynamics([0.0, 0.1 - depth, 0.0], [0.0, 0.0, 20.0], np.zeros(3))
     assert qdd == pytest.approx([0.3 * G, 0.0, -0.3 * 2.0 * G * (0.1 - depth / 2) / 1e-2], rel=1e-4, abs=1e-4)
 

@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 import pliant
 from coupled_arms import CRANE_START, EYE, LIFT, PIVOT, boom, crane, lift_length, strung
 from pliant import Coupling, Cylinder, Frame, Joint, Link, RigidBody, Robot
+from pliant.dynamics.drive_maps import line_drive
 from pliant.dynamics.line_laws import TautCable
 from pliant.robot import Loop, LoopJoint
 
@@ -92,6 +93,38 @@ def radau(opening: Any, t: np.ndarray, bandwidth: float, leakage: float) -> np.n
         assert part.success
         found.append(part.y)
     return np.hstack(found)
+
+
+def test_oil_flows_as_pressures_say(rng: np.random.Generator) -> None:
+    """Rates of pressures and spool, in pascals by hand; the drops at the edges lie below and above the laminar one."""
+    supply, tank, flow, drop, laminar = 9e6, 3e5, 7e-4, 6e5, 4e4
+    robot = boom(
+        {"flow": flow, "pressure_drop": drop, "laminar": laminar, "bandwidth": 15.0},
+        supply=supply, tank=tank, bulk_modulus=1.1e9, leakage=3e-11, dead_volumes=(4e-4, 3e-4),
+    )  # fmt: skip
+    drive = line_drive(robot.couplings[0])
+    assert drive is not None
+    command, L, rate, y = ca.SX.sym("u"), ca.SX.sym("L"), ca.SX.sym("v"), ca.SX.sym("y", 3)
+    found = ca.Function("rates", [command, L, rate, y], [ca.vertcat(*drive.rates(command, L, rate, ca.vertsplit(y)))])
+    (A, B), dead = LIFT["areas"], LIFT["dead_length"]
+
+    def edge(fall: float) -> float:
+        """Through an open edge: the root of the drop far above the laminar one, in proportion far below."""
+        return flow / np.sqrt(drop) * fall / (fall**2 + laminar**2) ** 0.25
+
+    for k in range(24):
+        u, spool, x, v = rng.uniform(-1.5, 1.5), rng.uniform(-1, 1), rng.uniform(0.1, 0.8), 0.1 * rng.normal()
+        near = laminar * 10.0 ** rng.uniform(-1.0, 1.0)  # of one side to the pump, of the other to the tank
+        a, b = (supply - near, tank + 2 * near) if k % 2 else (tank + near, supply - 2 * near)
+        if spool > 0:
+            into_a, into_b = spool * edge(supply - a), -spool * edge(b - tank)
+        else:
+            into_a, into_b = spool * edge(a - tank), -spool * edge(supply - b)
+        past = 3e-11 * (a - b)  # from the higher pressure to the lower
+        rise = (1.1e9 / (4e-4 + A * x) * (into_a - A * v - past),
+                1.1e9 / (3e-4 + B * (LIFT["stroke"] - x)) * (into_b + B * v + past))  # fmt: skip
+        expected = [rise[0] / 1e6, rise[1] / 1e6, 2 * np.pi * 15.0 * (np.clip(u, -1, 1) - spool)]
+        assert np.array(found(u, dead + x, v, [a / 1e6, b / 1e6, spool])).ravel() == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_step_of_the_valve_against_equations_integrated_elsewhere() -> None:

@@ -20,6 +20,7 @@ from pliant.errors import ModelError
 from pliant.export.fmu_variables import outputs
 from pliant.kernels import Tape
 from pliant.loads import Distributed, Wrench
+from pliant.model.piece_choice import chosen_pieces
 from pliant.robot import DH, Drive, Frame, Friction, Origin, Payload, RigidBody, beam_properties, in_pieces
 from pliant.sweeps.metrics import Histories, peak_deflection
 from pliant.view.run_panels import attitudes
@@ -393,3 +394,22 @@ def test_which_way_a_curve_goes() -> None:
         model = curved(curvature=curvature).model()
         assert len(model.chain.links) == 1 + 7
         assert np.sign(model.tip_pose(np.zeros(model.n))[1:3, 3].round(12)) == pytest.approx(sign)
+
+
+@pytest.mark.parametrize(("speed", "acceleration"), [(4.0, 0.0), (0.0, 9.0), (2.0, 5.0)])
+def test_an_outer_beam_is_cut_for_what_turns_it_about_the_base(speed: float, acceleration: float) -> None:
+    """A load that grows from the base on, along a cantilever that begins 1.4 m out, by its polynomials."""
+    a, L, mu, EI = 1.4, 1.1, 0.6, 7.0
+    inner = Link(name="inner", beam=Beam(length=a, mass_per_length=2.0, EI_y=9e3, EI_z=9e3))
+    beam = Beam(length=L, mass_per_length=mu, EI_y=EI, EI_z=19.0, pieces="auto")
+    outer = Link(name="outer", beam=beam, shapes=Shapes(bending_z=1))
+    expected = {"speed": speed, "acceleration": acceleration, "force": 0.0}
+    cut, _ = chosen_pieces(Robot(name="arm", gravity=(0, 0, 0), links=[inner, outer], expected=expected))
+    x = np.polynomial.Polynomial([0.0, 1.0])
+    load = mu * (acceleration + speed**2 / 2) * (a + x)
+    shear = load.integ()(L) - load.integ()
+    slope = ((shear.integ()(L) - shear.integ()) / EI).integ()
+    fewest = next(n for n in range(1, 40) if np.diff(slope(np.linspace(0, L, n + 1)) - slope(0.0)).max() <= 0.15)
+    assert fewest > 3
+    assert cut.links[1].beam is not None
+    assert cut.links[1].beam.pieces == fewest

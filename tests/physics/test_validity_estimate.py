@@ -240,6 +240,20 @@ def test_loads_that_move_with_the_beam(joint: dict[str, Any], spin: float, gravi
     assert np.linalg.norm(judged - cut) < 0.02 * np.linalg.norm(small - cut)
 
 
+def test_a_mass_beyond_the_tip_has_its_lever() -> None:
+    """From the end of a beam that is bent, in axes of the section there; its weight in axes of the root."""
+    lump = Lump(mass=2.3, com=(0.4, 0.2, -0.1))
+    link = Link(name="boom", joint=Joint(type="fixed", origin=TURNED), beam=ROD, shapes=PLANES, tip=lump)
+    model = Robot(name="loaded", gravity=(0.0, -0.3, 0.2), links=[link]).model(stiffening=False)
+    bent = np.full((1, model.n), 0.1)
+    history = RunHistory(model, np.zeros(1), bent, 0 * bent, 0 * bent, np.zeros(0), *2 * [np.zeros((1, 0))])
+    (shape,) = known_shapes(history, bent_beams(model)[0])
+    assert shape.mass[-1] == pytest.approx(2.3)
+    assert shape.lever == pytest.approx(lump.com, abs=1e-12)
+    root = model.pose(bent[0], frame="boom.root")[:3, :3]
+    assert shape.pull == pytest.approx(2.3 * root.T @ [0.0, -0.3, 0.2], abs=1e-9)
+
+
 @pytest.mark.parametrize("damped", [{"kelvin_voigt": 0.05}, {"damping": 0.3}])
 def test_damping_does_not_count(damped: dict[str, float]) -> None:
     """A damped strip that swings through its middle: what damping carries of the moment is no curvature."""
