@@ -177,12 +177,6 @@ class Model(SmallMotion):
         model.level = level
         return model
 
-    def _raised(self, found: Effect) -> Model:
-        """The same arm with second order, which an effect asks for; what is traced is shared by all such models."""
-        level, first, o = Level("second-order", str(found), True), self.first, self.options
-        model = first.derived("second order", (), lambda: first._like(level, o.parameters, o.shapes))
-        return model if first is self else model._at(self.robot, self._nominal)
-
     def _at(self, robot: Robot, values: Array) -> Model:
         """This model at other values of its parameters, those of `robot`; what is traced and compiled is shared."""
         model = object.__new__(type(self))
@@ -226,3 +220,10 @@ class Model(SmallMotion):
         asked = "auto" if self.level.auto and not self.level.raised else o.stiffening
         given = (self.robot, by, o.rotation, asked, o.parameters, o.shapes, o.roots)
         return type(self), given, {"choices": self.choices, "level": self.level}
+
+
+def raised(model: Model, found: Effect) -> Model:
+    """The same arm with second order, which an effect asks for; what is traced is shared by all such models."""
+    level, first, o = Level("second-order", str(found), True), model.first, model.options
+    risen = first.derived("second order", (), lambda: first._like(level, o.parameters, o.shapes))
+    return risen if first is model else risen._at(model.robot, np.asarray(model.nominal_parameters))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain as joined
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -21,11 +21,9 @@ from pliant.dynamics.section_forces import InternalForces
 from pliant.model import closed_statics, level_choice, statics
 from pliant.model.level import Effect, is_checked, linear_bodies
 from pliant.model.level_choice import RootLoads, effects, worst
+from pliant.model.model import Model, raised
 from pliant.model.validity import tell
 from pliant.robot import Link, Robot, in_pieces
-
-if TYPE_CHECKING:
-    from pliant.model.model import Model
 
 STATIONS = (0.0, 0.25, 0.5, 0.75)
 """Sections of a beam at which forces are looked at: a tendon from root to tip does not show at the root."""
@@ -53,7 +51,7 @@ def fitted(
         found = _bound(model, values, qd) if changed or spins else None
         if not (found is not None and found.noticed) and (tied or len(loads)):
             found = _at_states(model, q, loads, values, qd, times)
-        return model if found is None or not found.noticed else model._raised(found)
+        return model if found is None or not found.noticed else raised(model, found)
     if not told or (not model.level.in_doubt and not _bound(model, values, qd).noticed and not (tied or len(loads))):
         return model
     found = _at_states(model, q, loads, values, qd, times)
@@ -65,7 +63,7 @@ def fitted(
 def at_its_numbers(model: Model) -> Model:
     """The model, or the same with second order where numbers that were replaced ask for it."""
     found = _bound(model, None, None)
-    return model._raised(found) if found.noticed else model
+    return raised(model, found) if found.noticed else model
 
 
 def checked_links(model: Model) -> list[tuple[int, Link]]:
