@@ -463,9 +463,9 @@ def test_shapes_left_to_the_model_come_with_pieces() -> None:
     assert "one element of bending_y in each of its 5 pieces" in model.choices[1]
     fine = soft(pieces=None, shapes={"method": "elements", "count": 20, "bending_y": True}).model(stiffening=False)
     band = float(model.choices[1].split(" up to ")[1].split(" Hz")[0])
-    exact = fine.frequencies()[fine.frequencies() <= band]
+    exact = fine.frequencies({})[fine.frequencies({}) <= band]  # of straight arms: only one of them may sag far
     assert len(exact) >= 3
-    assert model.frequencies()[: len(exact)] == pytest.approx(exact, rel=0.01)
+    assert model.frequencies({})[: len(exact)] == pytest.approx(exact, rel=0.01)
     stiff = soft(pieces=None, shapes="auto").replace({"links.boom.beam.EI_z": 4e4}).model()
     assert stiff.robot.links[0].beam.pieces is None  # type: ignore[union-attr]
 

@@ -65,7 +65,8 @@ GUARDED = {  # (file, what) -> the line that leads around it where the system ha
     ("export/compiling.py", "start_new_session="): 'start_new_session=os.name == "posix"',
     ("export/compiling.py", "os.killpg"): 'if os.name == "posix":',
     ("export/compiling.py", "signal.SIGKILL"): 'if os.name == "posix":',
-    ("export/placing.py", "os.rename"): "require_free(target, force)\n    if not target.exists():",
+    ("export/placing.py", "os.rename"): "if target.exists():\n            _replace(work, target)\n        else:",
+    ("control/time_limited.py", "start_new_session="): 'start_new_session=os.name == "posix"',
 }
 
 

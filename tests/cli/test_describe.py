@@ -25,7 +25,7 @@ def test_info_shows_links_coordinates_and_frequencies(run: Run) -> None:
     assert result.exit_code == 0
     assert "upper" in result.stdout
     assert "4 coordinates: upper, fore, upper.bending_y.1, fore.bending_y.1" in result.stdout
-    assert "2.13, 16.37 Hz" in result.stdout
+    assert "2.131, 16.37 Hz" in result.stdout
     assert result.stderr == ""
 
 

@@ -83,7 +83,7 @@ def in_process(search: Callable[..., Any], given: tuple[Any, ...], watch: Watch,
     paths = os.pathsep.join(path for path in sys.path if path)
     child = subprocess.Popen(
         [sys.executable, "-c", "from pliant.control.time_limited import serve; serve()"], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": paths}, start_new_session=True,
+        stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": paths}, start_new_session=os.name == "posix",
     )  # fmt: skip
     told: queue.Queue[tuple[str, Any]] = queue.Queue()
     threading.Thread(target=_listen, args=(child, task, told), daemon=True).start()
@@ -120,7 +120,7 @@ def _listen(child: subprocess.Popen[bytes], task: bytes, told: queue.Queue[tuple
     assert child.stdout is not None
     try:
         child.stdin.write(task)
-        child.stdin.close()
+        child.stdin.flush()  # it stays open: a process whose parent is gone ends
         while True:
             told.put(pickle.load(child.stdout))
     except (EOFError, OSError, pickle.UnpicklingError):
@@ -132,6 +132,7 @@ def serve() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whoever prints does so elsewhere
     search, given, limit, began = pickle.load(sys.stdin.buffer)
+    threading.Thread(target=_follow, daemon=True).start()
     _began.append(clock() - (time.time() - began))
     warnings.showwarning = lambda message, *rest, **more: _tell(out, "warning", str(message))
     try:
@@ -141,6 +142,13 @@ def serve() -> None:
         _tell(
             out, "error", error if isinstance(error, PliantError) else PliantError(f"{type(error).__name__}: {error}")
         )
+
+
+def _follow() -> None:
+    """End this process when the one that started it is gone."""
+    while sys.stdin.buffer.read(1):
+        pass
+    os._exit(1)
 
 
 def _tell(out: IO[bytes], kind: str, what: Any) -> None:

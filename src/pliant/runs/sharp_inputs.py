@@ -106,6 +106,8 @@ class _Cells:
         lengths = np.diff(edges)
         each = np.exp2(np.ceil(np.log2(np.maximum(1.0, count * lengths / lengths.sum())))).astype(int)
         each[lengths * MOST * count < lengths.sum()] = 0  # no step is longer than such a stretch
+        if not each.any():
+            return None
         stretch = np.repeat(np.arange(len(each)), each)
         place = np.arange(len(stretch)) - np.repeat(np.cumsum(each) - each, each)
         a = edges[stretch] + lengths[stretch] / each[stretch] * place
