@@ -410,6 +410,8 @@ class Composition:
                 f"{found.times[0]:.6g} s; steps end around it, but may be too long to follow it; give step="
                 f"{found.shortest / 4:.1g} or less"
             )
+        if self.prescribed and len(found.times):
+            self._refuse_jumps(kinks, t_end)  # which stand between the ends of a feature that hides them
         return np.union1d(kinks, found.times)
 
     def sharp(self, start: float, end: float, kinks: Array, own: Array | None = None) -> Sharp:
@@ -450,10 +452,11 @@ class Composition:
         known = kept["times"] or kept["indicators"] or kept["inputs"]
         return bool(known) or any(len(getattr(part, "breaks", ())) for part in parts)
 
-    def impulses(self, breaks: Array, t_end: float | None = None) -> Impulses:
-        """Where prescribed rates jump, of these times; one elsewhere until `t_end` is refused."""
+    def impulses(self, breaks: Array, t_end: float | None = None, features: Array | None = None) -> Impulses:
+        """Where prescribed rates jump, of these times; one elsewhere until `t_end` is refused, also between the ends
+        of short `features`, which are among the times."""
         if self.prescribed and t_end is not None:
-            self._refuse_jumps(breaks, t_end)
+            self._refuse_jumps(breaks if features is None else np.setdiff1d(breaks, features), t_end)
         return self._impulses(breaks)
 
     def _impulses(self, breaks: Array) -> Impulses:

@@ -35,7 +35,7 @@ class Interruptions:
             kinks = self._composed.kinks(2 * self.known)
             self._sharp = np.append(self._sharp, self._composed.sharp(start, self.known, kinks).times)
         self._times = np.union1d(kinks[kinks < self.known], self._sharp)
-        self._impulses = self._composed.impulses(self._times, self.known)
+        self._impulses = self._composed.impulses(self._times, self.known, self._sharp)
 
     def following(self, t: float) -> float:
         """The next one behind t, or the time until which all are known."""
