@@ -215,6 +215,7 @@ def ends(model: pliant.Model, t_end: float, q0: Any, qd0: Any) -> dict[str, np.n
     return found | {"batch": np.concatenate([batch.q[0, -1], batch.qd[0, -1]])}
 
 
+@pytest.mark.full
 def test_two_contacts_at_once_are_one_of_both_stiffnesses() -> None:
     arm, q0, qd0, t_end = CASES["unequal"]
     halves = [arm.contact(name=name, stiffness=arm.stiffness / 2) for name in ("one", "two")]

@@ -66,6 +66,7 @@ def test_a_sagging_arm_vibrates_about_its_rest() -> None:
     np.testing.assert_allclose(model.linearize().A, model.linearize(rest).A, rtol=1e-9, atol=1e-6)
 
 
+@pytest.mark.full
 def test_rest_under_loads_and_spin() -> None:
     model = sagging(3, 1).model()
     lift = [Wrench(force=[0.0, 0.0, 0.5 * MASS * LENGTH * GRAVITY])]
@@ -100,6 +101,7 @@ def test_nothing_bends_in_free_fall() -> None:
     assert falling.frequencies() == pytest.approx(falling.frequencies({}), rel=1e-15)
 
 
+@pytest.mark.full
 def test_the_rest_moves_with_the_parameters() -> None:
     """Derivatives of the frequencies at rest, those of the rest included, against differences of whole arms."""
     path = "links.rod.beam.EI_y"

@@ -293,6 +293,7 @@ def test_an_exported_plant_has_the_order_of_its_loads(auto: pliant.Model, tmp_pa
         assert ("stiffening second-order" in (folder / "README.md").read_text()) == (name == "pressed")
 
 
+@pytest.mark.full
 def test_bundled_arms_are_not_checked_in_vain() -> None:
     """One has a body without second order, which changes too little to be looked at more closely."""
     for name in pliant.arms():

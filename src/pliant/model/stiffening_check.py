@@ -220,4 +220,5 @@ def largest(link: Link, rows: Array, length: float | None = None) -> RootLoads:
     along = moment @ axis
     bending = np.linalg.norm(moment - along[:, None] * axis, axis=1)
     long = level_choice.link_length(link) if length is None else length
-    return RootLoads(*(float(np.max(np.abs(x), initial=0.0)) for x in (force @ axis, bending, along)), long)
+    axial, across, twisting = (float(np.max(np.abs(x), initial=0.0)) for x in (force @ axis, bending, along))
+    return RootLoads(axial, across, twisting, long)

@@ -286,7 +286,8 @@ class Composition:
 
         def found() -> dict[str, Any]:
             inputs = self.equations.time_inputs().numel_out(0)
-            return self.equations.switches.to_record() | {"inputs": inputs}
+            record: dict[str, Any] = self.equations.switches.to_record()
+            return record | {"inputs": inputs}
 
         return recalled(recipe, found)  # type: ignore[no-any-return]
 
