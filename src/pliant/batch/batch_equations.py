@@ -74,7 +74,7 @@ class BatchEquations:
 
     @property
     def has_work(self) -> bool:
-        """Whether the work is the last state."""
+        """True if the work is the last state."""
         return self.with_work or self.watched
 
     @property

@@ -38,8 +38,7 @@ def clock() -> float:
 
 @dataclass(frozen=True)
 class Watch:
-    """What a search heeds while it lasts: a time limit, seconds since the call `began`, and a function of the fraction
-    done."""
+    """Time limit of a search, in seconds since the call `began`, and a function that is told the fraction done."""
 
     time_limit: float | None = None
     report: Callable[[float], None] | None = None
@@ -47,7 +46,7 @@ class Watch:
 
     @property
     def late(self) -> bool:
-        """Whether the time is over."""
+        """True when the time is over."""
         return self.time_limit is not None and clock() - self.began > self.time_limit
 
     def part(self, share: float) -> Watch:
@@ -61,7 +60,7 @@ def prepared_for(model: Model, search: str) -> None:
 
 
 def needs_process(model: Model, search: str, watch: Watch) -> bool:
-    """Whether a search with a limit may have to be ended from outside."""
+    """Return True if a search with a limit may have to be ended from outside."""
     if watch.time_limit is None or _began:
         return False
     return not is_recalled(model.recipe and f"{model.recipe} prepared for {search}")

@@ -20,9 +20,9 @@ from pliant.dynamics.lines import NOWHERE
 from pliant.dynamics.pressing import TINY
 
 CONTACT_WIDTH = 0.05
-"""Of the radii of sphere and core."""
+"""Width, as a part of the radii of sphere and core."""
 LINE_WIDTH = 0.01
-"""Of the length of a cable or cylinder: lines between points that pass one another are longest or shortest about it."""
+"""Width, as a part of the length of a cable or cylinder, whose ends may pass one another."""
 STOP_WIDTH = 1e-3
 """rad or m: of a joint that turns back at its stop."""
 

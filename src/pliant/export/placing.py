@@ -1,4 +1,4 @@
-"""Where an export goes: nothing is overwritten without `force`, and nothing half-written is ever left.
+"""Target of an export: nothing is overwritten without `force`, and a new folder appears whole or not at all.
 
 A folder that an export wrote carries a manifest of its files. With `force` these files are replaced or removed; all
 others in the folder stay.

@@ -48,7 +48,7 @@ def passed(ode: Ode, k: int, h: float, widths: float) -> float:
 
 
 def crossing(ode: Ode, step: StepState, k: int, left: float, right: float, t: float, h: float) -> float:
-    """Where gap k changes its sign in (left, right], on the far side."""
+    """Time in (left, right], on the far side, at which gap k changes its sign."""
     before = ode.near[k]
     while right - left > EPS:
         middle = 0.5 * (left + right)
