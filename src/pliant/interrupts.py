@@ -1,4 +1,4 @@
-"""Ctrl-C without loss, and processes that end with the one that started them."""
+"""Ctrl-C without loss, time limits, and processes that end with the one that started them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pliant.errors import Interrupted
+from pliant.errors import Interrupted, SimulationError
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -127,13 +128,68 @@ def interruptible(name: str) -> Iterator[None]:
                 sys.setprofile(profile if callable(profile) else None)  # that of cProfile cannot be set again
 
 
+class TimeOver(BaseException):
+    """The time limit of a call is over; no `Exception`, so that who catches errors to try something else does not."""
+
+
+class _Own(threading.local):
+    """Time limit of one thread."""
+
+    limit: TimeLimit | None = None
+
+
+_own = _Own()
+
+
+@dataclass(frozen=True)
+class TimeLimit:
+    """Seconds of the clock that a call may take since this was made; None is no limit."""
+
+    seconds: float | None
+    began: float = field(default_factory=time.perf_counter)
+
+    @contextmanager
+    def holds(self, name: str) -> Iterator[None]:
+        """A block in which `require_time` raises once the time is over; without a result, that is an error."""
+        if self.seconds is None:
+            yield
+            return
+        before, _own.limit = _own.limit, self
+        try:
+            yield
+        except TimeOver as over:
+            raise SimulationError(
+                f"{name}: {over} was over before there was a result; what was compiled is kept: call again, or allow "
+                "more time"
+            ) from None
+        finally:
+            _own.limit = before
+
+    def require(self) -> None:
+        """Raise `TimeOver` if the time is over."""
+        if self.seconds is not None and time.perf_counter() - self.began > self.seconds:
+            raise TimeOver(f"time limit of {self.seconds:g} s")
+
+
+def time_limit() -> TimeLimit | None:
+    """The time limit that holds in this thread."""
+    return _own.limit
+
+
+def require_time() -> None:
+    """Raise `TimeOver` if a time limit holds in this thread and is over."""
+    if _own.limit is not None:
+        _own.limit.require()
+
+
 def abandonable(work: Callable[[], T]) -> T:
-    """What `work` gives, which spends long in code that knows no signals: Ctrl-C ends the wait for it at once.
+    """What `work` gives, which spends long in code that knows no signals: Ctrl-C, or the end of a time limit, ends the
+    wait for it at once.
 
     What was begun then goes on by itself, and is waited for when Python ends. Other threads, which get no signals, do
-    the work themselves.
+    the work themselves where they have no time limit.
     """
-    if not _in_main_thread():
+    if not _in_main_thread() and _own.limit is None:
         return work()
     found: list[T] = []
     failed: list[BaseException] = []
@@ -150,6 +206,7 @@ def abandonable(work: Callable[[], T]) -> T:
     while not done.wait(LOOK):
         if pending():
             raise KeyboardInterrupt
+        require_time()
     if failed:
         raise failed[0]
     return found[0]

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pliant.interrupts import interruptible
+from pliant.interrupts import interruptible, require_time
 
 PATIENCE = 1.0
 """Seconds after which something is told."""
@@ -40,7 +40,9 @@ _own = _Own()
 
 @contextmanager
 def stage(text: str) -> Iterator[None]:
-    """Something that may take long; a stage inside another is told in its place."""
+    """Something that may take long; a stage inside another is told in its place. None begins when a time limit of
+    `pliant.interrupts` is over."""
+    require_time()
     doing = _own.doing
     doing.append(text)
     try:

@@ -168,8 +168,8 @@ def test_start_that_is_not_finite():
 
 def test_limit_of_steps():
     run = solve(pendulum(), (0, 1e6), [1.0, 0.0], method="dopri5", max_steps=500)
-    assert run.status == "failed"
-    assert run.failure.kind == "step limit"
+    assert (run.status, run.failure) == ("stopped", None)
+    assert run.message == f"limit of 500 steps at t = {run.t_end:.6g} s"
     assert run.stats.steps + run.stats.rejected == 500
 
 

@@ -19,6 +19,7 @@ from pliant.batch.result import (
     AWAY,
     BROKEN,
     FINISHED,
+    LIMITED,
     NOT_RUN,
     STATUS,
     STOPPED,
@@ -29,7 +30,7 @@ from pliant.batch.result import (
 from pliant.batch.store import Device, Sink, sink
 from pliant.errors import Interrupted, ModelError, SimulationError, UnsupportedModel, warn_user
 from pliant.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
-from pliant.interrupts import interruptible
+from pliant.interrupts import TimeLimit, TimeOver, interruptible, require_time
 from pliant.kernels.target import machine
 from pliant.loads import Load
 from pliant.model import Model
@@ -42,7 +43,7 @@ from pliant.runs.drives import listed, read_breaks
 from pliant.runs.energy_balance import ALLOWED, balance_of, touches
 from pliant.runs.left_out import fitted_to_start, judge_speeds
 from pliant.runs.limits import joint_limits, passing_words
-from pliant.runs.simulation import MOST_ROWS, require_span
+from pliant.runs.simulation import MOST_ROWS, require_count, require_span
 from pliant.signatures import checked
 
 SLICES = 32
@@ -81,6 +82,8 @@ def simulate_batch(
     work: bool = False,
     breaks: Sequence[float] = (),
     equilibrium: bool = False,
+    time_limit: float | None = None,
+    max_steps: int | None = None,
 ) -> BatchResult:
     """Run many arms of one model from many states, under many torques, with many parameters.
 
@@ -130,6 +133,13 @@ def simulate_batch(
         Further times at which steps end, as in `simulate`.
     equilibrium : bool
         Start at static rest, as in `simulate`.
+    time_limit : float, optional
+        Seconds of the clock that the call may take, compiling included. Arms run in slices, and no slice begins when
+        the time is over: arms whose turn has not come have NaN and the status 6, also in a file.
+    max_steps : int, optional
+        Steps that each arm may take, refused ones included; between two impulses of a prescribed motion, if it has any.
+        Arms that need more have NaN behind their last row and the status 6. Fixed steps are the same for all arms, so
+        that then the times `t` end there.
 
     Returns
     -------
@@ -142,7 +152,7 @@ def simulate_batch(
     Raises
     ------
     SimulationError
-        Every arm broke down or ran away.
+        Every arm broke down or ran away; or `time_limit` was over before an arm was run.
     Interrupted
         Ctrl-C, a KeyboardInterrupt; `.result` holds the arms that had been run. Nothing of it where a path was given.
 
@@ -153,10 +163,12 @@ def simulate_batch(
     >>> batch.q.shape, [int(status) for status in batch.status]
     ((3, 51, 4), [0, 0, 0])
     """
-    with interruptible("simulate_batch"):
+    limit = TimeLimit(time_limit)
+    with interruptible("simulate_batch"), limit.holds("simulate_batch"):
         if method == "auto":
             method = "dopri5" if step is None else "rk4"
-        _check(t_end, method, step, rtol, atol, output_step, device, precision)
+        _check(t_end, method, step, rtol, atol, output_step, device, precision, time_limit=time_limit)
+        require_count("max_steps", max_steps)
         loads = listed(loads)
         model = fitted_to_start(model, q0, qd0, loads, p, t_end, many=True)
         drives = read_drive(model, torque, "torque"), read_drive(model, controller, "controller")
@@ -170,12 +182,16 @@ def simulate_batch(
         starts = given.samples.starts if given.samples else None
         impulses = replace(f.composition.impulses(stops, t_end), at_start=given.work is not None)
         ticks = f.composition.tick_times(t_end) if f.composition.ticks else None
-        stages = Stages(f, make_plan(t, stops, starts, step, method == "dopri5", ticks), impulses)
+        plan = make_plan(t, stops, starts, step, method == "dopri5", ticks)
+        if max_steps is not None and plan.count.sum() > max_steps:
+            plan = plan.within(max_steps)
+            impulses = impulses.until(float(plan.t[-1]))
+        stages = Stages(f, plan, impulses)
         begin = time.perf_counter()
-        settings = (rtol, atol, step or t_end, MOST_STEPS)
+        settings = (rtol, atol, step or t_end, min(MOST_STEPS, max_steps or np.inf))
         engine = (Cpu if device == "cpu" else Cuda)(f, given, stages, settings, method, precision, len(t))
         compiled = time.perf_counter() - begin
-        run = _Run(f, given, engine, t, limits, work, (loads, base))
+        run = _Run(f, given, engine, t, limits, work, (loads, base), max_steps)
         stats = BatchStats(method, device, precision, 0, 0.0, compiled)
         with reporter(progress, t_end) as report:
             return run(store, stats, report, t_end)
@@ -183,11 +199,14 @@ def simulate_batch(
 
 def _check(
     t_end: float, method: str, step: float | None, rtol: float, atol: float, output_step: float | None, device: str,
-    precision: str,
+    precision: str, *, time_limit: float | None,
 ) -> None:  # fmt: skip
-    for name, value in (("t_end", t_end), ("step", step), ("output_step", output_step), ("rtol", rtol), ("atol", atol)):
+    numbers = {"t_end": t_end, "step": step, "output_step": output_step, "rtol": rtol, "atol": atol}
+    for name, value in numbers.items():
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ModelError(f"{name}: got {value!r}, expected a positive number")
+    if time_limit is not None and not 0.0 < time_limit < np.inf:
+        raise ModelError(f"time_limit: got {time_limit!r}, expected a positive number of seconds")
     require_span(t_end)
     for name, value, most in (("step", step, MOST_FIXED_STEPS), ("output_step", output_step, MOST_ROWS)):
         if value is not None and t_end > value * most:
@@ -215,6 +234,7 @@ class _Run:
     work: bool
     acting: tuple[Any, Any]
     """Loads and motion of the base."""
+    max_steps: int | None = None
     over: list[int] = field(default_factory=list)
     """Fixed steps, most of an arm in each slice, that may have leapt over what the arm meets."""
 
@@ -232,8 +252,10 @@ class _Run:
         parameters = np.broadcast_to(given.parameters, (B, given.parameters.shape[1]))
         begin = time.perf_counter()
         summaries, findings = [], in_a_run(model, np.zeros(model.n_q))
+        told = ""
         try:
             for first, last in self._slices(size):
+                require_time()
                 arrays, summary = self._slice(first, last, given.on_device and target.path is None)
                 target.put(first, arrays, parameters[first:last], summary)
                 summaries.append(summary)
@@ -250,6 +272,17 @@ class _Run:
             summaries.append(self._not_run(B - done))
             for values in target.finish(stats).values():
                 values[done:] = np.nan
+        except TimeOver as over:
+            if not summaries:
+                target.abort()
+                raise
+            told = f"{over}: {B - first} of {B} arms were not run"
+            on = self.engine.module if given.on_device and target.path is None else np
+            for start, last in self._slices(size):
+                if start >= first:
+                    blank = {name: on.full((last - start, *shape), np.nan) for name, shape in shapes.items()}
+                    summaries.append(self._not_run(last - start, LIMITED))
+                    target.put(start, blank, parameters[start:last], summaries[-1])
         except BaseException:
             target.abort()
             raise
@@ -260,14 +293,19 @@ class _Run:
                              equations=self.f, inputs=self)  # fmt: skip
         if (result.status == NOT_RUN).any():
             raise Interrupted(f"simulate_batch: interrupted when {done} of {B} arms had been run", result)
+        out_of_steps = int((np.isfinite(result.ended) & (result.status == LIMITED)).sum())
+        if out_of_steps:
+            told = f"limit of {self.max_steps} steps: {out_of_steps} of {B} arms end there" + (told and f"; {told}")
+        if told:
+            warn_user(f"stopped: {told}")
         if any(self.over):
             warn_user(passing_words(max(self.over)))
         return _judged(result, findings)
 
     @staticmethod
-    def _not_run(count: int) -> dict[str, Any]:
-        """Of arms whose turn had not come when Ctrl-C did."""
-        nothing = {"status": NOT_RUN, "ended": np.nan, "limit": -1, "steps": 0.0, "refused": 0.0}
+    def _not_run(count: int, status: int = NOT_RUN) -> dict[str, Any]:
+        """Of arms whose turn had not come when Ctrl-C did, or when the time was over."""
+        nothing = {"status": status, "ended": np.nan, "limit": -1, "steps": 0.0, "refused": 0.0}
         nothing["energy_error"] = np.nan
         kinds = {"status": np.int8, "limit": np.int16}
         return {name: np.full(count, value, dtype=kinds.get(name, float)) for name, value in nothing.items()}
@@ -302,6 +340,8 @@ class _Run:
             piece = 0 if self.given.samples is None else int(self.given.samples.piece(np.zeros(1))[0])
             start = self.f.loaded(start, pieces[:, piece], own, module)
         history, counts = self.engine(start.copy(), first)
+        reached = int(self.engine.stages.plan.row.max()) + 1
+        history[:, reached:] = np.nan  # no step of a limited run came there
         x = module.concatenate([start[:, None].astype(history.dtype), history], axis=1)
         if module is not np and not stay:
             x, counts, module = module.asnumpy(x), module.asnumpy(counts), np
@@ -311,6 +351,10 @@ class _Run:
         summary["energy_error"] = self._energy_errors(arrays, x[..., -1], first, module)
         summary["status"][(summary["status"] == FINISHED) & (summary["energy_error"] > ALLOWED)] = UNBALANCED
         counts = np.asarray(counts.get() if hasattr(counts, "get") else counts, dtype=float)
+        if self.max_steps is not None:
+            fixed = self.engine.stages.plan.count.any()
+            spent = summary["ended"] == self.t[reached] if fixed else counts.sum(axis=1) >= self.max_steps
+            summary["status"][spent & (summary["status"] == BROKEN)] = LIMITED
         if self.engine.stages.plan.count.any():
             self.over.append(int(counts[:, 1].max()))
             counts[:, 1] = 0.0

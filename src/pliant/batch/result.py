@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from pliant.batch.batch_equations import BatchEquations
 
-FINISHED, BROKEN, STOPPED, NOT_RUN, AWAY, UNBALANCED = range(6)
-STATUS = ("finished", "broke down", "stopped at a limit", "not run", "ran away", energy_balance.STATUS)
-ENDED = ("finished", "failed", "event", "interrupted", "failed", energy_balance.STATUS)
+FINISHED, BROKEN, STOPPED, NOT_RUN, AWAY, UNBALANCED, LIMITED = range(7)
+STATUS = ("finished", "broke down", "stopped at a limit", "not run", "ran away", energy_balance.STATUS, "stopped")
+ENDED = ("finished", "failed", "event", "interrupted", "failed", energy_balance.STATUS, "stopped")
 """The same in the words of a single run."""
 OLD_PER_ARM = ("status", "ended", "steps", "refused")
 PER_ARM = (*OLD_PER_ARM, "limit", "energy_error")
@@ -292,7 +292,11 @@ class BatchResult:
             per_arm.setdefault("limit", np.full(arms, -1.0))  # files that are older than the number
             lost = per_arm.pop("energy_error", np.full(arms, np.nan))
             known = {"status": range(len(STATUS)), "limit": range(-1, len(joint_limits(model)))}
-            if not (np.isfinite(list(per_arm.values())).all() and all(set(per_arm[k]) <= set(known[k]) for k in known)):
+            ended = np.nan_to_num(per_arm["ended"], posinf=np.inf)  # not a number where an arm has no row that holds
+            if not (
+                np.isfinite([*({**per_arm, "ended": ended}).values()]).all()
+                and all(set(per_arm[k]) <= set(known[k]) for k in known)
+            ):
                 raise ValueError(f"{', '.join(PER_ARM)} are not finite, or a status or a limit is not known")
             per_arm["status"], per_arm["limit"] = per_arm["status"].astype(np.int8), per_arm["limit"].astype(np.int16)
             result = cls(

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from pliant.cli import INTERRUPTED
+from pliant.cli.application import FAILED
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
 from pliant.cli.output import number, print_json, say, seldom, table
@@ -38,13 +39,19 @@ def command(
     output_step: Annotated[float | None, typer.Option(help="Spacing of the outputs in seconds.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds of the clock that the run may take; what was computed is written.")
+    ] = None,
+    max_steps: Annotated[int | None, typer.Option(help="Steps of the integrator that the run may take.")] = None,
     progress: Annotated[
         bool | None, typer.Option("--progress/--no-progress", help="A bar in a terminal by default; lines in a log.")
     ] = None,
 ) -> None:
-    """Simulate a scenario, or the first motion of a bundled arm. Ctrl-C keeps what has been computed and writes it."""
+    """Simulate a scenario, or the first motion of a bundled arm. Ctrl-C keeps what has been computed and writes it; so
+    does a limit of time or steps, with exit code 1."""
     chosen = _chosen(scenario)
-    given = {"method": method, "duration": t_end, "step": step, "output_step": output_step, "rtol": rtol, "atol": atol}
+    given = {"method": method, "duration": t_end, "step": step, "output_step": output_step, "rtol": rtol, "atol": atol,
+             "time_limit": time_limit, "max_steps": max_steps}  # fmt: skip
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if formulation is not None:
         changes["model"] = {**chosen.model.model_dump(), "formulation": formulation}
@@ -65,6 +72,8 @@ def command(
     except KeyboardInterrupt:
         _left(chosen, result, folder, json)
     _report(result, files, json)
+    if result.stats.status == "stopped":
+        raise typer.Exit(FAILED)
 
 
 def _chosen(given: Path) -> Scenario:

@@ -15,12 +15,12 @@ from pliant.integrate.loop_state import Clock, LoopStatus, Tally
 from pliant.integrate.problem import Events, Hold, Jumps, Problem, SampledInput, StageCallback
 from pliant.integrate.settings import Settings, prepare
 from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Status, Stiffness
-from pliant.integrate.starting import breakdown, first_guess, least_step
+from pliant.integrate.starting import breakdown, first_guess, least_step, stopped
 from pliant.integrate.state import Rows, State
 from pliant.integrate.steppers import FIXED, MethodLoop, make_loop
 from pliant.integrate.stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, measure
 from pliant.integrate.sundials import MULTISTEP, solve_sundials
-from pliant.interrupts import pending
+from pliant.interrupts import TimeOver, pending, require_time, time_limit
 from pliant.stages import working_time
 
 CHUNK_SECONDS = 0.15
@@ -83,12 +83,14 @@ def solve(
     progress : callable, optional
         Called with the time reached, a few times per second and at the end.
     max_steps : int, optional
-        Give up after so many attempts.
+        Stop after so many steps, those that were refused included; where only `adams` and `bdf` see it: at the last of
+        their calls that stays below.
 
     Returns
     -------
     Solution
-        A run that breaks down or is interrupted by Ctrl-C comes back with what it has, as "failed" or "interrupted".
+        A run that breaks down, meets `max_steps` or the time limit of `pliant.interrupts`, or is interrupted by Ctrl-C,
+        comes back with what it has, as "failed", "stopped" or "interrupted".
     """
     begin = working_time()
     run = prepare(problem, t_span, x0, method, rtol, atol, step, outputs, p, samples, hold, breaks, jumps)
@@ -102,7 +104,7 @@ def solve(
                 f"method {method!r} has neither events nor a Python function at every stage; "
                 "use dop853, dopri5 or rodas5p, or sample and hold the function"
             )
-        return solve_sundials(problem, run, progress)
+        return solve_sundials(problem, run, progress, max_steps)
     state = State(problem, run.t0, run.x0, run.p, callback, n_callback)
     rows = Rows(problem.n, run.outputs, events)
     driver = _Driver(run, state, rows, progress, max_steps)
@@ -203,17 +205,20 @@ class _Driver:
             return self._loop()
         except KeyboardInterrupt:
             return self._finish("interrupted", f"interrupted at t = {self.state.clock[Clock.T]:.6g}")
+        except TimeOver as over:
+            return self._finish("stopped", stopped(str(over), float(self.state.clock[Clock.T])))
 
     def _loop(self) -> Status:
         state = self.state
         stepper = self._stepper()
-        budget = 32
+        limited = time_limit() is not None
+        most = 1 if limited and self.state.callback else NEVER  # a Python function may take seconds at any stage
+        budget = 1 if limited else 32
         while True:
             attempts = int(state.tally[Tally.STEPS] + state.tally[Tally.REJECTED])
-            allowed = budget if self.max_steps is None else min(budget, self.max_steps - attempts)
+            allowed = min(budget, most) if self.max_steps is None else min(budget, most, self.max_steps - attempts)
             if allowed <= 0:
-                self._fail("step limit", -1, float(state.clock[Clock.TRIED]), f"gave up after {attempts} steps")
-                return "failed"
+                return self._finish("stopped", stopped(f"limit of {attempts} steps", float(state.clock[Clock.T])))
             begin = time.perf_counter()
             status = stepper.advance(allowed)
             end = time.perf_counter()
@@ -230,6 +235,7 @@ class _Driver:
                 return self._end(status)
             if pending():
                 raise KeyboardInterrupt
+            require_time()
             if end - self._last_report > CHUNK_SECONDS:
                 self._report()
                 self._last_report = end

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pliant.arrays import Array
 
-Status = Literal["finished", "event", "interrupted", "failed"]
+Status = Literal["finished", "event", "stopped", "interrupted", "failed"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class EventLog:
 class Failure:
     """Where a run broke down: time, the step that was tried, and the coordinate that went first."""
 
-    kind: Literal["non-finite", "step underflow", "no convergence", "step limit", "runaway", "singular", "sundials"]
+    kind: Literal["non-finite", "step underflow", "no convergence", "runaway", "singular", "sundials"]
     t: float
     step: float
     index: int

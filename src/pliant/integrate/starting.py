@@ -1,4 +1,4 @@
-"""How a run begins and breaks down: the first step, the least one, and the words for what ended it."""
+"""How a run begins and ends early: the first step, the least one, and the words for what ended it."""
 
 from __future__ import annotations
 
@@ -55,3 +55,8 @@ def breakdown(status: int, t1: float, least: float) -> tuple[str, str]:
     if status == LoopStatus.SINGULAR:
         return "singular", "the loops cannot be closed: their position is singular, or the step was too long"
     return "no convergence", "Newton's iteration did not converge; take a smaller step"
+
+
+def stopped(limit: str, t: float) -> str:
+    """The words for a run that met a limit of its caller."""
+    return f"{limit} at t = {t:.6g} s"

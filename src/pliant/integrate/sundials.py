@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,9 @@ from pliant.errors import ModelError
 from pliant.integrate.loop_state import LoopStatus
 from pliant.integrate.problem import Problem
 from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Status
-from pliant.integrate.starting import breakdown
+from pliant.integrate.starting import breakdown, stopped
 from pliant.integrate.state import RunPlan
-from pliant.interrupts import pending
+from pliant.interrupts import TimeOver, pending, require_time, time_limit
 from pliant.kernels import sides
 from pliant.stages import working_time
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 MULTISTEP = ("adams", "bdf")
 CHUNKS = 20  # calls into CVODES between two breaks, so that Ctrl-C is heard; each restarts at order one, so not more
 MOST_CHUNKS = 200  # of a run
+FIRST = 1e-6  # part of a limited run in its first call
+GROWTH = 4.0  # of its calls, until one takes
+LONG = 0.1  # seconds, or an eighth of the steps that are left
 DEFAULT_ROWS = 501
 
 
@@ -66,6 +70,11 @@ class _Multistep:
         self.counts = {"nsteps": 0, "netfails": 0, "nfevals": 0, "nlinsetups": 0}
         self._made: dict[tuple[float, ...], Any] = {}
 
+    @property
+    def attempts(self) -> int:
+        """Steps, those that were refused included."""
+        return self.counts["nsteps"] + self.counts["netfails"]
+
     def advance(self, t: float, x: Array, p: Array, times: Array) -> Array:
         """States at the given times after t, (M, n); f jumps at the first and the last of them, if it does."""
         length = float(times[-1] - t)
@@ -88,8 +97,14 @@ def _controlled(f: Any, atol: Array) -> int:
     return int(max(np.flatnonzero(np.isfinite(atol)).max(initial=0), used.max(initial=0))) + 1
 
 
-def solve_sundials(problem: Problem, run: Settings, progress: Callable[[float], None] | None) -> Solution:
-    """Run adams or bdf over the segments of the plan. Without `outputs` there are 501 rows at equal distances."""
+def solve_sundials(
+    problem: Problem, run: Settings, progress: Callable[[float], None] | None, max_steps: int | None = None
+) -> Solution:
+    """Run adams or bdf over the segments of the plan. Without `outputs` there are 501 rows at equal distances.
+
+    A run with a limit of steps or time begins with short calls, which grow while they are quick; the call in which the
+    steps are over is left out.
+    """
     begin = working_time()
     t0, t1, plan, hold, jumps = run.t0, run.t1, run.plan, run.hold, run.jumps
     multistep = _Multistep(problem, run, 4 * float(np.spacing(max(abs(t0), abs(t1)))))
@@ -104,10 +119,22 @@ def solve_sundials(problem: Problem, run: Settings, progress: Callable[[float], 
         _sample(plan, plan.row_at_start, p)
         if hold and plan.held_at_start:
             hold.function(t, x.copy(), p)
-        for stop in _stops(t0, plan.breaks, times):
+        limited = max_steps is not None or time_limit() is not None
+        length, ends = FIRST * (t1 - t0) if limited else np.inf, _stops(t0, plan.breaks, times)
+        while t < t1:
+            require_time()
+            stop = _end(t, t + length, ends[np.searchsorted(ends, t, side="right")], times)
+            before, began = multistep.attempts, time.perf_counter()
             wanted = times[done : np.searchsorted(times, stop, side="right")]
             grid = wanted if len(wanted) and wanted[-1] == stop else np.append(wanted, stop)
             states = normalise(multistep.advance(t, x, p, grid), problem.quaternions)
+            if limited:
+                left = np.inf if max_steps is None else max_steps - multistep.attempts
+                if left < 0:
+                    status, message = "stopped", stopped(f"limit of {max_steps} steps", t)
+                    break
+                quick = time.perf_counter() - began < LONG and 8 * (multistep.attempts - before) < left
+                length *= GROWTH if quick else 1.0 / GROWTH
             rows[done : done + len(wanted)] = states[: len(wanted)]
             t, x, done = stop, states[-1], done + len(wanted)
             if not np.isfinite(x).all():
@@ -130,6 +157,8 @@ def solve_sundials(problem: Problem, run: Settings, progress: Callable[[float], 
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
         status, message = "interrupted", f"interrupted at t = {t:.6g}"
+    except TimeOver as over:
+        status, message = "stopped", stopped(str(over), t)
     except RuntimeError as error:  # what CasADi raises when CVODES gives up
         status, failure = "failed", Failure("sundials", t, float("nan"), -1)
         message = f"SUNDIALS gave up after t = {t:.6g}: {str(error).strip().splitlines()[-1]}"
@@ -150,6 +179,14 @@ def _stops(t0: float, breaks: Array, rows: Array) -> list[float]:
         parts = inside[every - 1 :: every] if len(inside) >= count else np.linspace(start, end, count + 1)[1:-1]
         found += [*parts.tolist(), float(end)]
     return found
+
+
+def _end(t: float, farthest: float, stop: float, rows: Array) -> float:
+    """`stop`; where that lies beyond the farthest time, the last row on the way there, or else that time."""
+    if farthest >= stop:
+        return stop
+    inside = rows[np.searchsorted(rows, t, side="right") : np.searchsorted(rows, farthest, side="right")]
+    return float(inside[-1]) if len(inside) else farthest
 
 
 def _sample(plan: RunPlan, row: int, p: Array) -> None:

@@ -73,11 +73,20 @@ class TimeSegments:
 
     def split(self, times: Array) -> list[TimeSegments]:
         """Plans that follow each other, cut where segments begin at these times."""
-        cuts = [0, *(int(np.abs(self.t - t).argmin()) for t in times), len(self.t)]
         return [
-            TimeSegments(self.t[a:b], self.h[a:b], self.count[a:b], self.row[a:b], self.piece[a:b], self.ticks[a:b])
-            for a, b in pairwise(cuts)
+            self._between(a, b)
+            for a, b in pairwise([0, *(int(np.abs(self.t - t).argmin()) for t in times), len(self.t)])
         ]
+
+    def within(self, max_steps: int) -> TimeSegments:
+        """The segments to the last row that takes no more fixed steps than these."""
+        steps, ends = np.cumsum(self.count), np.flatnonzero(self.row >= 0)
+        if steps[ends[0]] > max_steps:
+            raise ModelError(f"max_steps: got {max_steps}, expected at least {steps[ends[0]]}, those to the first row")
+        return self._between(0, int(ends[steps[ends] <= max_steps][-1]) + 1)
+
+    def _between(self, a: int, b: int) -> TimeSegments:
+        return TimeSegments(self.t[a:b], self.h[a:b], self.count[a:b], self.row[a:b], self.piece[a:b], self.ticks[a:b])
 
 
 class BatchIntegrator:

@@ -630,6 +630,11 @@ class Impulses:
         """No jump at all."""
         return cls(np.empty(0), np.empty((0, paths)), np.empty((0, paths)))
 
+    def until(self, t: float) -> Impulses:
+        """Those of a run whose last stretch begins at t."""
+        kept = self.times <= t
+        return Impulses(self.times[kept], self.before[kept], self.after[kept], self.at_start)
+
     def behind(self, t: Array) -> Array:
         """Times, those of an impulse moved behind it."""
         return np.where(np.isin(t, self.times) | (self.at_start & (t == 0.0)), sides.after(t), t)

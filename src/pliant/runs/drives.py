@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.integrate import CompiledTicks, Hold, SampledInput
+from pliant.interrupts import require_time
 from pliant.later import LaterModule
 from pliant.model import Model, named_places, read_state
 from pliant.model.states import EQUILIBRIUM
@@ -377,10 +378,14 @@ class Inputs:
         """Torques (N, m) of the Python functions at times (N,), the arm held at a state."""
 
         def values(times: Array) -> Array:
+            found = np.zeros((len(times), len(self.constant)))
             try:
-                return np.array([self.torque(t, q.copy(), qd.copy()) for t in times.tolist()])
+                for row, t in zip(found, times.tolist()):
+                    require_time()
+                    row[:] = self.torque(t, q.copy(), qd.copy())
             except Exception:  # the run itself meets it, if it comes there, and says so
-                return np.zeros((len(times), len(self.constant)))
+                found[:] = 0.0
+            return found
 
         return values
 

@@ -47,8 +47,9 @@ MEASURED, CLOCK = "measured.", "time."
 
 @dataclass(frozen=True)
 class RunStats:
-    """How a run went: `status` is "finished", "event", "interrupted", "failed", or "energy error", where it came to its
-    end with an energy that does not balance; `energy_error` is that error as a part of the energy that moved.
+    """How a run went: `status` is "finished", "event", "stopped" by a limit of time or steps, "interrupted", "failed",
+    or "energy error", where it came to its end with an energy that does not balance; `energy_error` is that error as a
+    part of the energy that moved.
 
     `wall` are the seconds of the integration; what was built, traced and compiled for it took `compile` seconds more.
     """

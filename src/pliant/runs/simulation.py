@@ -21,7 +21,7 @@ from pliant.arrays import Array, StateLike
 from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
 from pliant.integrate import MULTISTEP, EventKind, EventLog, Events, Jumps, Solution, solve
 from pliant.integrate.steppers import FIXED
-from pliant.interrupts import held_back, interruptible
+from pliant.interrupts import TimeLimit, held_back, interruptible
 from pliant.later import LaterModule
 from pliant.model import Model
 from pliant.model.damping_drift import drifted_rows
@@ -81,6 +81,8 @@ def simulate(
     breaks: Sequence[float] = (),
     equilibrium: bool = False,
     sensors: Sequence[Sensor] = (),
+    time_limit: float | None = None,
+    max_steps: int | None = None,
 ) -> Result:
     """Run an arm from a state and return its history.
 
@@ -141,19 +143,26 @@ def simulate(
     sensors : sequence of Sensor
         Objects of `pliant.control` that read the run, each at its own times: `result.measured`. A controller reads
         sensors of its own.
+    time_limit : float, optional
+        Seconds of the clock that the call may take. Compiling counts, and is not waited for when the time is over. A
+        step that has begun is finished, with its calls of a Python function, and so is one call of CasADi that traces.
+    max_steps : int, optional
+        Steps of the integrator that the run may take, refused ones included.
 
     Returns
     -------
     Result
         Up to `t_end` or the first stopping event (`result.stats.status` says which). Status "energy error" and a
         warning say that the energy of the arm changed by more than the work done on it, by 1 % of what moved or more:
-        steps were too long, and the run is wrong.
+        steps were too long, and the run is wrong. Status "stopped" and a warning say that `time_limit` or `max_steps`
+        was reached; `result.stats.message` names it and the time of the last row.
 
     Raises
     ------
     SimulationError
         The run broke down, or its drives ran away with the arm: the message names the time, the coordinate or joint,
-        and the likely cause; `error.result` holds what was computed.
+        and the likely cause; `error.result` holds what was computed. Or `time_limit` was over before there was a
+        result.
     Interrupted
         Ctrl-C, a KeyboardInterrupt; `.result` holds what was computed, a finished run included.
 
@@ -167,11 +176,13 @@ def simulate(
     True
     """
     with interruptible("simulate"), listening(None) if progress is False else nullcontext():
-        _check_options(model, t_end, method, output_step, sample_time)
-        if model.level.can_rise:
-            model = left_out.fitted_to_start(model, q0, qd0, listed(loads), p, t_end)
+        limit = TimeLimit(time_limit)
+        _check_options(model, t_end, method, output_step, sample_time, time_limit=time_limit)
+        require_count("max_steps", max_steps)
         begun = prepared()
-        with stage(f"preparing a run of {model.robot.name}"):
+        with limit.holds("simulate"), stage(f"preparing a run of {model.robot.name}"):
+            if model.level.can_rise:
+                model = left_out.fitted_to_start(model, q0, qd0, listed(loads), p, t_end)
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
             tell(model, drifted_rows(model, p))
             acting, sampled = listed(loads), one_table(*drives) is not None
@@ -201,9 +212,10 @@ def simulate(
                 solve, problem, x0=x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step, p=inputs.p,
                 samples=inputs.samples, hold=hold, breaks=stops, jumps=_jumps(composed, impulses),
                 callback=inputs.callback, n_callback=inputs.n_callback, events=watch.kernel if watch else None,
-                progress=report,
+                progress=report, max_steps=max_steps,
             )  # fmt: skip
-            solution = whole = run((0.0, end), outputs=rows if watching is None else watching.outputs)
+            with limit.holds("simulate"):
+                solution = whole = run((0.0, end), outputs=rows if watching is None else watching.outputs)
             if watching is not None:
                 solution, whole = watching.split(whole)
             if ran_away(solution) and len(solution.t) < SEEN and hold is None:  # too soon for rows of the whole run
@@ -308,6 +320,8 @@ def _finish(
     doubts = left_out.judge_run(result) if is_checked(model) else {}
     result, lost = _balanced(result)
     tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts)
+    if solution.status == "stopped":
+        warn_user(f"stopped: {solution.message}; the result ends there")
     if solution.stats.over:
         warn_user(passing_words(solution.stats.over))
     if lost:  # each time: it is about this run, not about the model
@@ -353,10 +367,18 @@ def require_span(t_end: float) -> None:
         )
 
 
+def require_count(name: str, value: int | None) -> None:
+    """A number of steps, if there is one, is at least one."""
+    if value is not None and value < 1:
+        raise ModelError(f"{name}: got {value!r}, expected 1 or more")
+
+
 def _check_options(
-    model: Model, t_end: float, method: str, output_step: float | None, sample_time: float | None
-) -> None:
-    for name, value in (("t_end", t_end), ("output_step", output_step), ("sample_time", sample_time)):
+    model: Model, t_end: float, method: str, output_step: float | None, sample_time: float | None,
+    *, time_limit: float | None,
+) -> None:  # fmt: skip
+    seconds = {"t_end": t_end, "output_step": output_step, "sample_time": sample_time, "time_limit": time_limit}
+    for name, value in seconds.items():
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ModelError(f"{name}: got {value!r}, expected a positive number of seconds")
     require_span(t_end)

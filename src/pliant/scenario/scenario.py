@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Self
 
 import casadi as ca
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.control.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
@@ -60,6 +60,13 @@ def _names(value: Any) -> list[Any]:
     return [value] if isinstance(value, str) else sequence(value, "a list of names")
 
 
+def _steps(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise fault("a whole number of steps, 1 or more")
+    return value
+
+
+Steps = Annotated[int, BeforeValidator(_steps), WithJsonSchema({"type": "integer", "minimum": 1})]
 FileName = Annotated[str, BeforeValidator(_file_name)]
 _ONE = Alternatives(({"type": "string"},))
 
@@ -192,6 +199,12 @@ class Scenario(Document):
         None, description="s, between rows of the result; a thousandth of the duration by default", examples=[0.002]
     )
     breaks: tuple[NonNegative, ...] = Field((), description="s, further times at which steps end", examples=[[0.5]])
+    time_limit: Positive | None = Field(
+        None, description="s of the clock that the run may take, compiling included", examples=[60.0]
+    )
+    max_steps: Steps | None = Field(
+        None, description="number of integrator steps that the run may take", examples=[1000000]
+    )
     outputs: Outputs = Field(Outputs(), description="what the run leaves behind", examples=[{"csv": "run.csv"}])
 
     # -------------------------------------------------------------------------------------------------------- checking
@@ -345,7 +358,7 @@ class Scenario(Document):
             self.built, self.duration, self.initial.q, self.initial.qd, as_given(self.torque), controller,
             motion or None, self.method, self.rtol, self.atol, self.step, self.output_step, progress,
             **self.surroundings, limits=self.limits, breaks=self.breaks, equilibrium=self.initial.equilibrium,
-            sensors=self.sensing,
+            sensors=self.sensing, time_limit=self.time_limit, max_steps=self.max_steps,
         )  # fmt: skip
 
     def write(self, result: Result, folder: str | os.PathLike[str] = ".") -> list[Path]:

@@ -44,6 +44,8 @@ def batchable(points: Points) -> str | None:
     if points.shared is None:
         return "something other than numbers of the robot, its start and constant torques varies, or changes the shapes"
     method = points.study.scenario.method
+    if points.study.scenario.time_limit is not None:
+        return "`time_limit` of the scenario is that of each run"
     if method not in BATCH_METHODS and points.study.engine != "batch":
         return f"method {method!r} does not run in batches ({', '.join(BATCH_METHODS)} do)"
     return None
@@ -82,7 +84,7 @@ def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
                 model, s.duration, q, qd, torque, controller, motion or None, p if points.robot_paths else None,
                 step=s.step, method="rk4" if s.method == "rk4" else "dopri5", rtol=s.rtol,
                 atol=s.atol or 1e-12, output_step=s.output_step, progress=False, **s.surroundings, limits=s.limits,
-                breaks=s.breaks,
+                breaks=s.breaks, max_steps=s.max_steps,
             )  # fmt: skip
     except SimulationError as error:  # every arm of the chunk
         return partial(Outcomes.failure, chosen, str(error))

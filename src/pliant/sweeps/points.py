@@ -134,7 +134,7 @@ class Points:
             if result.stats.status == "event":
                 met = result.stats.events[-1][1]
                 return Outcomes.failure([point], f"the run stopped at a limit, {met}, at t = {result.t[-1]:.6g} s")
-            if result.stats.status == UNBALANCED:
+            if result.stats.status in (UNBALANCED, "stopped"):
                 return Outcomes.failure([point], result.stats.message)
             return Outcomes([point], {name: [value] for name, value in self.measure(result).items()})
         except PliantError as error:
@@ -162,6 +162,7 @@ class Points:
         return simulate(
             model, s.duration, q[0], qd[0], applied, controller, motion or None, s.method, s.rtol, s.atol, s.step,
             s.output_step, False, **s.surroundings, limits=s.limits, p=p[0], breaks=s.breaks,
+            time_limit=s.time_limit, max_steps=s.max_steps,
         )  # fmt: skip
 
 
