@@ -64,6 +64,8 @@ def path(tmp_path: Path) -> Path:
         ('name="j1" type', 'name="j1" name="j9" type', r"line 10.*not valid XML: duplicate attribute"),
         ("<robot name", "<sdf name", "not valid XML"),
         ('<robot name="test arm"', '<robot nam="test arm"', "unknown attribute `nam` in robot.*did you mean `name`"),
+        ('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><dynamics D="1" dampingg="2"/>', "`dampingg` in dynamics.*`damping`"),
+        ('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><dynamics damping="1" friciton="2"/>', "mean `friction`"),
         ('effort="50"', 'efort="50"', "unknown attribute `efort` in limit.*did you mean `effort`"),
         ('ixx="0.3"', 'ixx="9"', r"inertia \(link `upper-arm`, line 4\).*triangle"),
         ('<inertia ixx="0.001"', '<inertia ixx="-0.001"', r"inertia \(link `camera`, line 8\).*negative principal"),
@@ -90,6 +92,21 @@ def test_faults_of_the_robot_have_lines(path: Path) -> None:
     path.write_text(ARM.replace('lower="-1"', 'lower="5"'), encoding="utf-8")
     with pytest.raises(ModelError, match=r"links\[0\]\.joint.*link `upper_arm`, line 10"):
         load(path, tip="tool")
+
+
+def test_what_vendors_add_is_told_once(path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """As in the file of a Panda: numbers of its own in `dynamics`, settings of a simulator in elements of their own."""
+    path.write_text(ARM, encoding="utf-8")
+    plain = load(path, tip="tool")
+    assert not recwarn.list
+    text = ARM.replace("<dynamics ", '<dynamics D="1" K="7000" mu_coulomb="0" mu_viscous="16" ')
+    text = text.replace('<link name="tool"/>', '<mujoco><compiler a="1"/></mujoco><link name="tool" weight_class="2"/>')
+    path.write_text(text.replace('<link name="camera"', '<link weight_class="1" name="camera"'), encoding="utf-8")
+    assert load(path, tip="tool") == plain
+    assert [str(warning.message) for warning in recwarn.list] == [
+        "arm.urdf: not read, since it is no part of URDF: element `mujoco` in robot, `weight_class` of link (2 times), "
+        "`D` of dynamics, `K` of dynamics, `mu_coulomb` of dynamics, `mu_viscous` of dynamics"
+    ]
 
 
 EXTENSIONS = {

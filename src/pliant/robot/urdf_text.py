@@ -1,20 +1,23 @@
 """URDF text to a tree of elements that are all known: nothing twice, nothing misspelt, every number finite.
 
 What the format has and we read stands in `KINDS`, and so does what passes unread because it says nothing about masses,
-frames and joints. All faults are told at once, each with its line.
+frames and joints. All faults are told at once, each with its line. Elements and attributes of vendors, which look like
+none of the format, are told of in one warning for a file.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, warn_user
 from pliant.robot.faults import listed, short, short_key, suggestion
+from pliant.signatures import near
 
 MOST_ELEMENTS = 100_000
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
@@ -124,11 +127,14 @@ def read_urdf(raw: bytes | str, source: str) -> Element:
         raise ModelError(f"{source}: line {reader.line}: not valid XML: {error}") from None
     except ModelError as error:
         raise ModelError(f"{source}: line {reader.line}: {error}") from None
-    faults = reader.faults
+    faults, unread = reader.faults, reader.unread
     if reader.root is not None and reader.root.tag == "robot":
-        _check(reader.root, faults)
+        _check(reader.root, faults, unread)
     if faults:
         raise ModelError(listed(faults, source))
+    if unread:
+        told = ", ".join(f"{name} ({count} times)" if count > 1 else name for name, count in unread.items())
+        warn_user(f"{source}: not read, since it is no part of URDF: {told}")
     assert reader.root is not None  # expat refuses a file without an element
     return reader.root
 
@@ -144,6 +150,7 @@ class _Reader:
         self.parser.StartDoctypeDeclHandler = self._doctype
         self.root: Element | None = None
         self.faults: list[str] = []
+        self.unread = Counter[str]()
         self._open: list[Element] = []
         self._skipped = self._count = 0
 
@@ -185,6 +192,9 @@ class _Reader:
             return True
         if tag not in kind.passes and ":" not in tag:
             known = (*kind.once, *kind.many, *kind.passes)
+            if near(tag, known) is None:
+                self.unread[f"element `{short_key(tag)}` in {above.tag}"] += 1
+                return False
             here = Element(tag, self.line, above.owner, {})
             self.faults.append(f"unknown element `{short_key(tag)}` in {above.tag}{here.aside}{suggestion(tag, known)}")
         return False
@@ -201,13 +211,14 @@ class _Reader:
             self.faults.append(f"text in {self._open[-1].tag}{here.aside}: got {short(text.strip())}, expected none")
 
 
-def _check(element: Element, faults: list[str]) -> None:
-    """Read the attributes of an element and of all in it; what is wrong goes to `faults`."""
+def _check(element: Element, faults: list[str], unread: Counter[str]) -> None:
+    """Read the attributes of an element and of all in it; what is wrong goes to `faults`, what is of no kind to
+    `unread`."""
     stack = [element]
     while stack:
         e = stack.pop()
         kind = KINDS[e.tag]
-        _read_attributes(e, kind, faults)
+        _read_attributes(e, kind, faults, unread)
         tags = [child.tag for child in e.children]
         for tag in kind.once:
             if tags.count(tag) > 1:
@@ -220,13 +231,16 @@ def _check(element: Element, faults: list[str]) -> None:
         _refuse_twins(element.all(tag), faults)
 
 
-def _read_attributes(e: Element, kind: Kind, faults: list[str]) -> None:
+def _read_attributes(e: Element, kind: Kind, faults: list[str], unread: Counter[str]) -> None:
     for key, text in e.texts.items():
         if key in kind.attributes:
             _read_attribute(e, key, text, kind.attributes[key], faults)
         elif key not in kind.ignored and ":" not in key and key != "xmlns":
             known = (*kind.attributes, *kind.ignored)
-            faults.append(f"unknown attribute `{short_key(key)}` in {e.tag}{e.aside}{suggestion(key, known)}")
+            if near(key, known) is None:
+                unread[f"`{short_key(key)}` of {e.tag}"] += 1
+            else:
+                faults.append(f"unknown attribute `{short_key(key)}` in {e.tag}{e.aside}{suggestion(key, known)}")
     meant = "".join(faults)
     for name in kind.needs:
         if (
