@@ -76,6 +76,7 @@ LineLaw = Literal["cycloidal", "quintic"]
 # Around a run
 LossName = Literal["linear", "soft_l1", "huber", "cauchy"]
 ClocksName = Literal["check", "ignore"]
+SaturationName = Literal["auto", "refuse", "warn"]
 ScaleName = Literal["linear", "log"]
 SamplingName = Literal["grid", "random", "sobol", "latin-hypercube"]
 EngineName = Literal["auto", "points", "batch"]

@@ -9,7 +9,15 @@ import pytest
 
 import pliant
 from pliant.errors import ModelError
-from pliant.validation import fit_percent, free_decay, nrmse, pooled_nrmse, recording_faults, validate
+from pliant.validation import (
+    fit_percent,
+    free_decay,
+    nrmse,
+    pooled_nrmse,
+    recording_doubts,
+    recording_faults,
+    validate,
+)
 
 
 def test_measures() -> None:
@@ -98,6 +106,36 @@ def test_recordings_that_are_not_fit(measured: tuple[Any, Any], name: str) -> No
     wanted = rf"recording 'swing': not fit to be compared\nupper: {message}"
     with pytest.raises(ModelError, match=wanted):
         validate(model, recording)
+
+
+def held(first: float, count: int, last: float) -> Any:
+    """A swing of 201 samples that brakes evenly, is held by friction for `count` samples, and sets off again."""
+    speed = np.concatenate([np.linspace(first, 0, 101 - count // 2), np.zeros(count), np.linspace(0, last, 100)])[:201]
+    return np.cumsum(speed) / 200
+
+
+@pytest.mark.parametrize("grain", [0.0, 2 * np.pi / 4096])
+@pytest.mark.parametrize(("first", "last"), [(8.0, -6.0), (-8.0, 6.0)])
+def test_a_joint_that_friction_holds_is_no_clipped_sensor(
+    measured: tuple[Any, Any], first: float, last: float, grain: float
+) -> None:
+    """As measured, and by an encoder: it comes to rest where it stays, and sets off from there without a speed."""
+    model, run = measured
+    values = held(first, 30, last)
+    recording = recorded(run, {"upper": np.round(values / grain) * grain if grain else values}, T)
+    assert recording_faults(recording) == []
+    (told,) = recording_doubts(recording)
+    assert told.endswith("the joint stands still, or the sensor is clipped")
+    assert validate(model, recording).warnings[0] == told
+    with pytest.raises(ModelError, match="not fit to be compared"):
+        validate(model, recording, saturation="refuse")
+
+
+def test_a_clipped_channel_can_be_gone_on_with(measured: tuple[Any, Any]) -> None:
+    model, run = measured
+    recording = recorded(run, {"upper": BAD["saturated"][1]}, T)
+    assert recording_doubts(recording) == []
+    assert "the sensor is clipped" in validate(model, recording, saturation="warn").warnings[0]
 
 
 def test_an_arm_that_waits_is_not_saturated(measured: tuple[Any, Any]) -> None:

@@ -12,6 +12,7 @@ from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, robot_of
 from pliant.cli.output import print_json, table
 from pliant.errors import ModelError
+from pliant.options import SaturationName
 from pliant.writing import atomic_write
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ def command(
         Path | None, typer.Option(help="Folder for the outputs; out/NAME of the recording by default.", metavar="DIR")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that has something in it.")] = False,
+    saturation: Annotated[
+        SaturationName,
+        typer.Option(help="Channels that stay at the end of their range: refuse those that are clipped, all, or none."),
+    ] = "auto",
     json: Json = False,
 ) -> None:
     """Replay what acted on a measured arm and compare what was read with what the model says.
@@ -57,7 +62,7 @@ def command(
     chosen.recording(arm)  # what is wrong with it is told before a folder is made
     folder = fresh_folder(out if out is not None else Path("out") / source.stem, force)
     try:
-        facts, found = _compared(chosen, arm, tuple(identify or ()), folder, source.stem)
+        facts, found = _compared(chosen, arm, tuple(identify or ()), folder, source.stem, saturation)
     except BaseException:
         if not any(folder.iterdir()):
             folder.rmdir()
@@ -91,12 +96,13 @@ def _robot(name: str) -> Robot:
 
 
 def _compared(
-    chosen: RecordingFile, arm: Robot, numbers: tuple[str, ...], folder: Path, title: str
+    chosen: RecordingFile, arm: Robot, numbers: tuple[str, ...], folder: Path, title: str, saturation: SaturationName
 ) -> tuple[dict[str, Any], Validation]:
     from pliant.validation import validate
     from pliant.validation.validation_page import validation_page
 
-    settings: dict[str, Any] = {"method": chosen.method, "rtol": chosen.rtol, "atol": chosen.atol}
+    settings: dict[str, Any] = {"method": chosen.method, "rtol": chosen.rtol, "atol": chosen.atol,
+                                "saturation": saturation}  # fmt: skip
     run = chosen.recording(arm)
     skip, after, notes = chosen.skip, None, []
     facts: dict[str, Any] = {}

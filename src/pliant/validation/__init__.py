@@ -5,7 +5,7 @@ from __future__ import annotations
 from pliant.validation.closeness import fit_percent, nrmse, pooled_nrmse
 from pliant.validation.decay import Decay, free_decay
 from pliant.validation.error_shares import ErrorShares
-from pliant.validation.recording_faults import recording_faults
+from pliant.validation.recording_faults import recording_doubts, recording_faults
 from pliant.validation.ring_downs import RingDown
 from pliant.validation.validating import ChannelMatch, Validation, validate
 
@@ -19,6 +19,7 @@ __all__ = [
     "free_decay",
     "nrmse",
     "pooled_nrmse",
+    "recording_doubts",
     "recording_faults",
     "validate",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.identification import Recording
+from pliant.options import SaturationName
 from pliant.signatures import checked
 
 GAP = 1.5
@@ -18,12 +19,16 @@ UNEVEN = 0.05
 STUCK = 0.02
 """Of the samples, at the largest or the smallest value in a row: a channel that has met its end."""
 LEAST_STUCK = 10
+SPANS = (3, 6, 12)
+"""Samples over which speeds beside such a row are taken."""
+BRAKED = 0.6
+"""Of the speed a little earlier: what a joint has left that brakes evenly until it stands is a third of it."""
 OUTERMOST = 1e-9
 """Of the range of a channel."""
 
 
 @checked
-def recording_faults(recording: Recording) -> list[str]:
+def recording_faults(recording: Recording, saturation: SaturationName = "auto") -> list[str]:
     """One line for each thing that makes a recording unfit: missing samples, an uneven rate, channels that are constant
     or have met the end of their range.
 
@@ -31,6 +36,10 @@ def recording_faults(recording: Recording) -> list[str]:
     ----------
     recording : Recording
         As measured.
+    saturation : "auto", "refuse" or "warn"
+        What of a channel that stays at its largest or smallest value for long: it counts here if it comes there and
+        goes from there at full speed, as a sensor does that is clipped, and not if it stops there, as a joint does that
+        friction holds; always; or never. What does not count here is in `recording_doubts`.
 
     Returns
     -------
@@ -46,8 +55,44 @@ def recording_faults(recording: Recording) -> list[str]:
     found = []
     for channel in recording.channels:
         times, values = recording.reading(channel)
-        found += [f"{channel}: {fault}" for fault in (*_clock_faults(times), *_value_faults(times, values))]
+        held = [text for text, clipped in _held(times, values) if _counts(clipped, saturation)]
+        found += [f"{channel}: {fault}" for fault in (*_clock_faults(times), *_constant(times, values), *held)]
     return found
+
+
+@checked
+def recording_doubts(recording: Recording, saturation: SaturationName = "auto") -> list[str]:
+    """One line for each channel that stays at its largest or smallest value for long and is no fault for that.
+
+    Parameters
+    ----------
+    recording : Recording
+        As measured.
+    saturation : "auto", "refuse" or "warn"
+        As in `recording_faults`.
+
+    Returns
+    -------
+    list of str
+        Empty if nothing was found.
+
+    Examples
+    --------
+    >>> t = np.linspace(0.0, 1.0, 101)
+    >>> clipped = pliant.Recording(t, {"upper": np.clip(np.sin(6 * t), -1.0, 0.8)})
+    >>> pliant.validation.recording_doubts(clipped), len(pliant.validation.recording_doubts(clipped, "warn"))
+    ([], 1)
+    """
+    return [
+        f"{channel}: {text}"
+        for channel in recording.channels
+        for text, clipped in _held(*recording.reading(channel))
+        if not _counts(clipped, saturation)
+    ]
+
+
+def _counts(clipped: bool, saturation: str) -> bool:
+    return saturation == "refuse" or (saturation == "auto" and clipped)
 
 
 def _clock_faults(times: Array) -> Iterator[str]:
@@ -69,18 +114,32 @@ def _clock_faults(times: Array) -> Iterator[str]:
         yield f"the rate is uneven: steps of {others.min():.4g} to {others.max():.4g} s, near {times[at]:.6g} s"
 
 
-def _value_faults(times: Array, values: Array) -> Iterator[str]:
+def _constant(times: Array, values: Array) -> Iterator[str]:
+    if values.min() == values.max():
+        span = f"from {times[0]:.6g} to {times[-1]:.6g} s"
+        yield f"constant at {values[0]:.6g} {span}; a channel that says nothing cannot be compared"
+
+
+def _held(times: Array, values: Array) -> Iterator[tuple[str, bool]]:
+    """Ends of the range at which a channel stays, and whether it is clipped there."""
     low, high = float(values.min()), float(values.max())
     if low == high:
-        span = f"from {times[0]:.6g} to {times[-1]:.6g} s"
-        yield f"constant at {low:.6g} {span}; a channel that says nothing cannot be compared"
         return
     for end, name in ((high, "largest"), (low, "smallest")):
         first, count = _longest(np.abs(values - end) <= OUTERMOST * (high - low))
         resting = first == 0 or first + count == len(values)  # an arm that waits before or after it moves
         if not resting and count >= max(LEAST_STUCK, STUCK * len(values)):
             span = f"for {count} samples from {times[first]:.6g} s"
-            yield f"stays at its {name} value {end:.6g} {span}; it may be saturated"
+            clipped = _at_speed(values[first::-1]) and _at_speed(values[first + count - 1 :])
+            why = "the sensor is clipped" if clipped else "the joint stands still, or the sensor is clipped"
+            yield f"stays at its {name} value {end:.6g} {span}; {why}", clipped
+
+
+def _at_speed(values: Array) -> bool:
+    """Whether a channel leaves its first value at about the speed that it has a little later."""
+    moved = np.abs(values - values[0])
+    spans = [n for n in SPANS if 2 * n < len(values)]
+    return bool(spans) and all(moved[n] > BRAKED * (moved[2 * n] - moved[n]) for n in spans)
 
 
 def _longest(held: Any) -> tuple[int, int]:

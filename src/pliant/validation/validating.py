@@ -13,11 +13,11 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.identification import Recording
 from pliant.model import Model
-from pliant.options import MethodName
+from pliant.options import MethodName, SaturationName
 from pliant.signatures import checked
 from pliant.validation.closeness import nrmse
 from pliant.validation.error_shares import ErrorShares, error_shares
-from pliant.validation.recording_faults import recording_faults
+from pliant.validation.recording_faults import recording_doubts, recording_faults
 from pliant.validation.replay import replayed
 from pliant.validation.ring_downs import RingDown, ring_down
 
@@ -157,6 +157,7 @@ class Validation:
 def validate(
     model: Model, recording: Recording, p: ArrayLike | None = None, skip: float = 0.0, method: MethodName = "auto",
     rtol: float = 1e-6, atol: float = 1e-9, ringing: Sequence[tuple[float, float]] = (),
+    saturation: SaturationName = "auto",
 ) -> Validation:  # fmt: skip
     """Replay the inputs of a recording and compare its channels with those of the model.
 
@@ -177,6 +178,9 @@ def validate(
     ringing : sequence of (start, end)
         Seconds between which the arm is left to itself: frequencies and damping are fitted to what was measured and to
         what was predicted.
+    saturation : "auto", "refuse" or "warn"
+        What of a channel that stays at the end of its range: refused if it is clipped there, a warning if the joint
+        may stand still; always refused; or always a warning.
 
     Returns
     -------
@@ -185,7 +189,7 @@ def validate(
     Raises
     ------
     ModelError
-        The recording has samples missing, no even rate, or channels that are constant or saturated; each in one line.
+        The recording has samples missing, no even rate, or channels that are constant or clipped; each in one line.
 
     Examples
     --------
@@ -195,14 +199,14 @@ def validate(
     >>> pliant.validate(model, read).channels["upper"].nrmse < 1e-4
     True
     """
-    faults = recording_faults(recording)
+    faults = recording_faults(recording, saturation)
     if faults:
         title = f"recording {recording.name!r}" if recording.name else "recording"
         raise ModelError("\n".join([f"{title}: not fit to be compared", *faults]))
     values = np.asarray(model.values(p))
     found = replayed(model, recording, values, method, rtol, atol)
     first = float(model.frequencies(p=values)[0]) if model.n > model.n_joints else None
-    matches, warnings, kept = {}, [], []
+    matches, warnings, kept = {}, recording_doubts(recording, saturation), []
     for k, name in enumerate(recording.channels):
         times, measured = recording.reading(name)
         rows = np.searchsorted(found.t, times)
