@@ -129,6 +129,25 @@ def test_an_arm_without_mass_has_no_scale() -> None:
     assert run.qd[-1, 0] == pytest.approx(0.1 * np.exp(2.0), rel=1e-6)
 
 
+WHEELS = {
+    "hub": {"rigid": {"mass": 1e-6, "inertia": [0, 0, 0]}, "joint": {"hub": {"inertia": [0.0, 0.0, 0.5]}}},
+    "body": {"rigid": {"mass": 1e-6, "inertia": [0.5, 0.5, 0.5]}},
+    "rotor": {"rigid": {"mass": 1e-6}, "joint": {"drive": {"rotor_inertia": 5e-5, "gear_ratio": 100.0}}},
+}
+
+
+@pytest.mark.parametrize("kind", WHEELS)
+def test_a_rig_of_pure_inertia_has_one(kind: str) -> None:
+    """A loop on a test rig of 1e-6 kg was taken for a runaway at 0.2 J; one that runs away still is."""
+    robot = pliant.Robot(name="rig", gravity=(0, 0, 0), links=[{"name": "wheel", **WHEELS[kind]}])
+    model, goal = robot.model(), PD(50.0, 5.0, [3.0])
+    run = pliant.simulate(model, 1.0, controller=goal, output_step=0.1)
+    assert run.stats.status == "finished"
+    assert run.work.max() > 1.0
+    with pytest.raises(SimulationError, match="ran away"):
+        pliant.simulate(model, 20.0, q0=[0.1], controller=PD(50.0, -5.0, [0.0]), output_step=0.1)
+
+
 def test_a_stepper_stops_too(planar: pliant.Model) -> None:
     arm = pliant.Stepper(planar, controller=PD(1000.0, -100.0, [0.0, 0.0]), q0=[0.3, 0.3])
     for again in (False, True):

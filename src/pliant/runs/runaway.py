@@ -11,8 +11,8 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.integrate import Solution
 from pliant.integrate.stiffness import difference_jacobian
-from pliant.model import Model
-from pliant.robot import robot_mass
+from pliant.robot import Robot, robot_mass
+from pliant.robot.lumps import inertia_matrix
 from pliant.runs.composition import Composition
 from pliant.runs.drives import Inputs
 
@@ -20,6 +20,10 @@ FASTEST = 300.0
 """m/s, root mean square over the mass of an arm: the tip of a rod is then at 520 m/s, and a rod of steel breaks."""
 FASTER = 100.0
 """m/s more for each rad/s or m/s that an arm has at the start: ten times what a reach of 10 m makes of it."""
+FASTEST_TURN = 1000.0
+"""rad/s of moments of inertia, 10,000 turns a minute: disks of steel burst not far beyond."""
+FASTER_TURN = 10.0
+"""rad/s more for each rad/s or m/s that an arm has at the start."""
 NUDGE = 1e-6
 """rad, m, rad/s or m/s by which a joint is moved to see how its torque answers."""
 NOISE = 1e-13
@@ -34,17 +38,24 @@ WRONG_SIGNS = (
 def ceiling(composed: Composition, functions: Sequence[Any], qd: Array) -> Array:
     """Energy, J, that no drive gives to this arm from these rates (..., n) on unless it runs away with it.
 
-    Drives that see nothing of the motion cannot run away, and an arm without mass has no scale: infinite. `functions`
-    are drives that are not part of the composition.
+    Drives that see nothing of the motion cannot run away, and an arm without mass and inertia has no scale: infinite.
+    `functions` are drives that are not part of the composition.
     """
-    drives = (composed.torque, composed.controller, *functions)
-    mass = 0.0 if all(drive is None for drive in drives) or composed.m == 0 else _mass(composed.model)
-    return mass / 2 * (FASTEST + FASTER * np.abs(qd).sum(axis=-1)) ** 2 if mass else np.full(qd.shape[:-1], np.inf)
+    drives, rates = (composed.torque, composed.controller, *functions), np.abs(qd).sum(axis=-1)
+    if all(drive is None for drive in drives) or composed.m == 0:
+        return np.full(rates.shape, np.inf)
+    mass, inertia = composed.model.derived("mass and inertia", (), partial(_mass_and_inertia, composed.model.robot))
+    most: Array = (mass * (FASTEST + FASTER * rates) ** 2 + inertia * (FASTEST_TURN + FASTER_TURN * rates) ** 2) / 2
+    return np.where(most > 0.0, most, np.inf)
 
 
-def _mass(model: Model) -> float:
-    """Of all that moves, kg."""
-    return model.derived("mass", (), partial(robot_mass, model.robot))
+def _mass_and_inertia(robot: Robot) -> tuple[float, float]:
+    """Mass of all that moves, kg, and greatest moments of inertia of its bodies about their own centers, and of rotors
+    as their joints feel them, kg m^2."""
+    lumps = [lump for link in robot.bodies for lump in (link.joint.hub, link.tip, link.rigid) if lump is not None]
+    moments = [float(np.diag(inertia_matrix(lump.inertia)).max()) for lump in (*lumps, *robot.payloads)]
+    rotors = [one.drive.rotor_inertia * one.drive.gear_ratio**2 for one in robot.freedoms.values() if one.drive]
+    return robot_mass(robot), sum(moments) + sum(rotors)
 
 
 def ran_away(solution: Solution) -> bool:
@@ -82,7 +93,9 @@ def runaway_message(composed: Composition, inputs: Inputs, x0: Array, t: float, 
     power = np.nan_to_num(torques * rates[moved])
     blamed = [int(joint) for joint in np.argsort(-power)]
     wrong = next(((joint, sign) for joint in blamed if (sign := loop.wrong_sign(x0, joint))), None)
-    told = f"the arm ran away: by t = {t:.6g} s its drives had put {x[-1]:.3g} J into {_mass(model):.3g} kg. "
+    told = (
+        f"the arm ran away: by t = {t:.6g} s its drives had put {x[-1]:.3g} J into {robot_mass(model.robot):.3g} kg. "
+    )
     if not blamed:
         return told + f"Couplings {', '.join(model.layout.inputs)}: {loop.growth(x0)}"
     joint, cause = wrong or (blamed[0], loop.growth(x0))
