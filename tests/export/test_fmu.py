@@ -427,6 +427,85 @@ def test_state_can_be_saved_and_restored(units: dict[str, Path], tmp_path: Path)
         running.freeFMUState(saved)
 
 
+def initialize(unit: Unit, running: Any) -> None:
+    if unit.version == "3.0":
+        running.enterInitializationMode(startTime=0.0)
+    else:
+        running.setupExperiment(startTime=0.0)
+        running.enterInitializationMode()
+
+
+def test_calls_out_of_order_are_errors(unit: Unit) -> None:
+    """By the state machine of the standard; an instance goes on as it was."""
+    log: list[str] = []
+    running = unit.loaded("slave", log=log)
+
+    def refused(words: str, call: Callable[..., Any], *given: Any) -> None:
+        log.clear()
+        with pytest.raises(Exception, match="failed with status 3"):
+            call(*given)
+        assert words in log[0]
+
+    def step(time: float, length: float = 0.01) -> np.ndarray:
+        running.doStep(time, length)
+        return unit.get(running, "upper", "fore")
+
+    for call in (step, lambda t: unit.get(running, "upper"), lambda t: running.exitInitializationMode(),
+                 lambda t: running.terminate()):  # fmt: skip
+        refused("before the initialization", call, 0.0)
+    initialize(unit, running)
+    unit.set(running, "upper", 0.7)
+    assert unit.get(running, "upper") == [0.7]
+    refused("during the initialization", step, 0.0)
+    refused("during the initialization", initialize, unit, running)
+    running.exitInitializationMode()
+    unit.set(running, "payload.mass", 2.0)  # which is tunable
+    for time, length, words in ((0.5, 0.01, "begin"), (-0.01, 0.01, "begin"), (np.nan, 0.01, "begin"),
+                                (0.0, -0.01, "negative"), (0.0, np.nan, "negative")):  # fmt: skip
+        refused(words, step, time, length)
+    first = step(0.0)
+    refused("begin", step, 0.0)
+    second = step(0.01 * (1 + 1e-15))  # a master adds up
+    assert (second != first).all()
+    running.terminate()
+    assert np.array_equal(unit.get(running, "upper", "fore"), second)
+    for call in (step, lambda t: unit.set(running, "upper", 0.1), lambda t: running.terminate()):
+        refused("behind the end", call, 0.02)
+    running.reset()
+    refused("before the initialization", step, 0.02)
+    initialize(unit, running)
+    for name, value in (("upper", 0.7), ("payload.mass", 2.0)):
+        unit.set(running, name, value)
+    running.exitInitializationMode()
+    assert np.array_equal(step(0.0), first)
+    running.freeInstance()
+
+
+def test_model_exchange_keeps_to_its_modes(unit: Unit) -> None:
+    log: list[str] = []
+    running = unit.loaded("model", log=log)
+    states = np.zeros(8)
+    new_states = running.updateDiscreteStates if unit.version == "3.0" else running.newDiscreteStates
+    for call in (lambda: running.setContinuousStates(*_pointers(running, states)), lambda: unit.rates(running),
+                 running.enterContinuousTimeMode, lambda: running.setTime(0.1)):  # fmt: skip
+        with pytest.raises(Exception, match="failed with status 3"):
+            call()
+        assert "before the initialization" in log.pop()
+    initialize(unit, running)
+    running.exitInitializationMode()
+    new_states()
+    running.enterContinuousTimeMode()
+    running.setTime(0.1)
+    unit.rates(running, states)
+    with pytest.raises(Exception, match="failed with status 3"):
+        new_states()
+    assert "outside event mode" in log.pop()
+    running.enterEventMode()
+    new_states()
+    running.terminate()
+    running.freeInstance()
+
+
 def test_wrong_settings_are_refused(units: dict[str, Path], tmp_path: Path) -> None:
     unit = Unit(units["3.0"], tmp_path)
     with unit.instance("slave") as running, pytest.raises(Exception, match="SetFloat64"):

@@ -8,6 +8,7 @@
 #endif
 
 typedef enum { fmi2OK, fmi2Warning, fmi2Discard, fmi2Error, fmi2Fatal, fmi2Pending } fmi2Status;
+enum { fmi2ModelExchange, fmi2CoSimulation };
 typedef const unsigned *References;
 typedef void (*Logger)(void *environment, const char *instance, fmi2Status status, const char *category,
                        const char *message, ...);
@@ -40,6 +41,18 @@ static fmi2Status failed(const Instance *s, const char *message)
     return fmi2Error;
 }
 
+/* A call in a mode in which the standard does not allow it. */
+static fmi2Status early_or_late(const Instance *s, const char *call)
+{
+    char text[200];
+    return failed(s, out_of_order(text, sizeof text, call, s->state.mode));
+}
+
+#define ALLOW(s, modes, call) \
+    if (!(((const State *)(s))->mode & (modes))) { \
+        return early_or_late(s, call); \
+    }
+
 /* A joint has left limit number `limit`. */
 static fmi2Status at_limit(const Instance *s, fmi2Status status, int limit)
 {
@@ -68,9 +81,10 @@ FMI void *fmi2Instantiate(const char *name, int kind, const char *token, const c
                           int visible, int logging)
 {
     Instance *s = NULL;
-    (void)name, (void)kind, (void)path, (void)visible, (void)logging;
+    (void)name, (void)path, (void)visible, (void)logging;
     if (token && strcmp(token, MODEL_TOKEN) == 0 && (s = calloc(1, sizeof *s)) != NULL) {
         reset(&s->state);
+        s->events = s->exchange = kind == fmi2ModelExchange;
         if (callbacks) {
             s->environment = callbacks->environment;
             memcpy(&s->logger, &callbacks->logger, sizeof callbacks->logger);
@@ -87,6 +101,7 @@ FMI void fmi2FreeInstance(void *s)
 FMI fmi2Status fmi2SetupExperiment(void *instance, int defined, double tolerance, double time, int stops, double stop)
 {
     State *s = instance;
+    ALLOW(instance, INSTANTIATED, "fmi2SetupExperiment")
     (void)stops, (void)stop;
     if (defined && tolerance > 0.0) {
         s->tolerance = tolerance;
@@ -102,24 +117,35 @@ FMI fmi2Status fmi2Reset(void *s)
 }
 
 #define NOTHING_TO_DO(name) FMI fmi2Status name(void *s) { (void)s; return fmi2OK; }
-NOTHING_TO_DO(fmi2EnterInitializationMode)
-NOTHING_TO_DO(fmi2Terminate)
-NOTHING_TO_DO(fmi2EnterEventMode)
-NOTHING_TO_DO(fmi2EnterContinuousTimeMode)
 NOTHING_TO_DO(fmi2CancelStep)
+
+/* Calls that do nothing but change the mode. */
+#define MOVE(name, from, to) \
+    FMI fmi2Status name(void *s) { ALLOW(s, from, #name) ((State *)s)->mode = to; return fmi2OK; }
+MOVE(fmi2EnterInitializationMode, INSTANTIATED, INITIALIZATION)
+MOVE(fmi2EnterEventMode, READY, EVENT)
+MOVE(fmi2EnterContinuousTimeMode, EVENT, RUNNING)
+MOVE(fmi2Terminate, READY, TERMINATED)
 
 FMI fmi2Status fmi2ExitInitializationMode(void *s)
 {
-    return begin(s) ? fmi2OK : failed(s, "fmi2ExitInitializationMode: " CANNOT_CLOSE);
+    ALLOW(s, INITIALIZATION, "fmi2ExitInitializationMode")
+    if (!begin(s)) {
+        return failed(s, "fmi2ExitInitializationMode: " CANNOT_CLOSE);
+    }
+    ((State *)s)->mode = ((Instance *)s)->events ? EVENT : RUNNING;
+    return fmi2OK;
 }
 
 FMI fmi2Status fmi2GetReal(void *s, References r, size_t count, double values[])
 {
+    ALLOW(s, KNOWN, "fmi2GetReal")
     return get_values(s, r, count, values) ? fmi2OK : failed(s, "fmi2GetReal: no such variable");
 }
 
 FMI fmi2Status fmi2SetReal(void *s, References r, size_t count, const double values[])
 {
+    ALLOW(s, ~TERMINATED, "fmi2SetReal")
     return set_values(s, r, count, values)
         ? fmi2OK : failed(s, "fmi2SetReal: only states, torques and parameters can be set");
 }
@@ -144,6 +170,7 @@ UNSUPPORTED(fmi2GetStringStatus)
 FMI fmi2Status fmi2GetDirectionalDerivative(void *s, References unknowns, size_t n_unknowns, References knowns,
                                             size_t n_knowns, const double seed[], double sensitivity[])
 {
+    ALLOW(s, KNOWN, "fmi2GetDirectionalDerivative")
     return directional(s, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity)
         ? fmi2OK : failed(s, "fmi2GetDirectionalDerivative: known are states, torques, parameters and time");
 }
@@ -192,6 +219,7 @@ FMI fmi2Status fmi2DeSerializeFMUstate(void *s, const char bytes[], size_t size,
 FMI fmi2Status fmi2NewDiscreteStates(void *s, EventInfo *info)
 {
     const int limit = left(((State *)s)->values + Q, AT_A_LIMIT);
+    ALLOW(s, EVENT, "fmi2NewDiscreteStates")
     memset(info, 0, sizeof *info);
     if (drifted(s)) {
         info->states = 1;
@@ -208,6 +236,7 @@ FMI fmi2Status fmi2NewDiscreteStates(void *s, EventInfo *info)
 
 FMI fmi2Status fmi2CompletedIntegratorStep(void *s, int no_return, int *event, int *terminate)
 {
+    ALLOW(s, READY, "fmi2CompletedIntegratorStep")
     (void)no_return;
     *event = left(((State *)s)->values + Q, 0.0) != 0 || drifted(s);
     *terminate = 0;
@@ -216,12 +245,14 @@ FMI fmi2Status fmi2CompletedIntegratorStep(void *s, int no_return, int *event, i
 
 FMI fmi2Status fmi2SetTime(void *s, double time)
 {
+    ALLOW(s, READY, "fmi2SetTime")
     ((State *)s)->values[0] = time;
     return fmi2OK;
 }
 
 FMI fmi2Status fmi2GetEventIndicators(void *s, double indicators[], size_t count)
 {
+    ALLOW(s, KNOWN, "fmi2GetEventIndicators")
     if (count != N_LIMITS) {
         return failed(s, "fmi2GetEventIndicators: wrong number of indicators");
     }
@@ -231,6 +262,7 @@ FMI fmi2Status fmi2GetEventIndicators(void *s, double indicators[], size_t count
 
 FMI fmi2Status fmi2GetContinuousStates(void *s, double states[], size_t count)
 {
+    ALLOW(s, KNOWN, "fmi2GetContinuousStates")
     if (count != N_STATES) {
         return failed(s, "fmi2GetContinuousStates: wrong number of states");
     }
@@ -240,6 +272,7 @@ FMI fmi2Status fmi2GetContinuousStates(void *s, double states[], size_t count)
 
 FMI fmi2Status fmi2SetContinuousStates(void *s, const double states[], size_t count)
 {
+    ALLOW(s, READY, "fmi2SetContinuousStates")
     if (count != N_STATES) {
         return failed(s, "fmi2SetContinuousStates: wrong number of states");
     }
@@ -249,6 +282,7 @@ FMI fmi2Status fmi2SetContinuousStates(void *s, const double states[], size_t co
 
 FMI fmi2Status fmi2GetDerivatives(void *s, double derivatives[], size_t count)
 {
+    ALLOW(s, KNOWN, "fmi2GetDerivatives")
     if (count != N_STATES) {
         return failed(s, "fmi2GetDerivatives: wrong number of states");
     }
@@ -258,6 +292,7 @@ FMI fmi2Status fmi2GetDerivatives(void *s, double derivatives[], size_t count)
 
 FMI fmi2Status fmi2GetNominalsOfContinuousStates(void *s, double nominals[], size_t count)
 {
+    ALLOW(s, KNOWN, "fmi2GetNominalsOfContinuousStates")
     if (count != N_STATES) {
         return failed(s, "fmi2GetNominalsOfContinuousStates: wrong number of states");
     }
@@ -269,8 +304,15 @@ FMI fmi2Status fmi2GetNominalsOfContinuousStates(void *s, double nominals[], siz
 
 FMI fmi2Status fmi2DoStep(void *s, double time, double step, int no_return)
 {
-    const int ended = do_step(s, time, step);
+    const char *fault;
+    int ended;
     (void)no_return;
+    ALLOW(s, RUNNING, "fmi2DoStep")
+    fault = step_fault(s, time, step);
+    if (fault) {
+        return failed(s, fault);
+    }
+    ended = do_step(s, time, step);
     if (ended == STOPPED) {
         return at_limit(s, fmi2Discard, ((State *)s)->stopped);
     }

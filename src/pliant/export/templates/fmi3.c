@@ -30,6 +30,18 @@ static fmi3Status failed(const Instance *s, const char *message)
     return fmi3Error;
 }
 
+/* A call in a mode in which the standard does not allow it. */
+static fmi3Status early_or_late(const Instance *s, const char *call)
+{
+    char text[200];
+    return failed(s, out_of_order(text, sizeof text, call, s->state.mode));
+}
+
+#define ALLOW(s, modes, call) \
+    if (!(((const State *)(s))->mode & (modes))) { \
+        return early_or_late(s, call); \
+    }
+
 /* A joint has left limit number `limit`. */
 static fmi3Status at_limit(const Instance *s, fmi3Status status, int limit)
 {
@@ -38,11 +50,13 @@ static fmi3Status at_limit(const Instance *s, fmi3Status status, int limit)
     return status;
 }
 
-static void *instantiate(const char *token, bool early, void *environment, Logger logger)
+static void *instantiate(const char *token, bool exchange, bool events, bool early, void *environment, Logger logger)
 {
     Instance *s = NULL;
     if (token && strcmp(token, MODEL_TOKEN) == 0 && (s = calloc(1, sizeof *s)) != NULL) {
         reset(&s->state);
+        s->exchange = exchange;
+        s->events = exchange || events;
         s->early = early;
         s->environment = environment;
         memcpy(&s->logger, &logger, sizeof logger);
@@ -67,16 +81,16 @@ FMI void *fmi3InstantiateModelExchange(const char *name, const char *token, cons
                                        bool logging, void *environment, Logger logger)
 {
     (void)name, (void)path, (void)visible, (void)logging;
-    return instantiate(token, false, environment, logger);
+    return instantiate(token, true, true, false, environment, logger);
 }
 
 FMI void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *path, bool visible,
                                       bool logging, bool events, bool early, References required, size_t count,
                                       void *environment, Logger logger, void *update_callback)
 {
-    (void)name, (void)path, (void)visible, (void)logging, (void)events, (void)required, (void)count;
+    (void)name, (void)path, (void)visible, (void)logging, (void)required, (void)count;
     (void)update_callback;
-    return instantiate(token, early, environment, logger);
+    return instantiate(token, false, events, early, environment, logger);
 }
 
 FMI void *fmi3InstantiateScheduledExecution(const char *name, const char *token, const char *path, bool visible,
@@ -99,11 +113,13 @@ FMI fmi3Status fmi3EnterInitializationMode(void *instance, bool defined, double 
                                            double stop)
 {
     State *s = instance;
+    ALLOW(instance, INSTANTIATED, "fmi3EnterInitializationMode")
     (void)stops, (void)stop;
     if (defined && tolerance > 0.0) {
         s->tolerance = tolerance;
     }
     start(s, time);
+    s->mode = INITIALIZATION;
     return fmi3OK;
 }
 
@@ -114,23 +130,33 @@ FMI fmi3Status fmi3Reset(void *instance)
 }
 
 #define NOTHING_TO_DO(name) FMI fmi3Status name(void *s) { (void)s; return fmi3OK; }
-NOTHING_TO_DO(fmi3EnterEventMode)
-NOTHING_TO_DO(fmi3Terminate)
 NOTHING_TO_DO(fmi3EnterConfigurationMode)
 NOTHING_TO_DO(fmi3ExitConfigurationMode)
 NOTHING_TO_DO(fmi3EvaluateDiscreteStates)
-NOTHING_TO_DO(fmi3EnterContinuousTimeMode)
-NOTHING_TO_DO(fmi3EnterStepMode)
+
+/* Calls that do nothing but change the mode. */
+#define MOVE(name, from, to) \
+    FMI fmi3Status name(void *s) { ALLOW(s, from, #name) ((State *)s)->mode = to; return fmi3OK; }
+MOVE(fmi3EnterEventMode, READY, EVENT)
+MOVE(fmi3EnterContinuousTimeMode, EVENT, RUNNING)
+MOVE(fmi3EnterStepMode, EVENT, RUNNING)
+MOVE(fmi3Terminate, READY, TERMINATED)
 
 FMI fmi3Status fmi3ExitInitializationMode(void *s)
 {
-    return begin(s) ? fmi3OK : failed(s, "fmi3ExitInitializationMode: " CANNOT_CLOSE);
+    ALLOW(s, INITIALIZATION, "fmi3ExitInitializationMode")
+    if (!begin(s)) {
+        return failed(s, "fmi3ExitInitializationMode: " CANNOT_CLOSE);
+    }
+    ((State *)s)->mode = ((Instance *)s)->events ? EVENT : RUNNING;
+    return fmi3OK;
 }
 
 FMI fmi3Status fmi3UpdateDiscreteStates(void *s, bool *again, bool *terminate, bool *nominals, bool *states,
                                         bool *event, double *time)
 {
     const int limit = left(((State *)s)->values + Q, AT_A_LIMIT);
+    ALLOW(s, EVENT, "fmi3UpdateDiscreteStates")
     (void)time;
     *again = *terminate = *nominals = *states = *event = false;
     if (drifted(s)) {
@@ -150,11 +176,13 @@ FMI fmi3Status fmi3UpdateDiscreteStates(void *s, bool *again, bool *terminate, b
 
 FMI fmi3Status fmi3GetFloat64(void *s, References r, size_t count, double values[], size_t size)
 {
+    ALLOW(s, KNOWN, "fmi3GetFloat64")
     return size == count && get_values(s, r, count, values) ? fmi3OK : failed(s, "fmi3GetFloat64: no such variable");
 }
 
 FMI fmi3Status fmi3SetFloat64(void *s, References r, size_t count, const double values[], size_t size)
 {
+    ALLOW(s, ~TERMINATED, "fmi3SetFloat64")
     return size == count && set_values(s, r, count, values)
         ? fmi3OK : failed(s, "fmi3SetFloat64: only states, torques and parameters can be set");
 }
@@ -203,6 +231,7 @@ FMI fmi3Status fmi3GetDirectionalDerivative(void *s, References unknowns, size_t
                                             size_t n_knowns, const double seed[], size_t n_seed, double sensitivity[],
                                             size_t n_sensitivity)
 {
+    ALLOW(s, KNOWN, "fmi3GetDirectionalDerivative")
     return n_seed == n_knowns && n_sensitivity == n_unknowns
             && directional(s, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity)
         ? fmi3OK : failed(s, "fmi3GetDirectionalDerivative: known are states, torques, parameters and time");
@@ -212,6 +241,7 @@ FMI fmi3Status fmi3GetAdjointDerivative(void *s, References unknowns, size_t n_u
                                         size_t n_knowns, const double seed[], size_t n_seed, double sensitivity[],
                                         size_t n_sensitivity)
 {
+    ALLOW(s, KNOWN, "fmi3GetAdjointDerivative")
     return n_seed == n_unknowns && n_sensitivity == n_knowns
             && adjoint(s, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity)
         ? fmi3OK : failed(s, "fmi3GetAdjointDerivative: known are states, torques, parameters and time");
@@ -260,6 +290,7 @@ FMI fmi3Status fmi3DeserializeFMUState(void *s, const uint8_t bytes[], size_t si
 
 FMI fmi3Status fmi3SetTime(void *s, double time)
 {
+    ALLOW(s, READY, "fmi3SetTime")
     ((State *)s)->values[0] = time;
     return fmi3OK;
 }
@@ -280,6 +311,7 @@ FMI fmi3Status fmi3GetNumberOfEventIndicators(void *s, size_t *count)
 
 FMI fmi3Status fmi3GetEventIndicators(void *s, double indicators[], size_t count)
 {
+    ALLOW(s, KNOWN, "fmi3GetEventIndicators")
     if (count != N_LIMITS) {
         return failed(s, "fmi3GetEventIndicators: wrong number of indicators");
     }
@@ -289,6 +321,7 @@ FMI fmi3Status fmi3GetEventIndicators(void *s, double indicators[], size_t count
 
 FMI fmi3Status fmi3GetContinuousStates(void *s, double states[], size_t count)
 {
+    ALLOW(s, KNOWN, "fmi3GetContinuousStates")
     if (count != N_STATES) {
         return failed(s, "fmi3GetContinuousStates: wrong number of states");
     }
@@ -298,6 +331,7 @@ FMI fmi3Status fmi3GetContinuousStates(void *s, double states[], size_t count)
 
 FMI fmi3Status fmi3SetContinuousStates(void *s, const double states[], size_t count)
 {
+    ALLOW(s, READY, "fmi3SetContinuousStates")
     if (count != N_STATES) {
         return failed(s, "fmi3SetContinuousStates: wrong number of states");
     }
@@ -307,6 +341,7 @@ FMI fmi3Status fmi3SetContinuousStates(void *s, const double states[], size_t co
 
 FMI fmi3Status fmi3GetContinuousStateDerivatives(void *s, double derivatives[], size_t count)
 {
+    ALLOW(s, KNOWN, "fmi3GetContinuousStateDerivatives")
     if (count != N_STATES) {
         return failed(s, "fmi3GetContinuousStateDerivatives: wrong number of states");
     }
@@ -316,6 +351,7 @@ FMI fmi3Status fmi3GetContinuousStateDerivatives(void *s, double derivatives[], 
 
 FMI fmi3Status fmi3GetNominalsOfContinuousStates(void *s, double nominals[], size_t count)
 {
+    ALLOW(s, KNOWN, "fmi3GetNominalsOfContinuousStates")
     if (count != N_STATES) {
         return failed(s, "fmi3GetNominalsOfContinuousStates: wrong number of states");
     }
@@ -325,6 +361,7 @@ FMI fmi3Status fmi3GetNominalsOfContinuousStates(void *s, double nominals[], siz
 
 FMI fmi3Status fmi3CompletedIntegratorStep(void *s, bool no_return, bool *event, bool *terminate)
 {
+    ALLOW(s, READY, "fmi3CompletedIntegratorStep")
     (void)no_return;
     *event = left(((State *)s)->values + Q, 0.0) != 0 || drifted(s);
     *terminate = false;
@@ -338,8 +375,15 @@ FMI fmi3Status fmi3DoStep(void *instance, double time, double step, bool no_retu
                           bool *early, double *reached)
 {
     Instance *s = instance;
-    const int ended = do_step(&s->state, time, step);
+    const char *fault;
+    int ended;
     (void)no_return;
+    ALLOW(s, RUNNING, "fmi3DoStep")
+    fault = step_fault(s, time, step);
+    if (fault) {
+        return failed(s, fault);
+    }
+    ended = do_step(&s->state, time, step);
     *event = *early = false;
     *terminate = ended == STOPPED;
     *reached = s->state.values[0];

@@ -41,9 +41,15 @@
 #define MOST_STEPS 2000000L
 #define AT_A_LIMIT 1e-9 /* s: an arm that comes to a limit within this time is there, for masters that find the event */
 
+/* Modes of an instance by the standard; a running one is in step mode, or in continuous-time mode. */
+enum { INSTANTIATED = 1, INITIALIZATION = 2, EVENT = 4, RUNNING = 8, TERMINATED = 16 };
+#define READY (EVENT | RUNNING)
+#define KNOWN (INITIALIZATION | READY | TERMINATED) /* values can be read */
+
 /* What is saved and restored: everything that a step depends on. */
 typedef struct {
     double values[N_VALUES];
+    int mode;
     double tolerance;
     double step;      /* last accepted step of the integrator, 0 before the first */
     double error;     /* of that step, for the controller */
@@ -54,6 +60,8 @@ typedef struct {
 typedef struct {
     State state;      /* first, so that an instance is also its state */
     int early;        /* whether a step may end early */
+    int events;       /* whether it begins in event mode: for model exchange, or where the master asks for it */
+    int exchange;     /* for model exchange, without steps */
     void *environment;
     void *logger;
 } Instance;
@@ -74,7 +82,17 @@ static void reset(State *s)
     memcpy(s->values + Q, start_states, N_STATES * sizeof(double));
     memcpy(s->values + PARAMETERS, start_parameters, N_PARAMETERS * sizeof(double));
     s->tolerance = DEFAULT_TOLERANCE;
+    s->mode = INSTANTIATED;
     start(s, 0.0);
+}
+
+/* The words for a call that the standard does not allow now. */
+static const char *out_of_order(char *text, size_t size, const char *call, int mode)
+{
+    snprintf(text, size, "%s: not allowed %s", call,
+             mode == INSTANTIATED ? "before the initialization" : mode == INITIALIZATION ? "during the initialization"
+             : mode == EVENT ? "in event mode" : mode == TERMINATED ? "behind the end" : "outside event mode");
+    return text;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- limits */
@@ -637,6 +655,24 @@ static int integrate(State *s, double end)
         }
     }
     return FAILED;
+}
+
+#define SAME_TIME 1e-9 /* of time and step: what a master may lose in adding up */
+
+/* What is wrong with a communication step, or NULL. */
+static const char *step_fault(const Instance *s, double time, double step)
+{
+    const double now = s->state.values[0];
+    if (s->exchange) {
+        return "doStep: this instance is for model exchange, which has no steps";
+    }
+    if (!(step >= 0.0 && step <= DBL_MAX)) {
+        return "doStep: the step is negative or not finite";
+    }
+    if (!s->state.stopped && !(fabs(time - now) <= SAME_TIME * (fabs(now) + step))) {
+        return "doStep: the step does not begin at the time that the last one reached; restore a saved state to go back";
+    }
+    return NULL;
 }
 
 /* A communication step; a time that the arm did not reach is not taken over. */
