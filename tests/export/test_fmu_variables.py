@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pliant
 from exported import model
 from pliant.export.fmu_description import BASE_UNITS
-from pliant.export.fmu_variables import start_states, variables
+from pliant.export.fmu_variables import start_states, symbols_and_outputs, variables
 
 
 def test_units_are_products_of_si_base_units() -> None:
@@ -29,3 +30,14 @@ def test_start_values_of_positions_and_rates() -> None:
     names = ("upper", "fore", "upper.bending_y[1]", "fore.bending_y[1]")
     assert [found[name] for name in names] == q0
     assert [found[f"der({name})"] for name in names] == qd0
+
+
+def test_no_two_variables_have_one_name() -> None:
+    """Of a link called `time`, and of one called `tip` that moves along x as outputs tell of the tip."""
+    body = {"mass": 1.0, "inertia": [0.1, 0.1, 0.1], "tip": [0.3, 0.0, 0.0]}
+    links = [{"name": "time", "rigid": body}, {"name": "tip", "rigid": body, "joint": {"type": "planar"}}]
+    made = pliant.Robot.from_dict({"name": "names", "links": links}).model()
+    found = [v.name for v in variables(made, start_states(made, None, None), symbols_and_outputs(made)[1])]
+    assert len(set(found)) == len(found)
+    assert found[0] == "time"
+    assert {"time_2", "tip.x", "tip.x_2", "der(tip.x)", "der(time)"} <= set(found)

@@ -347,3 +347,32 @@ def test_friction_and_limits_behind_elastic_drives_act_on_the_link() -> None:
     assert np.ravel(model.tendon_damping[tendon])[0] == 1.0
     assert model.actuator("upper_motor").ctrlrange.tolist() == [-40.0, 40.0]
     assert model.joint("upper_motor").armature[0] == pytest.approx(6e-5 * 100**2)
+
+
+SOFT_DRIVE = {"stiffness": 1e4, "rotor_inertia": 1e-3}
+ROD = {"length": 0.5, "mass_per_length": 2.0, "EI_y": 200.0, "EI_z": 300.0}
+
+
+def test_no_two_elements_have_one_name() -> None:
+    """Names that are made, of motors, stretches, pieces, axes and payloads, beside links that are called so."""
+    names = ("upper", "upper_motor", "upper_motor_2", "boom", "boom_1", "boom_1_bending_y", "wrist", "wrist_x")
+    body = {"mass": 1.0, "inertia": [0.1, 0.1, 0.1], "tip": [0.3, 0.0, 0.0]}
+    links: list[dict[str, Any]] = [{"name": name, "rigid": body} for name in names]
+    links[0]["joint"] = {"drive": SOFT_DRIVE, "friction": {"viscous": 1.0}}
+    links[3] = {"name": "boom", "beam": ROD, "shapes": {"bending_y": 1}}
+    links[6] |= {"joint": {"type": "planar"}}
+    robot = Robot.from_dict({"name": "names", "links": links, "payload": {"mass": 1.0}})
+    in_mujoco(robot.to_mjcf(bodies=3))  # which refuses names that stand twice
+    root = ET.fromstring(robot.to_mjcf(bodies=3))
+    found = {element.get("name") for element in root.iter("joint") if element.get("name")}
+    assert {*names, "upper_motor_3", "boom_1_bending_y_2"} - {"wrist"} <= found
+    fixed = root.find("tendon/fixed")
+    assert fixed is not None
+    assert [one.get("joint") for one in fixed] == ["upper_motor_3", "upper"]
+    motors = {one.get("name") for one in root.iter("motor")}
+    assert {"upper_motor", "upper_motor_2", "upper_motor_3", "boom"} <= motors
+    text = robot.to_urdf()
+    for kind in ("link", "joint"):
+        given = re.findall(rf'<{kind} name="([^"]+)"', text)
+        assert len(set(given)) == len(given)
+        assert {"boom_1", "upper_motor"} <= set(given)

@@ -11,10 +11,10 @@ import numpy as np
 
 from pliant.dynamics.kinematics import placements
 from pliant.dynamics.section_forces import InternalForces
-from pliant.errors import ModelError
 from pliant.export.contents import parameter_unit
 from pliant.model import Model
 from pliant.model.coordinate_units import commands, coordinate_units, speed_units
+from pliant.robot.unique_names import UniqueNames
 from pliant.runs.composition import compose
 from pliant.runs.drives import read_start
 from pliant.runs.limits import JointLimit
@@ -97,8 +97,7 @@ def variables(
     for limit in limits:
         name, text = f"limit.{names[limit.index]}.{limit.side}", f"distance to: {limit.name}"
         out.append(Variable(name, "local", "continuous", "calculated", units[limit.index], text, indicator=True))
-    _require_unique(out)
-    return out
+    return _unique(out)
 
 
 DRIVE_STATES = {
@@ -187,12 +186,13 @@ def _amplitudes(model: Model) -> int:
     return model.n - free - len(model.layout.all_shafts) - len(model.layout.driven)
 
 
-def _require_unique(found: list[Variable]) -> None:
-    seen: set[str] = set()
+def _unique(found: list[Variable]) -> list[Variable]:
+    """No name twice; of two the later one gets a number: a link may be called `time`, or `tip` and move along x."""
+    names, out = UniqueNames(dot="."), []
     for variable in found:
-        if variable.name in seen:
-            raise ModelError(f"fmu: two variables would be called {variable.name!r}; rename a link")
-        seen.add(variable.name)
+        quote = "'" if variable.name.endswith("'") else ""
+        out.append(replace(variable, name=names.give(variable.name.removesuffix("'")) + quote))
+    return out
 
 
 def symbols_and_outputs(model: Model) -> tuple[InternalForces, list[Output]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from pliant.errors import ModelError
 from pliant.export.spring_chains import FIRST, ChainBody, SpringChain, SpringJoint, cut, damp
 from pliant.robot import Robot
 from pliant.robot.closed_loops import require_tree
+from pliant.robot.unique_names import UniqueNames
 from pliant.version import VERSION
 
 DEEPEST = 450
@@ -57,6 +59,7 @@ class _Mjcf:
 
     def __init__(self, chain: SpringChain, M: Array) -> None:
         self.chain, self.notes = chain, ["Torques of motors act on the link's side of the gear."]
+        self.joint_names = UniqueNames(joint.name for joint in chain.joints)
         springy = chain.per_speed("stiffness").any()
         highest = max(float(np.sqrt(chain.squares(M, locked)[-1])) for locked in (True, False)) if springy else 0.0
         step = min(LONGEST_STEP, STEP / highest) if highest else LONGEST_STEP
@@ -122,7 +125,9 @@ class _Mjcf:
             return
         if joint.kind == "free":  # MuJoCo has free joints on the ground alone
             for axis, along in zip("xyz", np.eye(3)):
-                ET.SubElement(own, "joint", name=f"{joint.name}_{axis}", type="slide", axis=_numbers(along))
+                ET.SubElement(
+                    own, "joint", name=self.joint_names.give(f"{joint.name}_{axis}"), type="slide", axis=_numbers(along)
+                )
         if joint.kind in ("free", "ball"):
             ET.SubElement(own, "joint", name=joint.name, type="ball")
             return
@@ -148,7 +153,8 @@ class _Mjcf:
     def _tendons(self, root: ET.Element) -> None:
         """The position of a joint behind an elastic drive is the sum of two, on which friction and limits act."""
         group = ET.Element("tendon")
-        for joint in self.chain.joints:
+        joints = self.chain.joints
+        for motor, joint in pairwise(joints):  # that of a drive stands behind that of its motor
             free = joint.freedom
             bounded = free is not None and free.limits is not None
             bounded = bounded and (free.limits.lower is not None or free.limits.upper is not None)
@@ -156,17 +162,18 @@ class _Mjcf:
                 continue
             both = ET.SubElement(group, "fixed", name=f"{joint.name}_link")
             self._rubs(both, free.friction.viscous, free.friction.coulomb, free.limits)
-            for name in (f"{joint.name}_motor", joint.name):
+            for name in (motor.name, joint.name):
                 ET.SubElement(both, "joint", joint=name, coef="1")
         if len(group):
             root.append(group)
 
     def _actuators(self, root: ET.Element) -> None:
         group = ET.SubElement(root, "actuator")
+        names = UniqueNames(joint.name for joint in self.chain.joints if joint.kind != "ball")
         for joint in self.chain.joints:
             if joint.kind == "ball" and joint.role == "joint":
                 for axis, gear in zip("xyz", ("1 0 0 0 0 0", "0 1 0 0 0 0", "0 0 1 0 0 0")):
-                    ET.SubElement(group, "motor", name=f"{joint.name}_w{axis}", joint=joint.name, gear=gear)
+                    ET.SubElement(group, "motor", name=names.give(f"{joint.name}_w{axis}"), joint=joint.name, gear=gear)
             elif joint.role in ("joint", "motor"):
                 made = ET.SubElement(group, "motor", name=joint.name, joint=joint.name)
                 limits = joint.freedom.limits

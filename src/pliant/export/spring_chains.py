@@ -18,6 +18,8 @@ from pliant.robot import BeamStation, Link, Robot, beam_properties, pieces
 from pliant.robot.mass_sum import PLAUSIBLE, MassSum
 from pliant.robot.skeleton import HERE, Bone, Pose, Skeleton, skeleton
 from pliant.robot.stretches import mass_between, section_place, springs, stiffness, stretches
+from pliant.robot.tree import BASE
+from pliant.robot.unique_names import UniqueNames
 
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48)
 FINE = 14
@@ -229,13 +231,15 @@ class _Cutter:
         self.frame, self.robot, self.count = frame, robot, count
         self.bodies: list[ChainBody] = []
         self.parts: list[list[tuple[float, int, Array]]] = []  # of each bone: from where, number of body, its origin
+        self.names = UniqueNames(link.name for link in robot.links)
+        self.joint_names = UniqueNames(body.joint.name or body.name for body in robot.bodies if body.joint.moves)
 
     def chain(self) -> SpringChain:
         ground = None
         if self.frame.base is not None:
             ground = 0
-            joint = SpringJoint("base", "free", "base")
-            self.bodies.append(ChainBody("base", None, HERE, self.frame.base, [joint], np.zeros(3)))
+            joint = SpringJoint(self.joint_names.give(BASE, own=True), "free", "base")
+            self.bodies.append(ChainBody(self.names.give(BASE), None, HERE, self.frame.base, [joint], np.zeros(3)))
         for bone, piece in zip(self.frame.bones, pieces(self.robot)):
             parent, pose = ground, bone.pose
             if bone.parent is not None:
@@ -257,10 +261,13 @@ class _Cutter:
         return body, (pose[0], pose[1] - origin)
 
     def _bone(self, bone: Bone, piece: Any, parent: int | None, pose: Pose) -> None:
-        link, name = bone.link, bone.link.name.replace(".", "_")
+        link, own_name = bone.link, "." not in bone.link.name  # else a piece of a beam
+        name = self.names.give(link.name, own_name)
         bends = tuple(link.fields)
         mass = bone.mass if not bends else MassSum.lump(link.joint.hub)
-        self.bodies.append(ChainBody(name, parent, pose, mass, _joints(link, name), np.zeros(3), 0.0, piece.owner))
+        self.bodies.append(
+            ChainBody(name, parent, pose, mass, self._joints(link, own_name), np.zeros(3), 0.0, piece.owner)
+        )
         own = [(0.0, len(self.bodies) - 1, np.zeros(3))]
         if bends:
             self._beam(link, name, piece, bends, own)
@@ -270,6 +277,26 @@ class _Cutter:
         last.end = p - origin
         for _, load in bone.carried:
             last.mass = last.mass + load.moved(R, p - origin)
+
+    def _joints(self, link: Link, own: bool) -> list[SpringJoint]:
+        """What moves a bone; its names are those of the robot where the bone is a link of its `own`."""
+        joint, give = link.joint, self.joint_names.give
+        if joint.type in ("spherical", "free"):
+            kind, role = ("ball", "joint") if joint.type == "spherical" else ("free", "base")
+            return [SpringJoint(give(joint.name or link.name, own), kind, role)]
+        found = []
+        for freedom in joint.freedoms:
+            name = give(freedom.name(link.name), own and not freedom.suffix)
+            kind, axis, drive = "hinge" if freedom.turns else "slide", np.array(freedom.axis), freedom.drive
+            rotor = 0.0 if drive is None else drive.rotor_inertia * drive.gear_ratio**2
+            if not freedom.elastic:
+                found.append(SpringJoint(name, kind, "joint", axis, armature=rotor, freedom=freedom))
+                continue
+            motor = give(f"{name}_motor")
+            found.append(SpringJoint(motor, kind, "motor", axis, armature=rotor, freedom=freedom))
+            spring = {"stiffness": drive.stiffness, "damping": drive.damping}
+            found.append(SpringJoint(name, kind, "drive", axis, freedom=freedom, **spring))
+        return found
 
     def _carrier(self, bone: Bone) -> Link | None:
         return None if bone.parent is None else self.frame.bones[bone.parent].link
@@ -303,7 +330,7 @@ class _Cutter:
                 for label, how, constant, along in entries:
                     joints.append(
                         SpringJoint(
-                            f"{name}_{k}_{label}", how, label, turn @ np.array(along),
+                            self.joint_names.give(f"{name}_{k}_{label}"), how, label, turn @ np.array(along),
                             centre if which == "torsion" else np.zeros(3), stiffness(b, constant, spring),
                             owner=piece.owner,
                         )
@@ -312,7 +339,9 @@ class _Cutter:
             self.bodies[before[1]].end = origin - before[2]
             pose = (np.eye(3), origin - before[2])
             self.bodies.append(
-                ChainBody(f"{name}_{k}", before[1], pose, mass, joints, np.zeros(3), radius, piece.owner)
+                ChainBody(
+                    self.names.give(f"{name}_{k}"), before[1], pose, mass, joints, np.zeros(3), radius, piece.owner
+                )
             )
             own.append((low * b.length, len(self.bodies) - 1, origin))
 
@@ -325,25 +354,6 @@ def _radius(link: Link) -> float:
         return beam.length / 50
     sizes, _ = beam.section.half_sizes(np.array([0.0, 0.5, 1.0]))
     return float(np.mean(sizes))
-
-
-def _joints(link: Link, name: str) -> list[SpringJoint]:
-    joint = link.joint
-    if joint.type in ("spherical", "free"):
-        kind, role = ("ball", "joint") if joint.type == "spherical" else ("free", "base")
-        return [SpringJoint(name, kind, role)]
-    found = []
-    for freedom in joint.freedoms:
-        own = freedom.name(name).replace(".", "_")
-        kind, axis, drive = "hinge" if freedom.turns else "slide", np.array(freedom.axis), freedom.drive
-        rotor = 0.0 if drive is None else drive.rotor_inertia * drive.gear_ratio**2
-        if not freedom.elastic:
-            found.append(SpringJoint(own, kind, "joint", axis, armature=rotor, freedom=freedom))
-            continue
-        found.append(SpringJoint(f"{own}_motor", kind, "motor", axis, armature=rotor, freedom=freedom))
-        spring = {"stiffness": drive.stiffness, "damping": drive.damping}
-        found.append(SpringJoint(own, kind, "drive", axis, freedom=freedom, **spring))
-    return found
 
 
 def damp(chain: SpringChain, M: Array) -> None:

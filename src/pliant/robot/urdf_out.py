@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -18,6 +18,7 @@ from pliant.robot.robot import Robot
 from pliant.robot.rubbing import Friction
 from pliant.robot.skeleton import HERE, Bone, Pose, skeleton
 from pliant.robot.tree import BASE
+from pliant.robot.unique_names import UniqueNames
 from pliant.robot.urdf import UNLIMITED
 from pliant.robot.urdf_text import GRAVITY
 from pliant.version import VERSION
@@ -40,30 +41,14 @@ def urdf_text(robot: Robot) -> str:
     return f'<?xml version="1.0"?>\n{comment}\n{head}\n{body}\n</robot>\n'
 
 
-class _Names:
-    """Names of one kind of element: `kept` are those that the robot itself has."""
-
-    def __init__(self, kept: Iterable[str]) -> None:
-        self._kept, self._used = {name.replace(".", "_") for name in kept}, set[str]()
-
-    def give(self, wanted: str, own: bool = False) -> str:
-        """One that no other has, nor will have; what the robot itself has is its `own`."""
-        name = wanted = wanted.replace(".", "_")
-        number = 2
-        while name in self._used or (name in self._kept and not own):
-            name, number = f"{wanted}_{number}", number + 1
-        self._used.add(name)
-        return name
-
-
 class _Writer:
     """Links and joints as lines, and notes of what is left out."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot, self.frame = robot, skeleton(robot)
         self.notes: list[str] = []
-        self._links = _Names(bone.link.name for bone in self.frame.bones)
-        self._joints = _Names(body.joint.name or body.name for body in robot.bodies if body.joint.moves)
+        self._links = UniqueNames(link.name for link in robot.links)
+        self._joints = UniqueNames(body.joint.name or body.name for body in robot.bodies if body.joint.moves)
 
     def lines(self) -> Iterator[str]:
         """All of them, parents first."""
@@ -81,7 +66,7 @@ class _Writer:
             yield from self._joint(self._joints.give(BASE, own=True), "floating", root, base, HERE)
         names: list[str] = []
         for bone in self.frame.bones:
-            names.append(self._links.give(bone.link.name, own=True))
+            names.append(self._links.give(bone.link.name, own="." not in bone.link.name))  # else a piece of a beam
             yield from self._bone(bone, base if bone.parent is None else names[bone.parent], names[-1])
         for frame in self.frame.robot.frames:
             number, pose = self.frame.frame(frame)
