@@ -179,3 +179,12 @@ def test_faults(path: Path, old: str, new: str, options: dict[str, object], word
     with pytest.raises(ModelError, match=words) as caught:
         load(path, **options)
     assert "arm.urdf" in str(caught.value)
+
+
+def test_names_that_differ_in_other_letters_alone_stay_apart(tmp_path: Path) -> None:
+    """`upper-arm` becomes `upper_arm`, unless a link is called so."""
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM.replace('"fore"', '"upper_arm"').replace('"j2"', '"j.1"').replace('"j1"', '"j_1"'))
+    robot = load(path, tip="tool")
+    assert [link.name for link in robot.links][:2] == ["upper_arm_2", "upper_arm"]
+    assert [link.joint.name for link in robot.links][:2] == ["j_1", "j_1_2"]

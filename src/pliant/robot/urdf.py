@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from pliant.robot.lumps import inertia_matrix, lump_inertia
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.robot import MOST_LINKS, Robot
 from pliant.robot.tree import BASE
+from pliant.robot.unique_names import UniqueNames
 from pliant.robot.urdf_text import GRAVITY, Element, read_urdf
 from pliant.robot.urdf_visuals import urdf_visuals
 
@@ -48,6 +49,16 @@ class _Tree:
     source: str
     looks: dict[str, list[dict[str, Any]]]
     gravity: tuple[float, ...] | None = None
+
+    @cached_property
+    def called(self) -> dict[str, str]:
+        """Our names of the links."""
+        return _cleaned(self.links)
+
+    @cached_property
+    def joint_names(self) -> dict[str, str]:
+        """Our names of the joints."""
+        return _cleaned([joint.name for joint in self.joints])
 
     @cached_property
     def carrier(self) -> dict[str, _UrdfJoint]:
@@ -161,7 +172,7 @@ def from_urdf(
 def _robot(kept: _Kept, side: dict[str, Any], floating: bool) -> Robot:
     """The robot of what is kept, with what the side file says."""
     tree, joints, source = kept.tree, kept.joints, kept.tree.source
-    names = {joint.child: _clean(joint.child) for joint in joints}
+    names = {joint.child: tree.called[joint.child] for joint in joints}
     if BASE in names.values() and (floating or len(kept.on[tree.root]) > 1):
         raise ModelError(f"{source}: link `{BASE}` is not the root, which is called `{BASE}` here; rename the link")
     extras = _side_links(side, names, source)
@@ -330,7 +341,7 @@ def _link(kept: _Kept, joint: _UrdfJoint) -> dict[str, Any]:
     at = np.zeros(3) if alone else joint.xyz  # it stands at the tip of the link before, which is where the joint is
     place: dict[str, Any] = {"type": _TYPES[joint.type], "origin": {"xyz": at, "rpy": joint.rpy}}
     if joint.type != "fixed":
-        place["name"] = _clean(joint.name)
+        place["name"] = kept.tree.joint_names[joint.name]
     if spin:
         place["hub"] = {"inertia": spin.I.tolist()}
     if joint.type in ("planar", "floating"):
@@ -340,7 +351,7 @@ def _link(kept: _Kept, joint: _UrdfJoint) -> dict[str, Any]:
     following = kept.on[joint.child]
     end = following[0].xyz if len(following) == 1 else np.zeros(3)
     body: dict[str, Any] = {"mass": m, "com": com, "inertia": inertia.tolist(), "tip": end}
-    link = {"name": _clean(joint.child), "joint": place, "rigid": body, "visuals": kept.looks(joint.child)}
+    link = {"name": kept.tree.called[joint.child], "joint": place, "rigid": body, "visuals": kept.looks(joint.child)}
     if joint.type == "planar":
         _lay_flat(link, joint, where)
     return link
@@ -489,7 +500,7 @@ def _riders(
         found.append(own.link(f"{link['name']}_lump", link["name"], length))
     for branch, body in beside if length > 0.0 else ():
         x = float(np.clip((B.T @ branch.xyz)[0], 0.0, length))
-        found.append(Rider(x, *body.split()).link(_clean(branch.child), link["name"], length))
+        found.append(Rider(x, *body.split()).link(tree.called[branch.child], link["name"], length))
     return found
 
 
@@ -524,6 +535,12 @@ def _frame_along(direction: Any, where: str) -> Array:
     V = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
     B: Array = np.eye(3) + V + V @ V / (1.0 + u[0])
     return B
+
+
+def _cleaned(names: Collection[str]) -> dict[str, str]:
+    """URDF names as ours, none twice: one that is ours already stays."""
+    given = UniqueNames(name for name in names if _clean(name) == name)
+    return {name: given.give(_clean(name), _clean(name) == name) for name in names}
 
 
 def _clean(name: str) -> str:
