@@ -31,7 +31,7 @@ UNITLESS = {
     "Shapes.bending_y",
     "Shapes.bending_z", "Shapes.torsion", "Shapes.axial", "Shapes.damping", "Shapes.damping_per_amplitude",
     "Shapes.rayleigh", "Shapes.count",
-    "Shapes.reduce", "Shapes.accuracy", "Scenario.rtol", "Scenario.atol", "Sample.count", "Sample.seed", "Axis.count",
+    "Shapes.reduce", "Shapes.accuracy", "Scenario.rtol", "Scenario.atol", "Scenario.max_steps", "Sample.count", "Sample.seed", "Axis.count",
     "Axis.values", "Axis.from", "Axis.to", "Axis.mean", "Axis.deviation", "Link.at", "Frame.at", "UnknownChoice.start",
     "UnknownChoice.bounds", "UnknownChoice.prior", "MeasuredRun.noise", "IdentificationStudy.loss_scale",
     "IdentificationStudy.restarts",

@@ -234,10 +234,11 @@ def _runs(folder: Path) -> dict[str, Call]:
         "simulate": Call(pliant.simulate, {
             **base, "motion": {}, "method": "auto", "rtol": 1e-6, "atol": 1e-8, "loads": (push,), "base": loads.Base(),
             "sample_time": None, "events": (), "limits": True, "p": None, "progress": False,
-            "sensors": [control.Encoder("upper", sample_time=0.1)]}),
+            "sensors": [control.Encoder("upper", sample_time=0.1)], "max_steps": 1000000}, ("time_limit",)),
         "simulate_batch": Call(batch.simulate_batch, {
             **base, "q0": np.zeros((3, 4)), "motion": {}, "p": None, "method": "rk4", "rtol": 1e-6, "atol": 1e-8,
-            "device": "cpu", "precision": "double", "limits": True, "progress": False, "loads": (push,)}),
+            "device": "cpu", "precision": "double", "limits": True, "progress": False, "loads": (push,),
+            "max_steps": 1000000}, ("time_limit",)),
         "Stepper": Call(lambda dt, tau, **a: pliant.Stepper(**a).step(dt, tau), {
             "model": m, "method": "rk4", "step": 1e-3, "controller": pd, "loads": (push,), "motion": {}, "base": None,
             "sensors": [control.Encoder("upper")], "q0": q, "qd0": 0 * q, "p": None, "count": None, "sample_time": None,
@@ -261,8 +262,9 @@ def _runs(folder: Path) -> dict[str, Call]:
             t, {"g": 0 * t}, q0=q, sensors={"g": Strain(**a)}), ["payload.mass"], rtol=1e-4, clocks="ignore"),
             {"link": "upper", "x": 0.1, "at": (0.01, 0.0)}),
         "validate": Call(pliant.validate, {"model": m, "recording": rising, "p": None, "skip": 0.0, "method": "auto",
-                                           "rtol": 1e-6, "atol": 1e-8}),
-        "recording_faults": Call(validation.recording_faults, {"recording": rising}),
+                                           "rtol": 1e-6, "atol": 1e-8, "saturation": "auto"}),
+        "recording_faults": Call(validation.recording_faults, {"recording": rising, "saturation": "auto"}),
+        "recording_doubts": Call(validation.recording_doubts, {"recording": rising, "saturation": "auto"}),
         "nrmse": Call(validation.nrmse, {"predicted": t, "measured": 2 * t}),
         "pooled_nrmse": Call(validation.pooled_nrmse, {"predicted": [t, t], "measured": [2 * t, t]}),
         "fit_percent": Call(validation.fit_percent, {"predicted": t, "measured": 2 * t}),

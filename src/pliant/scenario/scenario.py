@@ -200,10 +200,10 @@ class Scenario(Document):
     )
     breaks: tuple[NonNegative, ...] = Field((), description="s, further times at which steps end", examples=[[0.5]])
     time_limit: Positive | None = Field(
-        None, description="s of the clock that the run may take, compiling included", examples=[60.0]
+        None, description="s, of the clock, that the run may take, compiling included", examples=[60.0]
     )
     max_steps: Steps | None = Field(
-        None, description="number of integrator steps that the run may take", examples=[1000000]
+        None, description="greatest number of integrator steps, refused ones included", examples=[1000000]
     )
     outputs: Outputs = Field(Outputs(), description="what the run leaves behind", examples=[{"csv": "run.csv"}])
 
