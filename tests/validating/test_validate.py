@@ -92,6 +92,7 @@ BAD: dict[str, tuple[Any, Any, str]] = {
     "uneven": (T + 0.001 * np.sin(np.arange(201)), WAVE, "the rate is uneven"),
     "constant": (T, 0 * T + 0.3, "constant at 0.3 from 0 to 1 s"),
     "saturated": (T, np.clip(WAVE, -2, 0.7), r"stays at its largest value 0.7 for \d+ samples from 0.04 s"),
+    "just clipped": (T, np.clip(WAVE, -0.84, 2), "stays at its smallest value -0.84 .* the sensor is clipped"),
     "low": (T, np.clip(WAVE, -0.7, 2), "stays at its smallest value -0.7"),
 }  # fmt: skip
 

@@ -176,11 +176,11 @@ def simulate(
     True
     """
     with interruptible("simulate"), listening(None) if progress is False else nullcontext():
-        limit = TimeLimit(time_limit)
+        deadline = TimeLimit(time_limit)
         _check_options(model, t_end, method, output_step, sample_time, time_limit=time_limit)
         require_count("max_steps", max_steps)
         begun = prepared()
-        with limit.holds("simulate"), stage(f"preparing a run of {model.robot.name}"):
+        with deadline.holds("simulate"), stage(f"preparing a run of {model.robot.name}"):
             if model.level.can_rise:
                 model = left_out.fitted_to_start(model, q0, qd0, listed(loads), p, t_end)
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
@@ -214,7 +214,7 @@ def simulate(
                 callback=inputs.callback, n_callback=inputs.n_callback, events=watch.kernel if watch else None,
                 progress=report, max_steps=max_steps,
             )  # fmt: skip
-            with limit.holds("simulate"):
+            with deadline.holds("simulate"):
                 solution = whole = run((0.0, end), outputs=rows if watching is None else watching.outputs)
             if watching is not None:
                 solution, whole = watching.split(whole)
