@@ -138,8 +138,7 @@ def simulate_batch(
         the time is over: arms whose turn has not come have NaN and the status 6, also in a file.
     max_steps : int, optional
         Steps that each arm may take, refused ones included; between two impulses of a prescribed motion, if it has any.
-        Arms that need more have NaN behind their last row and the status 6. Fixed steps are the same for all arms, so
-        that then the times `t` end there.
+        Arms that need more have NaN behind their last row and the status 6; with fixed steps those are all arms.
 
     Returns
     -------

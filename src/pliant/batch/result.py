@@ -293,10 +293,8 @@ class BatchResult:
             lost = per_arm.pop("energy_error", np.full(arms, np.nan))
             known = {"status": range(len(STATUS)), "limit": range(-1, len(joint_limits(model)))}
             ended = np.nan_to_num(per_arm["ended"], posinf=np.inf)  # not a number where an arm has no row that holds
-            if not (
-                np.isfinite([*({**per_arm, "ended": ended}).values()]).all()
-                and all(set(per_arm[k]) <= set(known[k]) for k in known)
-            ):
+            finite = np.isfinite(list((per_arm | {"ended": ended}).values())).all()
+            if not (finite and all(set(per_arm[k]) <= set(known[k]) for k in known)):
                 raise ValueError(f"{', '.join(PER_ARM)} are not finite, or a status or a limit is not known")
             per_arm["status"], per_arm["limit"] = per_arm["status"].astype(np.int8), per_arm["limit"].astype(np.int16)
             result = cls(
