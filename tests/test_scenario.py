@@ -268,7 +268,7 @@ def test_a_urdf_file_with_its_side_file(tmp_path: Path, monkeypatch: pytest.Monk
     [
         ("{urdf: none.urdf}", "none.urdf"),
         ("{urdf: arm.urdf, flexibel: side.yaml}", "flexibel"),
-        ("{urdf: arm.urdf, flexible: none.yaml}", "none.yaml: no such file"),
+        ("{urdf: arm.urdf, flexible: none.yaml}", "none.yaml: cannot be read: no such file"),
         ("{urdf: arm.urdf, tip: hand}", "hand"),
     ],
 )

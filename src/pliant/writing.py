@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pliant.errors import PliantError
+from pliant.errors import ModelError, PliantError
 from pliant.reading import not_regular
 
 ABANDONED = 24 * 3600.0
@@ -41,6 +41,14 @@ def unfinished(target: Path, folder: bool = False) -> Path:
         raise PliantError(f"{target}: could not be written: cannot write there ({reason})") from error
     os.close(handle)
     return Path(name)
+
+
+def inside(folder: Path, name: str) -> Path:
+    """The path of a file in a folder; links to folders elsewhere are not followed."""
+    path = folder / name
+    if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(folder)):
+        raise ModelError(f"{path}: leads out of {folder} by a link; remove the link, or choose another folder")
+    return path
 
 
 def sweep_up(folder: Path) -> None:

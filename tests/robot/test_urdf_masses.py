@@ -105,7 +105,7 @@ def test_faults(old: str, new: str, words: str) -> None:
 
 
 def test_meshes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By ROS 1, ROS 2 and the folders above, in this order, with scale and place."""
+    """By ROS 1, ROS 2 and the package that the file lies in, in this order, with scale and place."""
     folder = tmp_path / "my_arm" / "urdf"
     (folder / "meshes").mkdir(parents=True)
     (folder / "meshes" / "tool a.stl").write_text("solid")
@@ -114,9 +114,10 @@ def test_meshes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(
-        ModelError, match=r"link `upper`: visual: no mesh 'package://my_arm/meshes/upper.stl' .*ROS_PACK"
+        ModelError, match=r"link `upper`: visual: no folder of the package of 'package://my_arm.* --package my_arm="
     ):
         urdf_meshes(path)
+    (tmp_path / "my_arm" / "package.xml").write_text("<package/>")
     places = [tmp_path / "my_arm", tmp_path / "two" / "share" / "my_arm", tmp_path / "one" / "my_arm"]
     for place in places:
         (place / "meshes").mkdir(parents=True)

@@ -15,10 +15,10 @@ import pliant
 from bodies import drawn_bar, random_body
 from pliant import Joint, Link, Robot
 from pliant.robot import ReducedBody
+from pliant.robot.mesh_files import MOST_FACES
 from pliant.view.body_skins import BodySkin
 from pliant.view.body_surfaces import surface_of
 from pliant.view.html import page_data
-from pliant.view.mesh_files import MOST_FACES
 from pliant.view.scene import make_scene
 from pliant.view.scene_tubes import strain_colours, tube_faces
 from pliant.view.skins import SceneSkin, covered, shows, skins_of

@@ -11,7 +11,18 @@ from typing import Annotated, Any, cast
 import typer
 
 from pliant.analysis.counts import compare
-from pliant.cli.options import Flexible, Floating, Json, RobotFile, Rotation, Stiffening, Tip, level_of, robot_of
+from pliant.cli.options import (
+    Flexible,
+    Floating,
+    Json,
+    Packages,
+    RobotFile,
+    Rotation,
+    Stiffening,
+    Tip,
+    level_of,
+    robot_of,
+)
 from pliant.cli.output import print_json, say, table
 from pliant.dynamics import FORMULATIONS, build_chain
 from pliant.errors import PliantError
@@ -31,12 +42,13 @@ def command(
         list[str] | None, typer.Option(help="Only this formulation; may stand several times.", metavar="NAME")
     ] = None,
     json: Json = False,
+    package: Packages = None,
     flexible: Flexible = None,
     tip: Tip = None,
     floating: Floating = False,
 ) -> None:
     """Multiplications, additions and trigonometric calls of each formulation for this arm."""
-    robot = robot_of(file, flexible, tip, floating)
+    robot = robot_of(file, package, flexible, tip, floating)
     counts, refused = {}, {}
     for name in formulation or FORMULATIONS:
         try:

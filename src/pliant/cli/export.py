@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from pliant.cli.options import Flexible, Floating, LevelName, RobotFile, Rotation, Tip, level_of, robot_of
+from pliant.cli.options import Flexible, Floating, LevelName, Packages, RobotFile, Rotation, Tip, level_of, robot_of
 from pliant.errors import ModelError
 from pliant.options import ExportName, FmiVersion, FormulationName, PrecisionName
 
@@ -70,6 +70,7 @@ def command(
         int | None, typer.Option(help="Springs per beam (mjcf); by default for an error of 1 %.", metavar="N", min=1)
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    package: Packages = None,
     flexible: Flexible = None,
     tip: Tip = None,
     floating: Floating = False,
@@ -95,7 +96,7 @@ def command(
             raise ModelError(f"--function: has no meaning for {to}; it chooses functions of {', '.join(_FOLDERS)}")
         options["functions"] = function
     chosen = formulation or ("lagrange" if to == "latex" else "denoc")
-    model = robot_of(file, flexible, tip, floating).model(
+    model = robot_of(file, package, flexible, tip, floating).model(
         cast(FormulationName, chosen),
         rotation=rotation,
         stiffening=level_of(stiffening or ("off" if to == "latex" else "auto")),

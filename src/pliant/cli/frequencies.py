@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.options import At, Flexible, Floating, Json, RobotFile, Tip, robot_of, state_at
+from pliant.cli.options import At, Flexible, Floating, Json, Packages, RobotFile, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, table
 from pliant.dynamics.build import tip_loads
 from pliant.model import statics
@@ -30,12 +30,13 @@ def command(
     ] = None,
     joints: Annotated[JointsName, typer.Option(help="Hold the motors (or joints), or let them swing.")] = "locked",
     json: Json = False,
+    package: Packages = None,
     flexible: Flexible = None,
     tip: Tip = None,
     floating: Floating = False,
 ) -> None:
     """Natural frequencies: of each link under its own boundary, then of the arm."""
-    robot = robot_of(file, flexible, tip, floating)
+    robot = robot_of(file, package, flexible, tip, floating)
     model = robot.model()
     straight = at is not None if rest is None else not rest
     if straight or at is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.folders import fresh_folder
-from pliant.cli.options import Json
+from pliant.cli.options import Json, Packages, search_paths
 from pliant.cli.output import print_json, say
 from pliant.errors import Interrupted, ModelError
 from pliant.interrupts import held_back
@@ -32,6 +32,7 @@ def command(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that has something in it.")] = False,
     json: Json = False,
+    package: Packages = None,
 ) -> None:
     """Fit numbers of an arm (stiffness, damping, payload, friction) to measured runs in CSV files.
 
@@ -41,7 +42,7 @@ def command(
     """
     from pliant.identification.study_file import IdentificationStudy
 
-    chosen = IdentificationStudy.load(study)
+    chosen = IdentificationStudy.load(study, search_paths=search_paths(package))
     target = out if out is not None else Path("out") / study.stem
     made = not target.exists()
     if resume and not (target / PROGRESS).exists():

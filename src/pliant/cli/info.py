@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.options import Flexible, Floating, Json, Tip, robot_of
+from pliant.cli.options import Flexible, Floating, Json, Packages, Tip, robot_of
 from pliant.cli.output import number, print_json, say, table
 from pliant.errors import PliantError
 from pliant.kernels import few_calls, recalled
@@ -29,6 +29,7 @@ def command(
     scenario_schema: Annotated[
         bool, typer.Option("--scenario-schema", help="Print the JSON schema of scenario files.")
     ] = False,
+    package: Packages = None,
     flexible: Flexible = None,
     tip: Tip = None,
     floating: Floating = False,
@@ -41,7 +42,7 @@ def command(
     elif file is None:
         _list(json)
     else:
-        robot = robot_of(file, flexible, tip, floating)
+        robot = robot_of(file, package, flexible, tip, floating)
         facts = recalled(f"info {robot.digest()}", lambda: describe(robot))
         if json:
             print_json(facts)

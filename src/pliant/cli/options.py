@@ -25,6 +25,14 @@ Tip = Annotated[
     str | None, typer.Option(help="Link at the end of a chain out of a URDF tree; the whole tree by default.")
 ]
 Floating = Annotated[bool, typer.Option("--floating", help="The root link of a URDF tree is a free base.")]
+Packages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--package",
+        metavar="NAME=FOLDER",
+        help="Further folder that the file may read, as package://NAME/... or by its path; may be repeated.",
+    ),
+]
 Rotation = Annotated[RotationName, typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")]
 LevelName = Literal["auto", "off", "first-order", "second-order", "third-order"]
 Stiffening = Annotated[LevelName, typer.Option(help="Order to which bent beams are followed; off as in the papers.")]
@@ -38,9 +46,28 @@ At = Annotated[
 ]
 
 
-def robot_of(file: str, flexible: Path | None = None, tip: str | None = None, floating: bool = False) -> Robot:
+def robot_of(
+    file: str,
+    packages: list[str] | None = None,
+    flexible: Path | None = None,
+    tip: str | None = None,
+    floating: bool = False,
+) -> Robot:
     """The robot that the user named."""
-    return load(file, flexible, tip, floating)
+    return load(file, flexible, tip, floating, search_paths=search_paths(packages))
+
+
+def search_paths(packages: list[str] | None) -> dict[str, str]:
+    """Folders by name from the texts of `--package`."""
+    found: dict[str, str] = {}
+    for text in packages or ():
+        name, given, folder = text.partition("=")
+        if not (name and given and folder):
+            raise ModelError(f"--package {text}: expected NAME=FOLDER, such as my_arm=/ws/src/my_arm")
+        if name in found:
+            raise ModelError(f"--package {name}: given twice; leave one of them out")
+        found[name] = folder
+    return found
 
 
 def level_of(name: LevelName) -> bool | StiffeningChoice:

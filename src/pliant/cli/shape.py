@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.folders import fresh_folder
-from pliant.cli.options import Flexible, Json, RobotFile, Tip, positions_of, robot_of
+from pliant.cli.options import Flexible, Json, Packages, RobotFile, Tip, positions_of, robot_of
 from pliant.cli.output import number, print_json, table
 from pliant.errors import ModelError
 from pliant.writing import atomic_write
@@ -47,6 +47,7 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that has something in it.")] = False,
     time_limit: Annotated[float | None, typer.Option(help="Seconds that the search may last.")] = None,
     json: Json = False,
+    package: Packages = None,
     flexible: Flexible = None,
     tip: Tip = None,
 ) -> None:
@@ -57,7 +58,7 @@ def command(
     """
     from pliant.ringing import read_trajectory, shape
 
-    robot = robot_of(file, flexible, tip)
+    robot = robot_of(file, package, flexible, tip)
     model = robot.model()
     given = None if trajectory is None else read_trajectory(trajectory)
     begin, end = (

@@ -13,7 +13,7 @@ import typer
 from pliant.cli import INTERRUPTED
 from pliant.cli.application import FAILED
 from pliant.cli.folders import fresh_folder
-from pliant.cli.options import Json
+from pliant.cli.options import Json, Packages, search_paths
 from pliant.cli.output import number, print_json, say, seldom, table
 from pliant.errors import Interrupted, ModelError, PliantError, SimulationError
 from pliant.interrupts import held_back
@@ -21,6 +21,7 @@ from pliant.robot import arms, load
 from pliant.robot.faults import short_key, suggestion
 from pliant.runs.results import Result
 from pliant.scenario import Outputs, Scenario
+from pliant.scenario.scenario import require_inside
 from pliant.signatures import near
 
 
@@ -46,10 +47,11 @@ def command(
     progress: Annotated[
         bool | None, typer.Option("--progress/--no-progress", help="A bar in a terminal by default; lines in a log.")
     ] = None,
+    package: Packages = None,
 ) -> None:
     """Simulate a scenario, or the first motion of a bundled arm. Ctrl-C keeps what has been computed and writes it; so
     does a limit of time or steps, with exit code 1."""
-    chosen = _chosen(scenario)
+    chosen = _chosen(scenario, search_paths(package))
     given = {"method": method, "duration": t_end, "step": step, "output_step": output_step, "rtol": rtol, "atol": atol,
              "time_limit": time_limit, "max_steps": max_steps}  # fmt: skip
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
@@ -58,6 +60,7 @@ def command(
     if changes:
         chosen = chosen.replace(**changes)
     folder = fresh_folder(out if out is not None else Path("out") / scenario.stem, force=True)
+    require_inside(chosen.outputs, folder)  # before the run, which may take long
     try:
         result = chosen.run(_progress(progress))
     except SimulationError as error:
@@ -76,13 +79,13 @@ def command(
         raise typer.Exit(FAILED)
 
 
-def _chosen(given: Path) -> Scenario:
+def _chosen(given: Path, folders: dict[str, str]) -> Scenario:
     """A file, or what the studio begins with for a bundled arm, as a page to look at."""
     name = str(given)
     if not given.exists() and near(name, arms()) not in (None, name):
         raise ModelError(f"no file and no bundled arm `{short_key(name, 200)}`{suggestion(name, arms())}")
     if given.exists() or name not in arms():
-        return Scenario.load(given)
+        return Scenario.load(given, search_paths=folders)
     from pliant.view.studio_run import scenario
     from pliant.view.studio_starts import first_choices
 

@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from pliant.cli.application import FAILED
-from pliant.cli.options import Json
+from pliant.cli.options import Json, Packages, search_paths
 from pliant.cli.output import number, print_json, say, seldom, table
 from pliant.errors import ModelError
 
@@ -37,17 +37,19 @@ def command(
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed points again.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Begin anew in a folder that holds something else.")] = False,
     json: Json = False,
+    package: Packages = None,
 ) -> None:
     """Run a scenario many times with some of its numbers varied.
 
     Stop it when you like: the same command goes on, and finished points never run again. Exit code 1 if points failed.
     """
-    from pliant.sweeps import sweep
+    from pliant.sweeps import SweepStudy, sweep
 
     folder = out if out is not None else Path("out") / study.stem
     speak = seldom(time.monotonic())
+    chosen = SweepStudy.load(study, search_paths=search_paths(package))
     result = sweep(
-        study, folder, workers=workers, scheduler=scheduler, function=_function(function), retry_failed=retry_failed,
+        chosen, folder, workers=workers, scheduler=scheduler, function=_function(function), retry_failed=retry_failed,
         force=force, progress=lambda done, total: speak(f"{done} of {total} points"),
     )  # fmt: skip
     finished = {name: column[np.isfinite(column)] for name, column in result.metrics.items()}

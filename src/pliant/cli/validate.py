@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.folders import fresh_folder
-from pliant.cli.options import Json, robot_of
+from pliant.cli.options import Json, Packages, robot_of, search_paths
 from pliant.cli.output import print_json, table
 from pliant.errors import ModelError
 from pliant.options import SaturationName
@@ -48,6 +48,7 @@ def command(
         typer.Option(help="Channels that stay at the end of their range: refuse those that are clipped, all, or none."),
     ] = "auto",
     json: Json = False,
+    package: Packages = None,
 ) -> None:
     """Replay what acted on a measured arm and compare what was read with what the model says.
 
@@ -57,8 +58,8 @@ def command(
     from pliant.validation.recording_file import RecordingFile
 
     source = _recording(recording)
-    chosen = RecordingFile.load(source)
-    arm = _robot(robot)
+    chosen = RecordingFile.load(source, search_paths=search_paths(package))
+    arm = _robot(robot, package)
     chosen.recording(arm)  # what is wrong with it is told before a folder is made
     folder = fresh_folder(out if out is not None else Path("out") / source.stem, force)
     try:
@@ -83,7 +84,7 @@ def _recording(given: Path) -> Path:
     return recording_path(str(given))
 
 
-def _robot(name: str) -> Robot:
+def _robot(name: str, packages: list[str] | None) -> Robot:
     from pliant.rigs import RIGS, load_rig
     from pliant.robot import arms
     from pliant.robot.faults import suggestion
@@ -91,7 +92,7 @@ def _robot(name: str) -> Robot:
     if name in RIGS:
         return load_rig(name)
     if Path(name).suffix or Path(name).exists() or name in arms():
-        return robot_of(name)
+        return robot_of(name, packages)
     raise ModelError(f"no file, no bundled arm and no rig `{name}`{suggestion(name, (*arms(), *RIGS))}")
 
 

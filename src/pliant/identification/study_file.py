@@ -22,7 +22,16 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    Tag,
+    ValidationError,
+    model_validator,
+)
 
 from pliant.control import MeasuredMotion
 from pliant.errors import ModelError
@@ -37,6 +46,7 @@ from pliant.options import ClocksName, Interpolation, LossName, MethodName, Stat
 from pliant.robot import Robot
 from pliant.robot.faults import clash, fault, short_key, suggestion
 from pliant.robot.fields import Alternatives, Description, Document, NonNegative, Number, Positive, sequence
+from pliant.robot.file_paths import FilePaths, SearchPaths, paths_of
 from pliant.robot.files import read_document, validated
 from pliant.scenario import Scenario
 from pliant.scenario.parts import Part, SensorPart
@@ -188,13 +198,13 @@ class MeasuredRun(Description):
         None, description="as in a scenario", examples=[{"type": "pd", "kp": 400, "kd": 40, "reference": [0, 0]}]
     )
 
-    def read(self, folder: Path, robot: Robot, model: ModelOptions) -> Recording:
+    def read(self, paths: FilePaths, robot: Robot, model: ModelOptions) -> Recording:
         """Read the file and check everything against the arm."""
         driven = {str(k): v for k, v in self.torque.items()} if isinstance(self.torque, Mapping) else {}
         inputs = {joint: column for joint, column in driven.items() if isinstance(column, str)}
         followed = {joint: MotionColumn.read(given) for joint, given in self.motion.items() if is_column(given)}
         wanted = [self.time, *self.columns.values(), *inputs.values(), *(one.column for one in followed.values())]
-        table = read_csv(folder / self.data, wanted, self.gaps)
+        table = read_csv(paths.find(self.data), wanted, self.gaps)
         t = table[self.time]
         title = self.name or Path(self.data.removesuffix(".gz")).stem
         if not np.isfinite(t).all():
@@ -271,11 +281,11 @@ class IdentificationStudy(Document):
     method: MethodName = Field("auto", description="name of the integrator", examples=["dop853"])
     rtol: Positive = Field(1e-7, description="relative local error", examples=[1e-07])
     atol: NonNegative = Field(1e-9, description="absolute local error", examples=[1e-09])
-    folder: Annotated[Path, Field(exclude=True)] = Path()
+    _paths: FilePaths = PrivateAttr()
 
     @model_validator(mode="before")
     @classmethod
-    def _prepare(cls, data: Any, info: ValidationInfo) -> Any:
+    def _prepare(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
         data = dict(data)
@@ -283,9 +293,11 @@ class IdentificationStudy(Document):
             data["parameters"] = {str(path): {} for path in data["parameters"]}
         if isinstance(data.get("parameters"), dict):
             data["parameters"] = {key: {} if value is None else value for key, value in data["parameters"].items()}
-        if info.context:
-            data["folder"] = info.context["folder"]
         return data
+
+    def model_post_init(self, context: Any) -> None:
+        """Remember where files that are named here may be."""
+        BaseModel.__setattr__(self, "_paths", paths_of(context))
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -300,16 +312,15 @@ class IdentificationStudy(Document):
 
     @classmethod
     @checked
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a study file; faults are told with their lines."""
+    def load(cls, path: str | os.PathLike[str], *, search_paths: SearchPaths | None = None) -> Self:
+        """Read a study file; faults are told with their lines. `search_paths` as for `pliant.load`."""
         source = Path(path)
-        return validated(
-            cls, *read_document(source, "a study names a robot, parameters and runs"), source.name, source.parent
-        )
+        data, lines = read_document(source, "a study names a robot, parameters and runs")
+        return validated(cls, data, lines, source.name, FilePaths.of_file(source, search_paths))
 
     def recordings(self) -> list[Recording]:
         """All runs, read and checked."""
-        return [run.read(self.folder, self.robot, self.model) for run in self.runs]
+        return [run.read(self._paths, self.robot, self.model) for run in self.runs]
 
     def run(self, resume: Path | None = None) -> Identification:
         """Fit; see `pliant.identify`."""

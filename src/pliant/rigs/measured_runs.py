@@ -79,7 +79,7 @@ def recording_path(name: str) -> Path:
     """
     if name not in SHIPPED_RECORDINGS:
         raise ModelError(f"name: got {name!r}, expected one of {', '.join(SHIPPED_RECORDINGS)}")
-    return HERE / "recordings" / f"{name}.yaml"
+    return HERE / f"{name}.yaml"
 
 
 @checked

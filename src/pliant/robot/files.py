@@ -14,6 +14,7 @@ from pliant.errors import ModelError
 from pliant.reading import read_input
 from pliant.robot.faults import describe, short_key, suggestion
 from pliant.robot.fields import Document
+from pliant.robot.file_paths import FilePaths, SearchPaths
 from pliant.robot.imported_body import beside
 from pliant.robot.robot import Robot
 from pliant.robot.yaml_text import MOST_BYTES, read_yaml, write_yaml
@@ -48,8 +49,13 @@ def load(
     flexible: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     tip: str | None = None,
     floating: bool = False,
+    *,
+    search_paths: SearchPaths | None = None,
 ) -> Robot:
     """Read a robot file (YAML), a bundled arm by name, or a URDF file.
+
+    Meshes and bodies that the file names are read beside it and below, in the ROS package that it lies in, in those of
+    ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and in `search_paths`; paths that lead elsewhere are refused.
 
     Parameters
     ----------
@@ -61,6 +67,9 @@ def load(
         For URDF: the link at the end of a chain; the whole tree by default.
     floating : bool
         For URDF: whether the root link is a free base.
+    search_paths : mapping, optional
+        Further folders that the file may read, by name: `{"my_arm": "/ws/src/my_arm"}`. `package://my_arm/...` leads
+        there.
 
     Returns
     -------
@@ -80,26 +89,36 @@ def load(
     pliant.errors.ModelError: no file and no bundled arm `two-lin`, did you mean `two-link`?
     """
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
-        return _load_urdf(source, "URDF text", flexible, tip, floating, None)
+        paths = FilePaths.of_text(search_paths)
+        return _load_urdf(source, "URDF text", _side(flexible) or {}, tip, floating, paths)
     path = _find(source)
+    paths = FilePaths.of_file(path, search_paths)
+    return load_file(path, paths, _side(flexible), tip, floating)
+
+
+def load_file(
+    path: Path, paths: FilePaths, side: dict[str, Any] | None = None, tip: str | None = None, floating: bool = False
+) -> Robot:
+    """The robot of a file that is there; `paths` says what it may read."""
     if path.suffix.lower() == ".urdf":
         raw = read_input(path, _MOST_URDF_BYTES, RIGHT)
-        return _load_urdf(raw, path.name, flexible, tip, floating, path)
-    if flexible is not None or tip is not None or floating:
+        return _load_urdf(raw, path.name, side or {}, tip, floating, paths)
+    if side is not None or tip is not None or floating:
         raise ModelError(
             f"{path.name}: `flexible`, `tip` and `floating` are for URDF files; edit this robot file itself"
         )
     data, lines = _mapping(read_text(path), path.name, CONTENT)
-    return validated(Robot, data, lines, path.name, path.absolute().parent)
+    return validated(Robot, data, lines, path.name, paths)
+
+
+def bundled(name: str) -> Robot:
+    """A bundled arm, whatever files have its name."""
+    path = Path(str(resources.files("pliant").joinpath("arms", f"{name}.yaml")))
+    return load_file(path, FilePaths.of_file(path))
 
 
 def _load_urdf(
-    raw: bytes | str,
-    name: str,
-    flexible: str | os.PathLike[str] | Mapping[str, Any] | None,
-    tip: str | None,
-    floating: bool,
-    path: Path | None,
+    raw: bytes | str, name: str, side: dict[str, Any], tip: str | None, floating: bool, paths: FilePaths
 ) -> Robot:
     from pliant.robot.urdf import from_urdf
 
@@ -107,7 +126,7 @@ def _load_urdf(
         raw = raw.lstrip("\ufeff \t\r\n")  # nothing may stand before a declaration
         if len(raw) > _MOST_URDF_BYTES:
             raise ModelError(f"{name}: {len(raw)} characters; {RIGHT}")
-    return from_urdf(raw, _side(flexible), tip, source=name, floating=floating, path=path)
+    return from_urdf(raw, side, tip, source=name, floating=floating, paths=paths)
 
 
 @checked
@@ -135,10 +154,10 @@ def _mapping(text: str, source: str, content: str) -> tuple[dict[str, Any], Any]
     return data, lines
 
 
-def validated(kind: type[D], data: dict[str, Any], lines: Any, source: str, folder: Path | None = None) -> D:
+def validated(kind: type[D], data: dict[str, Any], lines: Any, source: str, paths: FilePaths | None = None) -> D:
     """A document from what was read; all its faults in one error, with their lines."""
     try:
-        return kind.model_validate(data, context=None if folder is None else {"folder": folder})
+        return kind.model_validate(data, context=None if paths is None else {"files": paths})
     except ValidationError as error:
         raise ModelError(describe(error, kind, data, source, lines)) from None
 
@@ -157,19 +176,34 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 
 @checked
 def save(robot: Robot, path: str | os.PathLike[str]) -> None:
-    """Write a robot file that `load` reads back as an equal robot; bodies from files stand beside it."""
+    """Write a robot file that `load` reads back as an equal robot; bodies and meshes from files stand beside it."""
     data = with_files(robot, Path(path).absolute().parent)
     with atomic_write(Path(path)) as partial:
         partial.write_text(write_yaml(data), encoding="utf-8")
 
 
+def has_files(robot: Robot) -> bool:
+    """Whether bodies or meshes come from files."""
+    visuals = [*robot.base.visuals, *(visual for link in robot.links for visual in link.visuals)]
+    return any(link.body is not None for link in robot.links) or any(visual.mesh is not None for visual in visuals)
+
+
 def with_files(robot: Robot, folder: Path) -> dict[str, Any]:
-    """Plain data of a robot as a file in a folder has it: bodies by the names of their files, which are put there."""
+    """Plain data of a robot as a file in a folder has it: bodies and meshes by the names of their files, which are put
+    there."""
     data = robot.to_dict()
+    looks = [(robot.base.visuals, data.get("base", {}))]
     for link, entry in zip(robot.links, data["links"]):
+        looks.append((link.visuals, entry))
         if link.body is not None:
+            assert link.body.content is not None
             own = {key: value for key, value in entry["body"].items() if key != "content"}
-            entry["body"] = own | {"file": beside(link.body, folder, link.name)}
+            name = Path(link.body.file or f"{link.name}.npz").name
+            entry["body"] = own | {"file": beside(link.body.content, name, folder)}
+    for visuals, entry in looks:
+        for visual, drawn in zip(visuals, entry.get("visuals", ())):
+            if drawn.pop("content", None) is not None and len(visual.content.faces):
+                drawn["mesh"] = beside(visual.content, visual.mesh, folder)
     return data
 
 
@@ -188,7 +222,13 @@ def _find(source: str | os.PathLike[str]) -> Path:
     raise ModelError(f"no file and no bundled arm `{short_key(str(source), 200)}`{suggestion(str(source), arms())}")
 
 
-def _side(flexible: str | os.PathLike[str] | Mapping[str, Any] | None) -> dict[str, Any]:
+def read_side(path: Path) -> dict[str, Any]:
+    """What a side file of a URDF says."""
+    return read_document(path, "a side file says which links bend")[0]
+
+
+def _side(flexible: str | os.PathLike[str] | Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The side file as a caller gives it, who may name any."""
     if flexible is None or isinstance(flexible, Mapping):
-        return dict(flexible or {})
-    return read_document(Path(flexible), "a side file says which links bend")[0]
+        return None if flexible is None else dict(flexible)
+    return read_side(Path(flexible))

@@ -7,7 +7,7 @@ and messages between processes carry it as text; a robot file names it, and `sav
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -19,7 +19,10 @@ from pliant.errors import ModelError
 from pliant.robot.discretisation import Pair
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, NonNegative
+from pliant.robot.file_paths import FilePaths, paths_of
+from pliant.robot.mesh_files import MeshContent
 from pliant.robot.reduced_body import TIP, ReducedBody
+from pliant.writing import inside
 
 MOST_COORDINATES = 60
 """Of a body: products of all of them with each other are in the equations."""
@@ -94,7 +97,7 @@ class ImportedBody(Description):
         if self.content is None:
             if self.file is None:
                 raise clash("missing key `file`: a body is read from a file that `pliant body` wrote")
-            self.__dict__["content"] = _read(Path((info.context or {}).get("folder") or ".") / self.file)
+            self.__dict__["content"] = _read(self.file, paths_of(info.context))
         if self.file is not None:
             self.__dict__["file"] = Path(self.file).name
         given = self.content.size if self.content is not None else 0
@@ -138,29 +141,29 @@ def read_body(value: Any) -> Any:
     return {"file": value} if isinstance(value, str | os.PathLike) else value
 
 
-def _read(path: Path) -> ReducedBody:
+def _read(name: str, paths: FilePaths) -> ReducedBody:
     try:
-        return ReducedBody.read(path)
+        return ReducedBody.read(paths.find(name))
     except ModelError as error:
         raise clash(str(error)) from None
 
 
-def beside(body: ImportedBody, folder: Path, otherwise: str) -> str:
-    """Name of its file in a folder, where it is written unless it is there; `otherwise` the name of one without. A file
-    of that name with other content is left alone."""
-    assert body.content is not None
-    name = Path(body.file or f"{otherwise}.npz")
-    for known in (name.name, f"{name.stem}-{body.content.digest[:8]}{name.suffix}"):
-        if not os.path.lexists(folder / known):
-            body.content.save(folder / known)
-            return known
-        if _holds(folder / known, body.content):
-            return known
-    raise ModelError(f"{folder / name}: there is another body of that name; save the robot in another folder")
+def beside(content: ReducedBody | MeshContent, name: str, folder: Path) -> str:
+    """Name of a file with this content in a folder, where it is written unless it is there. A file of that name with
+    other content is left alone."""
+    wanted = PurePath(name)
+    for known in (wanted, wanted.with_name(f"{wanted.stem}-{content.digest[:8]}{wanted.suffix}")):
+        path = inside(folder, known.as_posix())
+        if not os.path.lexists(path):
+            content.save(path)
+            return known.as_posix()
+        if _holds(path, content):
+            return known.as_posix()
+    raise ModelError(f"{folder / name}: there is another file of that name; save the robot in another folder")
 
 
-def _holds(path: Path, content: ReducedBody) -> bool:
+def _holds(path: Path, content: ReducedBody | MeshContent) -> bool:
     try:
-        return ReducedBody.read(path) == content
+        return type(content).read(path) == content
     except ModelError:
         return False

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from pliant.errors import ModelError
 from pliant.robot.faults import suggestion
+from pliant.robot.mesh_files import MeshContent
 from pliant.robot.reduced_body import ReducedBody
 
 
@@ -57,7 +58,7 @@ def unknown(path: str, known: Mapping[str, Any] | list[str]) -> ModelError:
 
 def plain(value: Any, full: bool = False) -> Any:
     """Mappings, lists and numbers as they stand in a file; without what equals its default unless `full`, which leaves
-    the content of bodies as it is."""
+    the content of bodies and meshes as it is."""
     if isinstance(value, BaseModel):
         short = getattr(value, "short_form", None)
         if short is not None and not full and (text := short()) is not None:
@@ -68,7 +69,7 @@ def plain(value: Any, full: bool = False) -> Any:
             if (entry := getattr(value, name)) is not None or full
             if full or field.is_required() or entry != field.get_default(call_default_factory=True)
         }
-    if isinstance(value, ReducedBody) and not full:
+    if isinstance(value, ReducedBody | MeshContent) and not full:
         return value.text()
     return [plain(entry, full) for entry in value] if isinstance(value, tuple) else value
 

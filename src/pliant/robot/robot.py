@@ -513,7 +513,7 @@ class Robot(Document):
         True
         """
         content = {"format": FORMAT, **_settled(plain(self, full=True))}
-        text = json.dumps(content, sort_keys=True, allow_nan=False, default=lambda body: body.digest)
+        text = json.dumps(content, sort_keys=True, allow_nan=False, default=lambda content: content.digest)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def __str__(self) -> str:
@@ -534,7 +534,7 @@ def _handed(text: str, path: str | os.PathLike[str] | None) -> str:
 YOUNGER: dict[str, Any] = {
     "GA_y": None, "GA_z": None, "shear": False, "pieces": None, "curvature": None, "twist": None, "beam.x": None,
     "expected": None,
-    "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
+    "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None, "content": None,
     "accuracy": None, "band": None,
     "joint.name": None, "joint.offset": 0.0, "motor": None, "actuated": True, "loops": [], "stop": None,
     "couplings": [], "contacts": [], "visuals": [], "body": None, "damping_per_amplitude": 0.0,
@@ -546,8 +546,8 @@ YOUNGER: dict[str, Any] = {
 }  # fmt: skip
 """Entries that are younger than digests, by their name or with the part that they stand in, and their defaults:
 digests of robots that do not use them stay."""
-FILES = ("body.file",)
-"""Names of files whose content stands beside them, and counts in their place."""
+FILES = ("body.file", ".mesh")
+"""Names of files whose content stands beside them, and counts in their place; what stands in a list has no part."""
 
 
 def _settled(tree: Any, part: str = "") -> Any:

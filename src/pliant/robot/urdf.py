@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot.angles import rotation_rpy, rpy_of
 from pliant.robot.faults import Place, listed, short, suggestion
+from pliant.robot.file_paths import FilePaths
 from pliant.robot.files import validated
 from pliant.robot.link_mass_split import Rider, split_mass
 from pliant.robot.lumps import inertia_matrix, lump_inertia
@@ -141,7 +141,7 @@ def from_urdf(
     tip: str | None = None,
     source: str = "robot.urdf",
     floating: bool = False,
-    path: Path | None = None,
+    paths: FilePaths | None = None,
 ) -> Robot:
     """A robot from a URDF file.
 
@@ -159,11 +159,11 @@ def from_urdf(
         by default.
     floating : bool
         Whether the root link is a free base; by default it stands, and its mass does not matter.
-    path : Path, optional
-        Where the file is, from which its meshes are looked for.
+    paths : FilePaths, optional
+        Where its meshes may be.
     """
     read = read_urdf(raw, source)
-    tree = _tree(read, source, urdf_visuals(raw, path))
+    tree = _tree(read, source, urdf_visuals(raw, source, paths or FilePaths()))
     kept = _Kept(tree, _chain(tree, tip) if tip is not None else _whole(tree))
     with np.errstate(all="ignore"):  # what is not finite is refused with the robot, and named there
         return _robot(kept, side, floating)

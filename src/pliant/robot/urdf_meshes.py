@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from pliant.errors import ModelError
 from pliant.reading import read_input
+from pliant.robot.file_paths import FilePaths, SearchPaths
 from pliant.robot.urdf_text import VECTOR, numbers_of, read_urdf
 
 if TYPE_CHECKING:
@@ -49,17 +49,18 @@ class UrdfMesh:
     rpy: tuple[float, ...]
 
 
-def urdf_meshes(path: str | os.PathLike[str]) -> list[UrdfMesh]:
+def urdf_meshes(path: str | os.PathLike[str], *, search_paths: SearchPaths | None = None) -> list[UrdfMesh]:
     """The meshes that a URDF file names, of visuals and collisions.
 
-    A `package://NAME/...` is looked for in the folders of ROS_PACKAGE_PATH, under `share` of those of
-    AMENT_PREFIX_PATH, and in the folders above the file, one of which may be the package; other names are those of
-    files, `file://` or not, from the folder of the URDF on.
+    They are looked for as `pliant.load` does: below the folder of the file, in the ROS package that it lies in, in
+    those of ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and in `search_paths`.
 
     Parameters
     ----------
     path : path
         The URDF file.
+    search_paths : mapping, optional
+        Further folders by name, as for `pliant.load`.
 
     Returns
     -------
@@ -69,7 +70,7 @@ def urdf_meshes(path: str | os.PathLike[str]) -> list[UrdfMesh]:
     Raises
     ------
     ModelError
-        A file is not there, or what is read is no URDF.
+        A file is not there or lies elsewhere, or what is read is no URDF.
 
     Examples
     --------
@@ -83,19 +84,24 @@ def urdf_meshes(path: str | os.PathLike[str]) -> list[UrdfMesh]:
     raw = read_input(source, _MOST_BYTES, "no robot file is that large: is it the right file?")
     read_urdf(raw, source.name)  # refuses what is none, and entities
     root = ElementTree.fromstring(raw)
-    return [mesh for link in root.iter("link") for mesh in _of_link(link, source)]
+    paths = FilePaths.of_file(source, search_paths)
+    return [mesh for link in root.iter("link") for mesh in _of_link(link, source.name, paths)]
 
 
-def _of_link(link: Element, source: Path) -> Iterator[UrdfMesh]:
+def _of_link(link: Element, source: str, paths: FilePaths) -> Iterator[UrdfMesh]:
     name = link.get("name", "")
     for part in link:
         mesh = part.find("geometry/mesh")
         if part.tag not in ("visual", "collision") or mesh is None:
             continue
-        where = f"{source.name}: link `{name}`: {part.tag}"
+        where = f"{source}: link `{name}`: {part.tag}"
         origin = part.find("origin")
         xyz, rpy = ((None if origin is None else origin.get(key)) for key in ("xyz", "rpy"))
-        file, scale = mesh_file(mesh.get("filename", ""), source, where), _three(mesh.get("scale"), (1.0,) * 3, where)
+        try:
+            file = paths.find(mesh.get("filename", ""), encoded=True)
+        except ModelError as error:
+            raise ModelError(f"{where}: {error}") from None
+        scale = _three(mesh.get("scale"), (1.0,) * 3, where)
         yield UrdfMesh(name, part.tag, file, scale, _three(xyz, _NONE, where), _three(rpy, _NONE, where))
 
 
@@ -104,36 +110,3 @@ def _three(text: str | None, otherwise: tuple[float, ...], where: str) -> tuple[
     if found is None:
         raise ModelError(f"{where}: got {text!r}, expected {VECTOR}")
     return found
-
-
-def mesh_file(name: str, source: Path, where: str) -> Path:
-    """The file of a mesh."""
-    kind, _, rest = name.partition("://")
-    if not rest:
-        kind, rest = "file", name
-    if kind == "package":
-        package, _, inside = rest.partition("/")
-        places = [folder / unquote(inside) for folder in package_folders(package, source)]
-    elif kind == "file":
-        places = [source.absolute().parent / unquote(rest)]
-    else:
-        raise ModelError(f"{where}: got {name!r}, expected a file, file://... or package://...")
-    for place in places:
-        if place.is_file():
-            return place
-    looked = ", ".join(str(place) for place in places) or "no folder of that package"
-    raise ModelError(
-        f"{where}: no mesh {name!r} (looked at {looked}); put it there, or set ROS_PACKAGE_PATH or AMENT_PREFIX_PATH"
-    )
-
-
-def package_folders(package: str, source: Path) -> list[Path]:
-    """Folders that may be a ROS package, those that are there, in the order in which they are asked."""
-    asked = []
-    for entry in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
-        asked += [Path(entry) / package, *([Path(entry)] if Path(entry).name == package else [])]
-    prefixes = filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))
-    asked += [Path(entry) / "share" / package for entry in prefixes]
-    for folder in source.absolute().parents:
-        asked += [*([folder] if folder.name == package else []), folder / package]
-    return [folder for folder in asked if folder.is_dir()]

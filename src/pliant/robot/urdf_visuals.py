@@ -5,11 +5,12 @@ Nothing of it changes a number of the arm: what cannot be read or found is left 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from pliant.errors import ModelError, warn_user
-from pliant.robot.urdf_meshes import mesh_file
+from pliant.robot.file_paths import FilePaths
+from pliant.robot.mesh_files import MeshContent
 from pliant.robot.urdf_text import numbers_of
 
 if TYPE_CHECKING:
@@ -20,9 +21,9 @@ READABLE = (".stl", ".obj")
 _ZERO = (0.0, 0.0, 0.0)
 
 
-def urdf_visuals(raw: bytes | str, path: Path | None) -> dict[str, list[dict[str, Any]]]:
+def urdf_visuals(raw: bytes | str, source: str, paths: FilePaths) -> dict[str, list[dict[str, Any]]]:
     """Visuals of each link as in a robot file, in the axes of the URDF; those of collisions where one is not drawn.
-    `path` is where the file is, from which meshes are looked for."""
+    `paths` says where meshes may be."""
     from xml.etree import ElementTree
 
     root = ElementTree.fromstring(raw)
@@ -30,21 +31,20 @@ def urdf_visuals(raw: bytes | str, path: Path | None) -> dict[str, list[dict[str
     lost: list[str] = []
     found = {}
     for link in root.iter("link"):
-        drawn = [_visual(part, path, colours, lost) for part in link.findall("visual")]
+        drawn = [_visual(part, paths, colours, lost) for part in link.findall("visual")]
         if any(each is None for each in drawn):
-            others = [_visual(part, path, colours, []) for part in link.findall("collision")]
+            others = [_visual(part, paths, colours, []) for part in link.findall("collision")]
             drawn = others if others and all(others) else drawn
         if any(drawn):
             found[link.get("name", "")] = [each for each in drawn if each is not None]
     if lost:
-        where = "URDF text" if path is None else path.name
-        warn_user(f"{where}: {len(lost)} meshes are not drawn ({lost[0]}); links without one are, from their numbers")
+        warn_user(f"{source}: {len(lost)} meshes are not drawn ({lost[0]}); links without one are, from their numbers")
     return found
 
 
-def _visual(part: Element, path: Path | None, colours: dict[str | None, Any], lost: list[str]) -> dict[str, Any] | None:
+def _visual(part: Element, paths: FilePaths, colours: dict[str | None, Any], lost: list[str]) -> dict[str, Any] | None:
     shape = part.find("geometry/*")
-    body = None if shape is None else _body(shape, path, lost)
+    body = None if shape is None else _body(shape, paths, lost)
     if body is None:
         return None
     origin, material = part.find("origin"), part.find("material")
@@ -53,7 +53,7 @@ def _visual(part: Element, path: Path | None, colours: dict[str | None, Any], lo
     return {**body, "origin": {"xyz": xyz, "rpy": rpy}, **({} if colour is None else {"colour": colour})}
 
 
-def _body(shape: Element, path: Path | None, lost: list[str]) -> dict[str, Any] | None:
+def _body(shape: Element, paths: FilePaths, lost: list[str]) -> dict[str, Any] | None:
     if shape.tag == "box":
         return _known({"box": _numbers(shape.get("size"), 3)})
     if shape.tag == "sphere":
@@ -68,12 +68,12 @@ def _body(shape: Element, path: Path | None, lost: list[str]) -> dict[str, Any] 
         lost.append(f"{name}: only {' and '.join(READABLE)} are")
         return None
     try:
-        file = mesh_file(name, path or Path("robot.urdf"), "mesh")
-    except ModelError:
-        lost.append(f"{name} is not there")
+        content = MeshContent.read(paths.find(name, encoded=True))
+    except ModelError as error:
+        lost.append(str(error))
         return None
     scale = _numbers(shape.get("scale"), 3)
-    return {"mesh": str(file), **({} if scale is None else {"scale": scale})}
+    return {"mesh": unquote(name), "content": content, **({} if scale is None else {"scale": scale})}
 
 
 def _known(sizes: dict[str, Any]) -> dict[str, Any] | None:

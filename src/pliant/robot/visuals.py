@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import ClassVar, Self
+from pathlib import PurePath
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, model_validator
 
-from pliant.robot.faults import clash
+from pliant.errors import ModelError, warn_user
+from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, Positive, Vector
+from pliant.robot.file_paths import FilePaths, paths_of
 from pliant.robot.joint import Origin
+from pliant.robot.mesh_files import MeshContent
+
+
+def _content(value: Any) -> Any:
+    if value is None or isinstance(value, MeshContent):
+        return value
+    if not isinstance(value, str):
+        raise fault("the text that a saved robot has in place of a mesh")
+    try:
+        return MeshContent.from_text(value)
+    except ModelError as error:
+        raise clash(str(error)) from None
+
+
+Content = Annotated[MeshContent | None, BeforeValidator(_content), WithJsonSchema({"type": "string"})]
 
 
 class VisualCylinder(Description):
@@ -28,6 +45,9 @@ class VisualCylinder(Description):
 class Visual(Description):
     """Something that is drawn and has no mass: one of `mesh`, `box`, `cylinder` and `sphere`, in the axes of its link.
 
+    The file of a mesh is read with the robot, and its triangles go wherever the robot goes. A mesh that is not there
+    is left out of the drawing.
+
     Examples
     --------
     >>> pliant.robot.Visual(mesh="forearm.stl", scale=[0.001, 0.001, 0.001]).mesh
@@ -36,7 +56,10 @@ class Visual(Description):
 
     only_drawn: ClassVar[bool] = True
 
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
     mesh: str | None = Field(None, description="file in STL or OBJ, seen from the robot file", examples=["forearm.stl"])
+    content: Content = Field(None, exclude=True, description="triangles of `mesh`, which saved runs have as text")
     scale: Vector = Field((1.0, 1.0, 1.0), description="factors of the mesh", examples=[[0.001, 0.001, 0.001]])
     box: Vector | None = Field(None, description="m, edges", examples=[[0.4, 0.05, 0.08]])
     cylinder: VisualCylinder | None = Field(
@@ -48,15 +71,44 @@ class Visual(Description):
         None, description="red, green and blue from 0 to 1; of a link that bends its strain", examples=[[0.9, 0.5, 0.1]]
     )
 
-    @field_validator("mesh")
-    @classmethod
-    def _beside_its_file(cls, name: str | None, info: ValidationInfo) -> str | None:
-        folder = (info.context or {}).get("folder")
-        return name if name is None or folder is None else str(Path(folder) / name)
-
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check(self, info: ValidationInfo) -> Self:
         given = [name for name in ("mesh", "box", "cylinder", "sphere") if getattr(self, name) is not None]
         if len(given) != 1:
             raise clash(f"got {' and '.join(given) or 'nothing to draw'}, expected one of mesh, box, cylinder, sphere")
+        if self.mesh is None:
+            self.__dict__["content"] = None
+            return self
+        if self.content is None:
+            self.__dict__["content"] = _read(self.mesh, paths_of(info.context))
+        self.__dict__["mesh"] = local_name(self.mesh)
         return self
+
+    def _held(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in type(self).model_fields if name != "mesh")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Visual) and self._held() == other._held()
+
+    def __hash__(self) -> int:
+        return hash(self._held())
+
+
+def local_name(name: str) -> str:
+    """The name of a mesh below the folder of its robot file, or without a folder where it has come from elsewhere."""
+    path = PurePath(name.rpartition("://")[2])
+    return path.name if path.is_absolute() or ".." in path.parts or "://" in name else path.as_posix()
+
+
+def _read(name: str, paths: FilePaths) -> MeshContent:
+    try:
+        found = paths.look_for(name)
+    except ModelError as error:
+        raise clash(str(error)) from None
+    if found is None:
+        return MeshContent.none()
+    try:
+        return MeshContent.read(found)
+    except ModelError as error:
+        warn_user(f"{error}; it is not drawn")
+        return MeshContent.none()

@@ -23,6 +23,7 @@ from pliant.model import Model
 from pliant.reading import require_regular
 from pliant.robot import Robot
 from pliant.robot.faults import short
+from pliant.robot.file_paths import NOWHERE
 from pliant.runs.digest import NAME, digest, seal, sealed
 from pliant.version import VERSION
 from pliant.writing import atomic_write
@@ -123,7 +124,7 @@ def reading(path: str | os.PathLike[str], what: str, stats: str, arrays: Sequenc
         _check(data, source, what, whole)
         try:
             read = {key: json.loads(data.attrs[key]) for key in ("robot", "options", stats, "versions")}
-            robot, options = Robot.model_validate(read["robot"]), read["options"]
+            robot, options = Robot.model_validate(read["robot"], context={"files": NOWHERE}), read["options"]
             options["parameters"] = tuple(options["parameters"])
             options.setdefault("roots", "solved")  # files that are older than the option
             for key in ("formulation", "rotation", "stiffening", "shapes", "roots"):

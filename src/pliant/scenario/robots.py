@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError, ValidationInfo
 
 from pliant.errors import ModelError
-from pliant.robot import Robot, arms, load
-from pliant.robot.faults import clash
+from pliant.robot import Robot, arms
+from pliant.robot.faults import clash, short_key, suggestion
 from pliant.robot.fields import Alternatives, Description
+from pliant.robot.file_paths import FilePaths, paths_of
+from pliant.robot.files import bundled, load_file, read_side
 from pliant.scenario.parts import nested, raise_together
 
 
@@ -29,22 +30,14 @@ class UrdfRobot(Description):
     floating: bool = Field(False, description="whether the root flies freely", examples=[True])
 
 
-def files_of(robot: Any) -> Iterator[str]:
-    """Paths that the entry `robot` of a scenario names (a bundled arm counts as one)."""
-    if isinstance(robot, str):
-        yield robot
-    elif isinstance(robot, Mapping):
-        yield from (robot[key] for key in ("urdf", "flexible") if isinstance(robot.get(key), str))
-
-
 def read_robot(value: Any, info: ValidationInfo) -> Any:
-    """Paths are relative to the scenario file; a mapping without `urdf` is that of a robot file."""
-    folder = (info.context or {}).get("folder", Path())
+    """Paths are seen from the scenario file; a mapping without `urdf` is that of a robot file."""
+    paths = paths_of(info.context)
     try:
         if isinstance(value, str | os.PathLike):
-            return load(_beside(folder, value))
+            return _of_name(os.fspath(value), paths)
         if isinstance(value, Mapping) and "urdf" in value:
-            return _from_urdf(UrdfRobot.model_validate(dict(value)), folder)
+            return _from_urdf(UrdfRobot.model_validate(dict(value)), paths)
     except ModelError as error:
         raise clash(str(error)) from None
     except ValidationError as error:
@@ -52,15 +45,21 @@ def read_robot(value: Any, info: ValidationInfo) -> Any:
     return value
 
 
-def _from_urdf(given: UrdfRobot, folder: Path) -> Robot:
-    side = given.flexible
-    beside = _beside(folder, side) if isinstance(side, str) else side
-    return load(_beside(folder, given.urdf), beside, given.tip, given.floating)
+def _of_name(name: str, paths: FilePaths) -> Robot:
+    """A file, else a bundled arm."""
+    path = paths.look_for(name)
+    if path is not None:
+        return load_file(path, paths.beside(path))
+    if name in arms():
+        return bundled(name)
+    raise ModelError(f"no file and no bundled arm `{short_key(name, 200)}`{suggestion(name, arms())}")
 
 
-def _beside(folder: Path, path: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    beside = folder / path
-    return beside if os.path.isfile(beside) else path
+def _from_urdf(given: UrdfRobot, paths: FilePaths) -> Robot:
+    path, side = paths.find(given.urdf), given.flexible
+    if isinstance(side, str):
+        side = read_side(paths.find(side))
+    return load_file(path, paths.beside(path), side, given.tip, given.floating)
 
 
 RobotEntry = Annotated[

@@ -27,7 +27,8 @@ from pliant.robot.fields import (
     document_schema,
     sequence,
 )
-from pliant.robot.files import read_document, validated, with_files
+from pliant.robot.file_paths import FilePaths, SearchPaths
+from pliant.robot.files import has_files, read_document, validated, with_files
 from pliant.robot.yaml_text import write_yaml
 from pliant.runs.drives import read_start
 from pliant.runs.results import Result
@@ -45,7 +46,7 @@ from pliant.scenario.recordings import write_recording
 from pliant.scenario.robots import RobotEntry
 from pliant.scenario.values import StateValues, Torque, TorqueSamples, as_given, unknown_names
 from pliant.signatures import checked
-from pliant.writing import atomic_write
+from pliant.writing import atomic_write, inside
 
 
 def _file_name(value: Any) -> str:
@@ -383,6 +384,7 @@ class Scenario(Document):
         ['run.csv']
         """
         target, written = Path(folder), []
+        require_inside(self.outputs, target)
         if self.outputs.netcdf is not None:
             written.append(result.save(target / self.outputs.netcdf))
         if self.outputs.csv is not None:
@@ -401,13 +403,15 @@ class Scenario(Document):
 
     @classmethod
     @checked
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, search_paths: SearchPaths | None = None) -> Scenario:
         """Read a scenario file.
 
         Parameters
         ----------
         path : str or path
-            A YAML file; files that it names are looked for beside it.
+            A YAML file; files that it names are looked for beside it and below.
+        search_paths : mapping, optional
+            Further folders that it may read, by name, as for `pliant.load`.
 
         Returns
         -------
@@ -424,14 +428,7 @@ class Scenario(Document):
         >>> pliant.Scenario.load("run.yaml").duration
         0.1
         """
-        source = Path(path)
-        data, lines = read_document(source, "a scenario file has at least `robot` and `duration`")
-        if "links" in data and "robot" not in data:
-            raise ModelError(
-                f"{source.name}: it describes a robot, not a scenario; write a file with `robot: {source.name}` and "
-                "`duration: 5` (s) beside it and run that"
-            )
-        return validated(cls, data, lines, source.name, source.parent)
+        return read_scenario(Path(path), FilePaths.of_file(path, search_paths))
 
     def replace(self, **changes: Any) -> Self:
         """The scenario with some entries changed, checked anew.
@@ -483,10 +480,28 @@ class Scenario(Document):
         True
         """
         data = self.to_dict()
-        if any(link.body is not None for link in self.robot.links):
+        if has_files(self.robot):
             data["robot"] = with_files(self.robot, Path(path).absolute().parent)
         with atomic_write(Path(path)) as partial:
             partial.write_text(write_yaml(data), encoding="utf-8")
+
+
+def require_inside(outputs: Outputs, folder: Path) -> None:
+    """Refuse outputs that a link would take out of their folder."""
+    for name in (outputs.netcdf, outputs.csv, outputs.recording, outputs.page):
+        if name is not None:
+            inside(folder, name)
+
+
+def read_scenario(path: Path, paths: FilePaths) -> Scenario:
+    """The scenario of a file; `paths` says what it may read."""
+    data, lines = read_document(path, "a scenario file has at least `robot` and `duration`")
+    if "links" in data and "robot" not in data:
+        raise ModelError(
+            f"{path.name}: it describes a robot, not a scenario; write a file with `robot: {path.name}` and "
+            "`duration: 5` (s) beside it and run that"
+        )
+    return validated(Scenario, data, lines, path.name, paths)
 
 
 def schema() -> dict[str, Any]:

@@ -34,21 +34,24 @@ from pliant.errors import ModelError, PliantError
 from pliant.options import EngineName
 from pliant.robot.faults import clash, fault, short, suggestion
 from pliant.robot.fields import ANGLE, FORMAT, Alternatives, Document, sequence
+from pliant.robot.file_paths import FilePaths, SearchPaths, paths_of
 from pliant.robot.files import read_document, validated
 from pliant.scenario import Scenario
+from pliant.scenario.scenario import read_scenario
 from pliant.signatures import checked
 from pliant.sweeps.metrics import METRICS
 from pliant.sweeps.sampling import Axis, Sample, points
 
 
 def _scenario(value: Any, info: ValidationInfo) -> Any:
-    """A path relative to the study file, or the mapping of a scenario file."""
-    folder = (info.context or {}).get("folder", Path())
+    """A path seen from the study file, or the mapping of a scenario file."""
+    paths = paths_of(info.context)
     try:
         if isinstance(value, str | os.PathLike):
-            return Scenario.load(folder / value)
+            path = paths.find(os.fspath(value))
+            return read_scenario(path, paths.beside(path))
         if isinstance(value, dict):
-            return Scenario.model_validate(value, context={"folder": folder})
+            return Scenario.model_validate(value, context=info.context)
     except ModelError as error:
         raise clash(str(error)) from None
     return value
@@ -125,13 +128,15 @@ class SweepStudy(Document):
 
     @classmethod
     @checked
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, search_paths: SearchPaths | None = None) -> Self:
         r"""Read a study file; faults are told with their lines.
 
         Parameters
         ----------
         path : str or path
             A YAML file.
+        search_paths : mapping, optional
+            Further folders that it and the files that it names may read, by name, as for `pliant.load`.
 
         Returns
         -------
@@ -147,9 +152,8 @@ class SweepStudy(Document):
         (2, 1)
         """
         source = Path(path)
-        return validated(
-            cls, *read_document(source, "a study names a scenario and what varies"), source.name, source.parent
-        )
+        data, lines = read_document(source, "a study names a scenario and what varies")
+        return validated(cls, data, lines, source.name, FilePaths.of_file(source, search_paths))
 
     def points(self) -> Array:
         """(N, d) values of the numbers that vary, in their order.

@@ -15,9 +15,9 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import BaseModel, Field, PrivateAttr
 
 from pliant.errors import ModelError
 from pliant.identification import Identification, Recording, identify
@@ -26,6 +26,7 @@ from pliant.model import Model
 from pliant.options import MethodName
 from pliant.robot import Robot
 from pliant.robot.fields import Document, NonNegative, Positive
+from pliant.robot.file_paths import FilePaths, SearchPaths, paths_of
 from pliant.robot.files import read_document, validated
 from pliant.scenario.scenario import ModelOptions
 from pliant.signatures import checked
@@ -42,19 +43,19 @@ class RecordingFile(MeasuredRun, Document):
     method: MethodName = Field("auto", description="name of the integrator", examples=["dop853"])
     rtol: Positive = Field(1e-6, description="relative local error", examples=[1e-06])
     atol: NonNegative = Field(1e-9, description="absolute local error", examples=[1e-09])
-    folder: Annotated[Path, Field(exclude=True)] = Path()
+    _paths: FilePaths = PrivateAttr()
 
-    @model_validator(mode="before")
-    @classmethod
-    def _prepare(cls, data: Any, info: ValidationInfo) -> Any:
-        return {**data, "folder": info.context["folder"]} if isinstance(data, dict) and info.context else data
+    def model_post_init(self, context: Any) -> None:
+        """Remember where files that are named here may be."""
+        BaseModel.__setattr__(self, "_paths", paths_of(context))
 
     @classmethod
     @checked
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a recording file; faults are told with their lines."""
+    def load(cls, path: str | os.PathLike[str], *, search_paths: SearchPaths | None = None) -> Self:
+        """Read a recording file; faults are told with their lines. `search_paths` as for `pliant.load`."""
         source = Path(path)
-        return validated(cls, *read_document(source, "a recording names data and columns"), source.name, source.parent)
+        data, lines = read_document(source, "a recording names data and columns")
+        return validated(cls, data, lines, source.name, FilePaths.of_file(source, search_paths))
 
     def built(self, robot: Robot) -> Model:
         """The arm with the equations of this file."""
@@ -62,7 +63,7 @@ class RecordingFile(MeasuredRun, Document):
 
     def recording(self, robot: Robot) -> Recording:
         """The run, read and checked against an arm."""
-        return self.read(self.folder, robot, self.model)
+        return self.read(self._paths, robot, self.model)
 
     def identified(self, robot: Robot, parameters: tuple[str, ...]) -> tuple[Identification, Recording]:
         """The arm fitted to the first half of the run, and the run with the calibration that was found."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.robot import ReducedBody
-from pliant.view.mesh_files import MOST_FACES, coarser
+from pliant.robot.mesh_files import MOST_FACES, coarser
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from pliant.arrays import Array
 from pliant.errors import ModelError, warn_user
 from pliant.robot import Visual
 from pliant.robot.angles import rotation_rpy
+from pliant.robot.mesh_files import MOST_FACES, Triangles
 from pliant.robot.tree import BASE
 from pliant.view.body_skins import BodySkin
-from pliant.view.mesh_files import MOST_FACES, Triangles, read_mesh
 from pliant.view.scene import PlacedLink, Scene
 from pliant.view.scene_tubes import RIGID, ball, tube_faces
 
@@ -200,7 +199,9 @@ def _segments(axes: Sequence[tuple[Array, Array]]) -> Iterator[tuple[int, int, A
 def _surface(visual: Visual) -> Triangles:
     """In its own axes."""
     if visual.mesh is not None:
-        points, faces = read_mesh(Path(visual.mesh))
+        if visual.content is None or not len(visual.content.faces):
+            raise ModelError(f"{visual.mesh}: no such mesh, or none that can be read")
+        points, faces = visual.content.triangles
         return points * np.array(visual.scale), faces[:, ::-1] if np.prod(visual.scale) < 0 else faces
     if visual.box is not None:
         corners = np.array([[x, y, z] for x in (-1.0, 1.0) for y, z in ((1, -1), (1, 1), (-1, 1), (-1, -1))])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError
-from pliant.robot import Robot, arms, load
-from pliant.robot.files import read_text
+from pliant.robot import Robot, arms
+from pliant.robot.file_paths import FilePaths
+from pliant.robot.files import bundled, load_file, read_side, read_text
 from pliant.robot.yaml_text import read_yaml
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ ENDINGS = (".yaml", ".yml", ".urdf", ".nc")
 """Robots and scenarios, robots of others, saved runs."""
 SIDE = ".flexible.yaml"
 """What follows the name of a URDF file in that of its side file, which says what bends."""
+
+REMEDY = "the studio opens nothing there: copy it into its folder"
+"""What to do about a path that leads out of it."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,8 @@ class Shelf:
     def read(self, name: str) -> Robot | Scenario | Result:
         """A bundled arm, or what a file of the folder describes."""
         if name in arms():
-            return load(name)
-        path = self.path(name)
+            return bundled(name)
+        path, paths = self.path(name), FilePaths.within(self.folder, REMEDY)
         if not path.is_file():
             raise ModelError(f"{name}: no such file in {self.folder}")
         if path.suffix == ".nc":
@@ -54,29 +58,20 @@ class Shelf:
             return Result.load(path)
         if path.suffix == ".urdf":
             side = path.with_name(path.stem + SIDE)
-            return load(path, flexible=side if side.is_file() and self._inside(side) else None)
-        return self._described(path, name)
+            return load_file(path, paths, read_side(side) if self._inside(side) and side.is_file() else None)
+        return self._described(path, name, paths)
 
-    def _described(self, path: Path, name: str) -> Robot | Scenario:
+    def _described(self, path: Path, name: str, paths: FilePaths) -> Robot | Scenario:
         """Of a YAML file: a scenario has a robot and a duration."""
         try:
             data, _ = read_yaml(read_text(path))
         except ModelError as error:
             raise ModelError(f"{name}: {str(error).removeprefix(f'{name}: ')}") from None
         if not (isinstance(data, dict) and "robot" in data and "duration" in data):
-            return load(path)
-        self._check_reference(data["robot"], name)
-        from pliant.scenario import Scenario
+            return load_file(path, paths)
+        from pliant.scenario.scenario import read_scenario
 
-        return Scenario.load(path)
-
-    def _check_reference(self, robot: Any, name: str) -> None:
-        """A scenario may name its robot, URDF and side files; those have to lie in the folder as well."""
-        from pliant.scenario.robots import files_of
-
-        for file in files_of(robot):
-            if file not in arms() and not self._inside(self.folder / file):
-                raise ModelError(f"{name}: {file!r} lies outside {self.folder}; the studio opens nothing there")
+        return read_scenario(path, paths)
 
     def path(self, name: str, endings: tuple[str, ...] = ENDINGS, writing: bool = False) -> Path:
         """The path of a file of the folder by its name."""

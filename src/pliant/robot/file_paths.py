@@ -1,0 +1,228 @@
+"""Paths that stand in files: resolved against the folder of the file, and refused where they lead elsewhere.
+
+A file reads what lies beside it and below, and what lies in folders that the user named (`search_paths=`, `--package`).
+The nearest folder above it with a `package.xml`, and the packages on ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, count as
+named. Links are resolved before the check. Nothing outside is touched, so that no message tells what is there.
+
+What users name themselves, on the command line or in a call, does not come here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import unquote
+
+from pliant.errors import ModelError
+from pliant.reading import read_input
+from pliant.robot.faults import short, short_key
+
+SearchPaths = Mapping[str, str | os.PathLike[str]]
+"""Folders by the names under which files ask for them: `{"my_arm": "/ws/src/my_arm"}`."""
+REMEDY = "if you trust the file, name its folder by --package NAME=FOLDER, in Python search_paths={'NAME': 'FOLDER'}"
+_NAME = re.compile(r"\w[\w.\-]*")
+_TITLE = re.compile(rb"<name>\s*([\w.\-]+)\s*</name>")
+_PACKAGE = "package.xml"
+_MOST_BYTES = 1 << 20
+_MOST_LINKS = 40  # on the way to a file, as systems have it
+
+
+@dataclass(frozen=True)
+class FilePaths:
+    """Folders that the paths of a file may lead into.
+
+    Attributes
+    ----------
+    folder : Path, optional
+        Where relative paths begin; None for a text without a folder.
+    roots : tuple of Path
+        Folders that may be read, with all below them.
+    packages : tuple of (str, Path)
+        Further ones, which `package://NAME/...` finds by name.
+    environment : bool
+        Whether packages on ROS_PACKAGE_PATH and AMENT_PREFIX_PATH may be read as well.
+    remedy : str
+        What a message says to do about a path that leads elsewhere.
+    """
+
+    folder: Path | None = None
+    roots: tuple[Path, ...] = ()
+    packages: tuple[tuple[str, Path], ...] = ()
+    environment: bool = True
+    remedy: str = REMEDY
+
+    @classmethod
+    def of_file(cls, path: str | os.PathLike[str], search_paths: SearchPaths | None = None) -> Self:
+        """Paths of a file that the user named."""
+        folders = [_absolute(path).parent, _real(path).parent]
+        above = [package for folder in folders if (package := _package_above(folder)) is not None]
+        return cls(folders[0], (*folders, *above), _named(search_paths))
+
+    @classmethod
+    def of_text(cls, search_paths: SearchPaths | None = None) -> Self:
+        """Paths of a text, which lies nowhere: only packages are found."""
+        return cls(packages=_named(search_paths))
+
+    @classmethod
+    def within(cls, root: Path, remedy: str) -> Self:
+        """Paths of files that others may have written, with one folder to read and no package."""
+        return cls(_absolute(root), (_absolute(root),), environment=False, remedy=remedy)
+
+    def beside(self, path: Path) -> Self:
+        """Paths of a further file, which one of these files named: others may not be read for that."""
+        return replace(self, folder=_absolute(path).parent)
+
+    def find(self, name: str, encoded: bool = False) -> Path:
+        """The file of that name; `encoded` says that `%20` and its kin stand for letters, as in every URI.
+
+        Raises
+        ------
+        ModelError
+            It leads outside, or is not there.
+        """
+        found = self.look_for(name, encoded)
+        if found is None:
+            raise ModelError(f"{short_key(name)}: cannot be read: no such file")
+        return found
+
+    def look_for(self, name: str, encoded: bool = False) -> Path | None:
+        """As `find`, None where there is none."""
+        scheme, uri, rest = name.partition("://")
+        if not uri:
+            scheme, rest = "file", name
+        if scheme == "package":
+            package, _, rest = rest.partition("/")
+            folders = self._folders_of(package) if _NAME.fullmatch(package) else ()
+            places = [(folder / unquote(rest), folder) for folder in folders]
+            if not places:
+                remedy = self.remedy.replace("NAME", package if _NAME.fullmatch(package) else "NAME")
+                raise ModelError(f"no folder of the package of {short(name)}; {remedy}")
+        elif scheme == "file":
+            places = [((self.folder or Path("/")) / (unquote(rest) if uri or encoded else rest), None)]
+        else:
+            raise ModelError(f"got {short(name)}, expected a file, file://... or package://...")
+        try:
+            allowed = [_absolute(place) for place, folder in places if self._may_read(_absolute(place), folder)]
+        except ValueError:  # a NUL, or letters that the system's file names have not
+            raise ModelError(f"got {short(name)}, expected the name of a file") from None
+        if not allowed or not rest.strip():
+            raise ModelError(f"{short(name)} lies outside {self._inside()}; {self.remedy}")
+        return next((place for place in allowed if os.path.exists(place)), None)
+
+    def _inside(self) -> str:
+        return "all named folders" if self.folder is None else "the folder of the file that names it"
+
+    def _may_read(self, place: Path, package: Path | None) -> bool:
+        """Links are followed one by one, and none that leads outside: nothing there is touched."""
+        homes = [*self.roots, *(folder for _, folder in self.packages)]
+        homes += [] if package is None else _homes(package)
+        homes += [home for folder in self._packages_around(place) for home in _homes(folder)]
+        homes += [_real(home) for home in homes]
+        for _ in range(_MOST_LINKS):
+            home = next((home for home in homes if place.is_relative_to(home)), None)
+            if home is None:
+                return False
+            place = _real(home) / place.relative_to(home)
+            below = [part for part in (*reversed(place.parents), place) if part.is_relative_to(_real(home))][1:]
+            link = next((part for part in below if os.path.islink(part)), None)
+            if link is None:
+                return any(_real(place).is_relative_to(home) for home in homes)
+            place = _absolute(link.parent / os.readlink(link) / place.relative_to(link))
+        return False
+
+    def _folders_of(self, package: str) -> Iterator[Path]:
+        """Folders that may be a package, those that are there, in the order in which they are asked."""
+        yield from (folder for name, folder in self.packages if name == package)
+        for entry, several in self._entries():
+            yield from [entry / package] if os.path.isdir(entry / package) else []
+            yield from [entry] if several and entry.name == package and os.path.isdir(entry) else []
+        for folder in () if self.folder is None else (self.folder, *self.folder.parents):
+            if not any(folder.is_relative_to(root) for root in self.roots):
+                break
+            yield from [folder] if package in (folder.name, _title(folder)) else []
+            yield from [folder / package] if os.path.isdir(folder / package) else []
+
+    def _packages_around(self, place: Path) -> Iterator[Path]:
+        """Packages of the environment that a path leads into."""
+        for entry, _ in self._entries():
+            for folder in place.parents:
+                if folder.is_relative_to(entry) and os.path.isfile(folder / _PACKAGE):
+                    yield folder
+
+    def _entries(self) -> Iterator[tuple[Path, bool]]:
+        """Folders of the environment that have packages, and whether they may be one themselves."""
+        if self.environment:
+            for entry in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
+                yield _absolute(entry), True
+            for entry in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
+                yield _absolute(entry) / "share", False
+
+
+@dataclass(frozen=True)
+class _Anywhere(FilePaths):
+    """Paths that users write in Python: theirs to choose."""
+
+    def _may_read(self, place: Path, package: Path | None) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class _Nowhere(FilePaths):
+    """Paths in files that hold all that they need, such as saved runs: none is looked for."""
+
+    def look_for(self, name: str, encoded: bool = False) -> Path | None:
+        return None
+
+
+NOWHERE = _Nowhere()
+"""For what is read from saved runs."""
+
+
+def paths_of(context: Mapping[str, Any] | None) -> FilePaths:
+    """What a validator is told about paths; without a word the user wrote them in Python, seen from the working
+    directory."""
+    found = (context or {}).get("files")
+    return found if isinstance(found, FilePaths) else _Anywhere(Path())
+
+
+def _named(search_paths: SearchPaths | None) -> tuple[tuple[str, Path], ...]:
+    if not isinstance(search_paths, Mapping | None):
+        raise ModelError(f"search_paths: got {short(search_paths)}, expected a mapping, {{'NAME': 'FOLDER'}}")
+    found = {name: _absolute(folder) for name, folder in (search_paths or {}).items()}
+    for name, folder in found.items():
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ModelError(f"search_paths: got the name {short(name)}, expected letters, digits, _, . and -")
+        if not os.path.isdir(folder):
+            raise ModelError(f"search_paths: {name}: got {folder}, expected a folder")
+    return tuple(found.items())
+
+
+def _absolute(path: str | os.PathLike[str]) -> Path:
+    """Without `..`, links left as they are."""
+    return Path(os.path.abspath(path))
+
+
+def _real(path: str | os.PathLike[str]) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _package_above(folder: Path) -> Path | None:
+    return next((each for each in (folder, *folder.parents) if os.path.isfile(each / _PACKAGE)), None)
+
+
+def _homes(package: Path) -> list[Path]:
+    """A package, and where it comes from if it was installed by links (`colcon build --symlink-install`)."""
+    origin = _real(package / _PACKAGE)
+    return [package, *([origin.parent] if origin.name == _PACKAGE and os.path.isfile(origin) else [])]
+
+
+def _title(folder: Path) -> str | None:
+    """Name of a package by its own file."""
+    if not os.path.isfile(folder / _PACKAGE):
+        return None
+    found = _TITLE.search(read_input(folder / _PACKAGE, _MOST_BYTES))
+    return None if found is None else found[1].decode()
