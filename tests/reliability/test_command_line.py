@@ -148,3 +148,41 @@ def test_a_link_in_the_chosen_folder_is_replaced_not_followed(house: Path) -> No
     assert done.exit_code == 0, done.output
     assert (house / "strangers" / "keep.txt").read_text() == "do not touch"
     assert not (house / "work" / "chosen" / "run.nc").is_symlink()
+
+
+OUTPUTS = {"netcdf": "inner/x.nc", "csv": "inner/deep/x.csv", "page": "inner/x.html"}
+
+
+@pytest.mark.parametrize("key", OUTPUTS)
+def test_outputs_go_through_no_link_out_of_their_folder(house: Path, key: str) -> None:
+    """Told before the run, which might take long, and nothing is written on the other side."""
+    (house / "work" / "chosen").mkdir()
+    (house / "work" / "chosen" / "inner").symlink_to(house / "strangers")
+    Path("case.yaml").write_text(f"robot: two-link\nduration: 1e9\noutputs: {{{key}: {OUTPUTS[key]}}}\n")
+    before = _outside(house)
+    done = CliRunner().invoke(app, ["simulate", "case.yaml", "--out", "chosen"])
+    assert done.exit_code == 2, done.output
+    assert "leads out of chosen by a link" in done.stderr
+    assert _outside(house) == before
+
+
+def test_outputs_go_through_links_within_their_folder(house: Path) -> None:
+    (house / "work" / "chosen" / "inner").mkdir(parents=True)
+    (house / "work" / "chosen" / "link").symlink_to("inner")
+    (house / "work" / "alias").symlink_to("chosen")
+    Path("case.yaml").write_text("robot: two-link\nduration: 1e-5\noutputs: {netcdf: null, csv: link/x.csv}\n")
+    done = CliRunner().invoke(app, ["simulate", "case.yaml", "--out", "alias"])  # which the user names
+    assert done.exit_code == 0, done.output
+    assert (house / "work" / "chosen" / "inner" / "x.csv").exists()
+
+
+@pytest.mark.parametrize(("there", "force"), [("keep.txt", []), ("none.txt", ["--force"])])
+def test_the_journal_of_a_sweep_is_no_link(house: Path, there: str, force: list[str]) -> None:
+    """Neither to a file of others, which would be cut, nor to one that would be made."""
+    (house / "work" / "chosen").mkdir()
+    (house / "work" / "chosen" / "points.jsonl").symlink_to(house / "strangers" / there)
+    Path("case.yaml").write_text("scenario: {robot: two-link, duration: 1e-5}\nvary: {payload.mass: [0, 1]}\n")
+    before = _outside(house)
+    done = CliRunner().invoke(app, ["sweep", "case.yaml", "--out", "chosen", "--workers", "1", *force])
+    assert done.exit_code == 2, done.output
+    assert _outside(house) == before

@@ -222,9 +222,9 @@ def test_folders_are_passed_on(house: Path) -> None:
     ("text", "command", "later"),
     [
         ("{robot: WAY, duration: 1}", ["simulate", "case.yaml", "--formulation", "none"], "formulation"),
-        ("{scenario: {robot: WAY, duration: 1}, vary: {payload.mass: [0, 1]}}", ["sweep", "case.yaml", "--workers", "0"],
+        ("{scenario: {robot: WAY, duration: 1}, vary: {payload.mass: [0]}}", ["sweep", "case.yaml", "--workers", "0"],
          "workers"),
-        ("{robot: WAY, parameters: [payload.mass], runs: []}", ["identify", "case.yaml"], "recording"),
+        ("{robot: WAY, parameters: [payload.mass], runs: []}", ["identify", "case.yaml"], "Recording"),
         ("{data: ../lab/none.csv, columns: [upper]}", ["validate", "case.yaml", "--robot", "two-link"], "no such file"),
     ],
 )  # fmt: skip
