@@ -6,6 +6,7 @@ import base64
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pliant
 from pliant.cli import app
 from pliant.errors import ModelError
 from pliant.identification.study_file import IdentificationStudy
-from pliant.robot import Visual, urdf_meshes
+from pliant.robot import Visual, parse, urdf_meshes
 from pliant.robot.faults import short
 from pliant.robot.file_paths import NOWHERE, FilePaths
 from pliant.robot.mesh_files import MeshContent
@@ -61,7 +62,7 @@ def attacks(house: Path, ending: str = "obj") -> list[str]:
     for name in (f"secret.{ending}", f"absent.{ending}"):
         ways += [f"../{name}", f"meshes/../../{name}", f"{house}/{name}", f"file://{house}/{name}", f"file://../{name}"]
         ways += [f"package://../{name}", f"package://strange/../../{name}", f"package://strange/..%2f..%2f{name}"]
-        ways += [f"out/{name}", f"file://..%2f{name}"]
+        ways += [f"out/{name}", f"package://out/{name}", f"file://..%2f{name}"]
     return [*ways, *(["link.obj"] if ending == "obj" else [])]
 
 
@@ -123,10 +124,13 @@ def test_a_urdf_leads_nowhere_else(house: Path) -> None:
         assert "link `rod`: visual:" in said(urdf_meshes, path)
 
 
-def test_a_urdf_without_a_folder_reads_packages_only(house: Path) -> None:
+def test_a_text_without_a_folder_reads_packages_only(house: Path) -> None:
     for way in ("secret.obj", "strange/meshes/rod.obj", f"{house}/secret.obj"):
         with pytest.warns(UserWarning, match="lies outside all named folders"):
             assert drawn(pliant.load(URDF.replace("MESH", way))) == 0
+    assert "outside all named folders" in said(parse, ARM.replace("MESH", "secret.obj"))
+    named = parse(ARM.replace("MESH", "package://s/meshes/rod.obj"), search_paths={"s": house / "strange"})
+    assert drawn(named) == 2
     named = pliant.load(URDF.replace("MESH", "package://s/meshes/rod.obj"), search_paths={"s": house / "strange"})
     assert drawn(named) == 2
 
@@ -342,6 +346,13 @@ def test_results_carry_meshes_by_content(house: Path) -> None:
     (skin,) = skins_of(make_scene(read.model, read.t[:1], read.q[:1]))
     assert len(skin.faces) >= 2
     assert run.robot.digest() == read.robot.digest()
+    (visual,) = run.robot.links[0].visuals
+    for name in (str(house / "secret.obj"), "secret.obj"):  # a run that was forged, or is older
+        look = visual.model_copy(update={"mesh": name, "content": None})
+        link = run.robot.links[0].model_copy(update={"visuals": (look,)})
+        forged = run.robot.model_copy(update={"links": (link,)})
+        replace(run, robot=forged, built=None).save(house / "run.nc")
+        assert drawn(pliant.Result.load(house / "run.nc").robot) == 0
 
 
 def test_a_saved_run_opens_no_file(house: Path) -> None:

@@ -43,6 +43,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text(OBJ)
         (tmp_path / "pkg" / name).write_text(OBJ)
     os.symlink(tmp_path, tmp_path / "mine" / "out")
+    os.symlink(tmp_path / "package.xml", tmp_path / "mine" / "package.xml")
     (tmp_path / "package.xml").write_text("<name>pkg</name>")
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path))
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
@@ -98,7 +99,7 @@ def test_nothing_outside_is_touched(
     """Neither by what lies in the folder nor by what is sent; and the words do not depend on what is there."""
     shelf, words = Shelf(server / "mine") if own else None, {}
     for target in (name, name.replace("secret", "absent")):
-        for way in [*ways(server, target), *([f"out/{target}"] if own else [])]:
+        for way in [*ways(server, target), *([f"out/{target}", f"package://out/{target}"] if own else [])]:
             written = text.replace("WAY", way if file.endswith("urdf") else json.dumps(way))
             (server / "mine" / file).write_text(written)
             said = read(shelf, file, written)

@@ -94,12 +94,14 @@ class FilePaths:
         scheme, uri, rest = name.partition("://")
         if not uri:
             scheme, rest = "file", name
+        places: list[tuple[Path, Path | None]]
         if scheme == "package":
             package, _, rest = rest.partition("/")
-            folders = self._folders_of(package) if _NAME.fullmatch(package) else ()
-            places = [(folder / unquote(rest), folder) for folder in folders]
+            known = _NAME.fullmatch(package) is not None
+            places = [(folder / unquote(rest), folder) for folder in (self._packages_called(package) if known else ())]
+            places += [(folder / unquote(rest), None) for folder in (self._folders_called(package) if known else ())]
             if not places:
-                remedy = self.remedy.replace("NAME", package if _NAME.fullmatch(package) else "NAME")
+                remedy = self.remedy.replace("NAME", package if known else "NAME")
                 raise ModelError(f"no folder of the package of {short(name)}; {remedy}")
         elif scheme == "file":
             places = [((self.folder or Path("/")) / (unquote(rest) if uri or encoded else rest), None)]
@@ -108,8 +110,10 @@ class FilePaths:
         try:
             allowed = [_absolute(place) for place, folder in places if self._may_read(_absolute(place), folder)]
         except ValueError:  # a NUL, or letters that the system's file names have not
-            raise ModelError(f"got {short(name)}, expected the name of a file") from None
-        if not allowed or not rest.strip():
+            rest = ""
+        if not rest.strip():
+            raise ModelError(f"got {short(name)}, expected the name of a file")
+        if not allowed:
             raise ModelError(f"{short(name)} lies outside {self._inside()}; {self.remedy}")
         return next((place for place in allowed if os.path.exists(place)), None)
 
@@ -134,17 +138,21 @@ class FilePaths:
             place = _absolute(link.parent / os.readlink(link) / place.relative_to(link))
         return False
 
-    def _folders_of(self, package: str) -> Iterator[Path]:
-        """Folders that may be a package, those that are there, in the order in which they are asked."""
-        yield from (folder for name, folder in self.packages if name == package)
+    def _packages_called(self, name: str) -> Iterator[Path]:
+        """Folders that the user named so, by search paths or by the environment; these are there."""
+        yield from (folder for own, folder in self.packages if own == name)
         for entry, several in self._entries():
-            yield from [entry / package] if os.path.isdir(entry / package) else []
-            yield from [entry] if several and entry.name == package and os.path.isdir(entry) else []
+            yield from [entry / name] if os.path.isdir(entry / name) else []
+            yield from [entry] if several and entry.name == name and os.path.isdir(entry) else []
+
+    def _folders_called(self, name: str) -> Iterator[Path]:
+        """Folders among those that may be read that are called so, or whose package is."""
         for folder in () if self.folder is None else (self.folder, *self.folder.parents):
             if not any(folder.is_relative_to(root) for root in self.roots):
                 break
-            yield from [folder] if package in (folder.name, _title(folder)) else []
-            yield from [folder / package] if os.path.isdir(folder / package) else []
+            title = _title(folder) if self._may_read(folder / _PACKAGE, None) else None
+            yield from [folder] if name in (folder.name, title) else []
+            yield from [folder / name] if self._may_read(folder / name, None) and os.path.isdir(folder / name) else []
 
     def _packages_around(self, place: Path) -> Iterator[Path]:
         """Packages of the environment that a path leads into."""

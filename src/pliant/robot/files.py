@@ -130,9 +130,9 @@ def _load_urdf(
 
 
 @checked
-def parse(text: str, source: str = "robot") -> Robot:
-    """A robot from the text of a robot file."""
-    return validated(Robot, *_mapping(text, source, CONTENT), source)
+def parse(text: str, source: str = "robot", *, search_paths: SearchPaths | None = None) -> Robot:
+    """A robot from the text of a robot file, which names files in packages and in `search_paths` only."""
+    return validated(Robot, *_mapping(text, source, CONTENT), source, FilePaths.of_text(search_paths))
 
 
 def read_document(path: Path, content: str) -> tuple[dict[str, Any], Any]:
