@@ -56,9 +56,8 @@ def _of_name(name: str, paths: FilePaths) -> Robot:
 
 
 def _from_urdf(given: UrdfRobot, paths: FilePaths) -> Robot:
-    path, side = paths.find(given.urdf), given.flexible
-    if isinstance(side, str):
-        side = read_side(paths.find(side))
+    side = read_side(paths.find(given.flexible)) if isinstance(given.flexible, str) else given.flexible
+    path = paths.find(given.urdf)
     return load_file(path, paths.beside(path), side, given.tip, given.floating)
 
 

@@ -33,7 +33,7 @@ class Journal:
         self.outcomes: list[Outcomes] = []
         self._summed = True
         if self.path.is_symlink():
-            raise ModelError(f"{self.path}: is a link, expected a file of its own; remove it, or choose another folder")
+            raise ModelError(f"{self.path}: got a link, expected a regular file; remove it, or choose another folder")
         size = self._read() if self.path.exists() else 0
         if retry:
             self.outcomes = [replace(o, failed={}) for o in self.outcomes]
