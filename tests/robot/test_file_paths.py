@@ -321,6 +321,20 @@ def test_the_user_names_what_the_user_likes(house: Path) -> None:
         assert len(Visual(mesh=str(given)).content.faces) == 2  # type: ignore[union-attr]
 
 
+def test_files_that_users_name_in_python_stay_files(house: Path) -> None:
+    """A scenario that is made in Python names any robot, whose file reads no more than others do."""
+    arm(house / "strange", "meshes/rod.obj")
+    assert drawn(pliant.Scenario(robot="strange/arm.yaml", duration=1).robot) == 2
+    assert drawn(pliant.Scenario(robot=str(house / "strange" / "arm.yaml"), duration=1).robot) == 2
+    arm(house / "strange", "../secret.obj")
+    assert "outside the folder" in said(pliant.Scenario, robot="strange/arm.yaml", duration=1)
+    study = {"scenario": "strange/case.yaml", "vary": {"payload.mass": [0, 1]}}
+    (house / "strange" / "case.yaml").write_text("robot: ../secret.yaml\nduration: 1\n")
+    assert "outside the folder" in said(SweepStudy.from_dict, study)
+    (house / "puma").mkdir()
+    assert pliant.Scenario(robot="puma", duration=1).robot == pliant.load("puma")
+
+
 def test_one_root_alone(house: Path) -> None:
     """As the studio has it: no package, no environment, nothing above."""
     path = ros(house, "my_arm")

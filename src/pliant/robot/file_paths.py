@@ -72,7 +72,7 @@ class FilePaths:
         """Paths of files that others may have written, with one folder to read and no package."""
         return cls(_absolute(root), (_absolute(root),), environment=False, remedy=remedy)
 
-    def beside(self, path: Path) -> Self:
+    def beside(self, path: Path) -> FilePaths:
         """Paths of a further file, which one of these files named: others may not be read for that."""
         return replace(self, folder=_absolute(path).parent)
 
@@ -173,6 +173,9 @@ class FilePaths:
 @dataclass(frozen=True)
 class _Anywhere(FilePaths):
     """Paths that users write in Python: theirs to choose."""
+
+    def beside(self, path: Path) -> FilePaths:
+        return FilePaths.of_file(path)
 
     def _may_read(self, place: Path, package: Path | None) -> bool:
         return True

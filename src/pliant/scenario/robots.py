@@ -48,7 +48,7 @@ def read_robot(value: Any, info: ValidationInfo) -> Any:
 def _of_name(name: str, paths: FilePaths) -> Robot:
     """A file, else a bundled arm."""
     path = paths.look_for(name)
-    if path is not None:
+    if path is not None and not (path.is_dir() and name in arms()):
         return load_file(path, paths.beside(path))
     if name in arms():
         return bundled(name)
