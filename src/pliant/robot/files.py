@@ -202,7 +202,8 @@ def with_files(robot: Robot, folder: Path) -> dict[str, Any]:
             entry["body"] = own | {"file": beside(link.body.content, name, folder)}
     for visuals, entry in looks:
         for visual, drawn in zip(visuals, entry.get("visuals", ())):
-            if drawn.pop("content", None) is not None and len(visual.content.faces):
+            drawn.pop("content", None)
+            if visual.mesh is not None and visual.content is not None and len(visual.content.faces):
                 drawn["mesh"] = beside(visual.content, visual.mesh, folder)
     return data
 
