@@ -74,9 +74,11 @@ class Visitor:
         self.control(label).set_checked(wanted, timeout=SLOW)
 
     def slide(self, label: str, part: float) -> None:
-        """Click on the track of a slider, `part` of the way along."""
-        box = self.row(label).locator(".mantine-Slider-track").bounding_box()
-        self.page.mouse.click(box["x"] + part * box["width"], box["y"] + box["height"] / 2)
+        """Click on the track of a slider, `part` of the way along, wherever the fonts of the machine put it: playwright
+        scrolls to it first, and fails where something else lies over it."""
+        track = self.row(label).locator(".mantine-Slider-track")
+        box = track.bounding_box()
+        track.click(position={"x": part * box["width"], "y": box["height"] / 2}, timeout=SLOW)
 
     # -------------------------------------------------------------------------------------------------- eyes
 
