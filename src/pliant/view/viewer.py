@@ -53,6 +53,8 @@ def start_server(port: int, host: str = LOCAL[0], label: str = "pliant", token: 
     server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
     server.gui.main_panel.dock_right()
     server.scene.configure_default_lights(enabled=True, cast_shadow=False)
+    server.scene.configure_environment_map(hdri=None)  # in software, nearly all of the first picture
+    server.scene.add_light_hemisphere("/sky", ground_color=(150, 150, 160), intensity=3.0, position=(0.0, 0.0, 1.0))
     return server
 
 
