@@ -101,7 +101,7 @@ class Visit:
             self.maps = MapsPanel(gui, self._draw_map)
         with tabs.add_tab("file"):
             self.file = FilePanel(gui, self._receive, self._save, self._send)
-        bound_uploads(gui, lambda text: self._say("not possible", text))
+        bound_uploads(self.page, lambda text: self._say("not possible", text))
         self.button.on_click(lambda _: self.safely(self.collect_and_run))
         self.cancel.on_click(lambda _: self.give_up())
         self.keep.on_click(lambda _: self.safely(self.keep_run))

@@ -17,6 +17,7 @@ from pliant.view.gate import LOCAL, Gate
 from pliant.view.scene import scene_of
 from pliant.view.stage import Stage
 from pliant.view.studio_plots import PlotColumn
+from pliant.view.studio_uploads import bound_uploads
 
 
 def viser() -> Any:
@@ -91,6 +92,7 @@ def view(result: Result, port: int = 8080, host: str = LOCAL[0], token: str | No
     """Replay a result in the browser, with plots that follow the clock; returns the viser server, which runs until it
     is stopped."""
     server = start_server(port, host, result.robot.name, token)
+    bound_uploads(server, lambda _: None)  # it asks for no file
     stage, plots = Stage(server), PlotColumn(server)
     stage.watch(plots.move)
     with server.gui.add_folder("Plots"):
