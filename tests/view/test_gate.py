@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.server
+import os
+import socket
+import stat
 import threading
 import time
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from typer.testing import CliRunner
 
 import pliant
-from pliant.cli import app
+from pliant.cli import app, view
+from pliant.view import gate as gate_module
 from pliant.view.gate import Gate
 
 from .conftest import REBOUND
@@ -226,5 +234,151 @@ def test_a_foreign_page_in_a_browser(server: Any, chromium: Any, foreign_site: s
         page.goto(good)
         page.get_by_text("inside").first.wait_for(timeout=90_000)
         assert page.evaluate(ATTEMPT, sockets) == ["refused", "refused", "open"]
+    finally:
+        page.close()
+
+
+def _says(port: int, words: bytes) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+    connection.sendall(words)
+    return connection
+
+
+def _closed(connection: socket.socket) -> bool:
+    """Whether the server has ended it, within seconds."""
+    try:
+        return connection.recv(4096) == b""
+    except ConnectionError:
+        return True
+
+
+def test_many_who_say_nothing_shut_nobody_out(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest of them gives way; who has the address is let in."""
+    from pliant.view.viewer import address
+
+    monkeypatch.setattr(gate_module, "MOST_WAITING", 5)
+    slow = [_says(server.get_port(), b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ") for _ in range(12)]
+    try:
+        assert all(_closed(connection) for connection in slow[:6])
+        assert _knock(address(server).replace("http", "ws")) == 101
+        slow[-1].sendall(b"\r\n\r\n")
+        assert slow[-1].recv(12) == b"HTTP/1.1 403"
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 200 + b"\r\n",  # more headers than anybody has
+        b"GET /" + b"x" * 10_000,
+        b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -5\r\n\r\n",
+        b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff" + b"\0" * 10_000,  # a frame of 2^64 bytes without a handshake
+        b"\x16\x03\x01\x02\x00" + b"\xff" * 512 + b"\n",  # the beginning of TLS
+    ],
+)
+def test_what_is_no_request_is_refused(server: Any, words: bytes) -> None:
+    connection = _says(server.get_port(), words)
+    with connection, contextlib.suppress(ConnectionError):
+        answer = connection.recv(4096)
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
+
+
+def test_a_huge_message_ends_its_connection(server: Any) -> None:
+    """Also of who has the address; a part of a file has half a MiB."""
+    import viser
+    from websockets.exceptions import ConnectionClosed
+    from websockets.sync.client import connect
+
+    from pliant.view.viewer import address
+
+    spoken = f"viser-v{viser.__version__}"
+    with connect(address(server).replace("http", "ws"), subprotocols=[spoken], max_size=None) as page:
+        with contextlib.suppress(ConnectionClosed):
+            page.send(bytes(gate_module.LARGEST_MESSAGE + 1))
+            for _ in range(100):  # of what the server has to say about its scene
+                page.recv(timeout=10)
+        assert page.close_code in (1009, 1006)  # too large; or the end overtook the reason
+
+
+def test_the_address_is_told_to_nobody_else(server: Any) -> None:
+    """A link on the page names no referrer, which would have the token."""
+    from pliant.view.viewer import address
+
+    with urllib.request.urlopen(address(server)) as answer:
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+
+
+def _started_with(server: Any, monkeypatch: pytest.MonkeyPatch, look: Callable[[str], bool]) -> None:
+    """`pliant view` and `pliant studio`, from the ready server to Ctrl-C."""
+
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(view.webbrowser, "open", look)
+    monkeypatch.setattr(view, "time", SimpleNamespace(sleep=interrupted))
+    monkeypatch.setattr(server, "stop", lambda: None)
+    view.serve(server, True)
+
+
+def test_the_token_is_no_argument_of_the_browser(
+    server: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All users of a machine may list the arguments of its programs: a page that only this user can read has it, until
+    the browser has come."""
+    seen: list[Path] = []
+
+    def look(target: str) -> bool:
+        assert server.gate.token not in target
+        page = Path(urllib.request.url2pathname(urlsplit(target).path))
+        seen.append(page)
+        assert server.gate.token in page.read_text()
+        if os.name == "posix":
+            assert stat.S_IMODE(page.stat().st_mode) == 0o600
+            assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
+        for come in (1, 2):  # the browser comes, and another
+            told[0](come)
+            assert not page.exists()
+        return True
+
+    told: list[Callable[[Any], None]] = []
+    monkeypatch.setattr(server, "on_client_connect", told.append)
+    _started_with(server, monkeypatch, look)
+    assert not seen[0].parent.exists()
+    assert server.gate.token in capsys.readouterr().err, "a user may copy the address"
+
+
+def test_a_browser_that_does_not_start_leaves_no_page(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[Path] = []
+    real = view.leading_page
+
+    @contextlib.contextmanager
+    def watched(address: str) -> Iterator[Path]:
+        with real(address) as page:
+            try:
+                yield page
+            finally:
+                left.extend(page.parent.iterdir())
+
+    monkeypatch.setattr(view, "leading_page", watched)
+    _started_with(server, monkeypatch, lambda _: False)
+    assert left == []
+
+
+def test_the_leading_page_leads(server: Any, chromium: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = chromium.new_page()
+
+    def look(target: str) -> bool:
+        page.goto(target, wait_until="commit")
+        page.get_by_text("inside").first.wait_for(timeout=90_000)
+        for _ in range(500):
+            if not Path(urllib.request.url2pathname(urlsplit(target).path)).exists():
+                return True
+            page.wait_for_timeout(20)
+        raise AssertionError("the page with the token is still there")
+
+    try:
+        _started_with(server, monkeypatch, look)
     finally:
         page.close()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +29,11 @@ Token = Annotated[
         metavar="TEXT",
     ),
 ]
+LEADING = """<!DOCTYPE html>
+<meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>pliant</title>
+<meta http-equiv="refresh" content="0; url={address}">
+<p>This page leads to <a href="{address}">pliant</a>.</p>
+"""
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")]
 
 
@@ -77,12 +86,28 @@ def serve(server: Any, browser: bool) -> None:
 
     try:
         where = address(server)
-        opened = browser and webbrowser.open(where)
-        only = " (this machine only)" if server.gate.is_local else ""
-        say(f"at {where}{only}, Ctrl-C ends it" + ("" if opened else "; open that address in a browser"))
-        while True:
-            time.sleep(3600)
+        with leading_page(where) as page:
+            server.on_client_connect(lambda _: page.unlink(missing_ok=True))
+            opened = browser and webbrowser.open(page.as_uri())
+            if not opened:
+                page.unlink(missing_ok=True)
+            only = " (this machine only)" if server.gate.is_local else ""
+            hint = "if the browser does not show it" if opened else "in a browser"
+            say(f"at {where}{only}, Ctrl-C ends it; open that address {hint}")
+            while True:
+                time.sleep(3600)
     except KeyboardInterrupt:
         say("ended")
     finally:
         server.stop()
+
+
+@contextmanager
+def leading_page(address: str) -> Iterator[Path]:
+    """Page that leads a browser to an address with a token. Only this user can read it, whereas all users of the
+    machine can read what a browser is started with."""
+    with tempfile.TemporaryDirectory(prefix="pliant-") as folder:
+        page = Path(folder).resolve() / "open.html"
+        page.touch(mode=0o600)
+        page.write_text(LEADING.format(address=escape(address)), encoding="utf-8")
+        yield page

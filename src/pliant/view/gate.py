@@ -24,6 +24,10 @@ from pliant.errors import ModelError
 
 ANYWHERE = ("", "0.0.0.0", "::")
 LOCAL = ("127.0.0.1", "localhost", "::1")
+LARGEST_MESSAGE = 4 << 20
+"""Bytes of a message of a page; parts of files have half a MiB."""
+MOST_WAITING = 64
+"""Connections that have not yet said what they want; the oldest gives way to another."""
 _patching = threading.Lock()
 
 
@@ -88,7 +92,12 @@ class Gate:
 
         def guarded(*arguments: Any, **options: Any) -> Any:
             put.append("guarded")
-            return serve(*arguments, **{**options, "process_request": self._guard(options.get("process_request"))})
+            ours = {
+                "process_request": self._guard(options.get("process_request")),
+                "create_connection": _giving_way(module.ServerConnection),
+                "max_size": LARGEST_MESSAGE,
+            }
+            return serve(*arguments, **{**options, **ours})
 
         with _patching:
             module.serve = guarded
@@ -103,9 +112,27 @@ class Gate:
             if reason is not None:
                 return connection.respond(403, f"Refused: {reason}.\n")
             inner = replace(request, path=_split(request.path)[1])
-            return None if answer is None else answer(connection, inner)
+            response = None if answer is None else answer(connection, inner)
+            if response is not None:
+                response.headers["Referrer-Policy"] = "no-referrer"  # the address has the token
+            return response
 
         return guarded
+
+
+def _giving_way(kind: type[Any]) -> type[Any]:
+    """Connections of which only so many wait: others could open all that the system has, and say nothing."""
+    from websockets.protocol import State
+
+    class Connection(kind):  # type: ignore[misc]
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            here = [one for one in self.server.handlers if not one.transport.is_closing()]
+            waiting = [one for one in here if one.state is State.CONNECTING]
+            if len(waiting) > MOST_WAITING:
+                waiting[0].transport.abort()
+
+    return Connection
 
 
 def _split(path: str) -> tuple[str, str]:
