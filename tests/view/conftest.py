@@ -20,6 +20,8 @@ from .crooked import made_up_run
 SOFTWARE_GL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
 PLAIN_PAGE = ("--disable-gpu-rasterization", "--disable-gpu-compositing")
 """Only WebGL goes through the software GL: text and the page as a whole are drawn sooner without."""
+STILL: dict[str, Any] = {"viewport": {"width": 960, "height": 640}, "reduced_motion": "reduce"}
+"""A window in which the page of a run does not play by itself."""
 REBOUND = "rebound.example"
 """A name that leads to this machine, as whoever owns a name can make it do."""
 FLAGS = [
@@ -59,7 +61,7 @@ class Tab:
     @contextmanager
     def showing(cls, browser: Any, path: Path) -> Iterator[Self]:
         """The page of a run, once it has drawn."""
-        page = browser.new_page(viewport={"width": 960, "height": 640})
+        page = browser.new_page(**STILL)
         tab = cls(page)
         page.goto(path.as_uri())
         tab.until("globalThis.pliantView && pliantView.ready")
@@ -84,7 +86,7 @@ class Tab:
 @pytest.fixture(scope="module")
 def tab(chromium: Any) -> Iterator[Tab]:
     """One page for the tests of a module: opening it is what takes long without a graphics card."""
-    page = chromium.new_page(viewport={"width": 960, "height": 640})
+    page = chromium.new_page(**STILL)
     yield Tab(page)
     page.close()
 

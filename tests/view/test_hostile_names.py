@@ -13,7 +13,7 @@ import pliant
 from hostile import NAMES
 from pliant.quoting import JOINER
 
-from .conftest import Tab
+from .conftest import STILL, Tab
 
 SLOW = 90.0
 FOREIGN = """
@@ -40,7 +40,7 @@ def runs() -> list[pliant.Result]:
 
 @pytest.fixture
 def page(chromium: Any) -> Iterator[Tab]:
-    opened = chromium.new_page(viewport={"width": 960, "height": 640})
+    opened = chromium.new_page(**STILL)
     yield Tab(opened)
     opened.close()
 

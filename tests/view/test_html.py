@@ -65,6 +65,22 @@ def test_page_and_model_agree_on_the_tip(opened: Tab, swing: pliant.Result, row:
     assert abs(int(nearest) - row) <= 1
 
 
+def test_it_plays_by_itself_where_motion_is_wanted(opened: Tab) -> None:
+    page = opened.page
+    assert not page.evaluate("pliantView.state.playing")
+    try:
+        page.emulate_media(reduced_motion="no-preference")
+        page.reload()
+        opened.until("globalThis.pliantView && pliantView.state.place > 5")
+        page.locator("#time").fill("1.0")  # somebody looks closer
+        page.wait_for_timeout(150)
+        assert page.inner_text("#clock") == "1.000 s"
+    finally:
+        page.emulate_media(reduced_motion="reduce")
+        page.reload()
+        opened.until("globalThis.pliantView && pliantView.ready")
+
+
 def test_controls(opened: Tab) -> None:
     """Play, scrub, speed, magnification, cameras, ghost and tabs."""
     page = opened.page

@@ -522,7 +522,7 @@
     let pressed = null;
     chart.over.addEventListener("mousedown", (e) => { pressed = e.clientX; });
     chart.over.addEventListener("mouseup", (e) => { // a click, not a drag, seeks
-      if (pressed !== null && Math.abs(e.clientX - pressed) < 3) seek(chart.posToVal(e.offsetX, "x"));
+      if (pressed !== null && Math.abs(e.clientX - pressed) < 3) hold(chart.posToVal(e.offsetX, "x"));
       pressed = null;
     });
     charts.push({ uplot: chart, line, holder });
@@ -612,6 +612,10 @@
     $("play").setAttribute("aria-label", on ? "stop" : "play");
     if (on) requestAnimationFrame(tick);
   }
+  function hold(time) {
+    play(false);
+    seek(time);
+  }
   const shownTimes = (m) => `${m < 10 ? +m.toFixed(1) : Math.round(m)}`;
   function magnify(value) {
     state.magnification = value;
@@ -628,7 +632,7 @@
     $("subtitle").textContent = data.subtitle;
     document.title = data.title;
     Object.assign($("time"), { min: t[0], max: t[frames - 1], value: t[0] });
-    $("time").oninput = (e) => { seek(+e.target.value); };
+    $("time").oninput = (e) => { hold(+e.target.value); };
     $("play").onclick = () => play(!state.playing);
     for (const s of [0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 4]) $("speed").add(new Option(`${s} ×`, s, false, s === 1));
     $("speed").onchange = (e) => { state.speed = +e.target.value; };
@@ -650,8 +654,8 @@
     document.addEventListener("keydown", (e) => {
       if (e.target.matches("input, select, button")) return;
       if (e.key === " ") { e.preventDefault(); play(!state.playing); }
-      if (e.key === "ArrowRight") seek(t[Math.min(Math.floor(state.place) + 1, frames - 1)]);
-      if (e.key === "ArrowLeft") seek(t[Math.max(Math.ceil(state.place) - 1, 0)]);
+      if (e.key === "ArrowRight") hold(t[Math.min(Math.floor(state.place) + 1, frames - 1)]);
+      if (e.key === "ArrowLeft") hold(t[Math.max(Math.ceil(state.place) - 1, 0)]);
     });
     addEventListener("resize", () => {
       fit();
@@ -673,6 +677,9 @@
   look("home");
   magnify(data.magnification);
   seek(t[0]);
+  // The first frame often has an arm that hardly bends: a page plays by itself, but not where motion is not wanted or
+  // in a frame of another page.
+  if (stage && self === top && !matchMedia("(prefers-reduced-motion: reduce)").matches) play(true);
 
   // For programs that look at the page.
   globalThis.pliantView = {
