@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,8 @@ from pliant.view.studio_starts import STARTS, first_choices, limits_of
 from pliant.view.studio_texts import at_time, comparison, frequencies, readout, summary
 from pliant.view.studio_uploads import uploaded
 from pliant.view.viewer import start_server
+
+from .test_studio_uploads import Sender
 
 PLAIN = Choices.of(pliant.load("two-link"))
 DRIVEN = pliant.load("two-link").model_copy(
@@ -643,141 +644,13 @@ def test_a_movie_is_cancelled(studio) -> None:
     assert not (studio.shelf.folder / "long.gif").exists()
 
 
-class Sender:
-    """A page that sends files, played by hand with viser's own messages."""
-
-    def __init__(self, page: Any) -> None:
-        self.gui = page.gui
-        self.states = self.gui._current_file_upload_states
-
-    def send(self, message: Any) -> None:
-        for handler in self.gui._websock_interface._incoming_handlers[type(message)]:
-            handler(0, message)
-
-    def name(self, control: Any) -> str:
-        return next(u for u, h in self.gui._gui_input_handle_from_uuid.items() if h is control)
-
-    def start(self, control: Any, size: Any, parts: Any, name: Any = "arm.yaml", key: Any = "t") -> None:
-        self.control = self.name(control)
-        self.send(viser_messages().FileTransferStartUpload(self.control, key, name, "text/plain", parts, size))
-
-    def part(self, k: Any, content: Any, key: Any = "t") -> None:
-        self.send(viser_messages().FileTransferPart(self.control, key, k, content))
-
-
-def viser_messages() -> Any:
-    from viser import _messages
-
-    return _messages
-
-
-@pytest.fixture
-def sender(studio, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sender]:
-    monkeypatch.setattr(studio_uploads, "MOST", 1000)
-    monkeypatch.setattr(studio_uploads, "SMALLEST_PART", 2)
-    studio.status.content = ""
-    made = Sender(studio.page)
-    yield made
-    made.states.clear()
-
-
-def test_a_file_arrives_whatever_the_order_of_its_parts(studio, sender: Sender) -> None:
-    sender.start(studio.file.upload, 6, 3)
-    for k, part in ((2, b"ef"), (2, b"xx"), (0, b"ab"), (7, b"!!"), (-1, b"!!"), (1, b"cd")):
-        sender.part(k, part)
-    assert studio.file.upload.value.content == b"abcdef"
-    assert sender.states == {}
-    sender.start(studio.file.upload, 0, 0)
-    assert studio.file.upload.value.content == b""
-
-
-@pytest.mark.parametrize(
-    ("size", "parts", "said"),
-    [
-        (1001, 1, "MiB"),
-        (-400_000_000, 1, "whole numbers"),
-        (-1, 0, "whole numbers"),
-        (float("nan"), 1, "whole numbers"),
-        (1e3, 1, "whole numbers"),
-        (10**400, 1, "MiB"),
-        (4, -1, "parts"),
-        (4, 0, "parts"),
-        (0, 1, "parts"),
-        (4, 3, "parts"),
-        (4, 10**9, "parts"),
-        (4, None, "whole numbers"),
-    ],
-)
-def test_a_file_of_an_impossible_size_is_refused(studio, sender: Sender, size: Any, parts: Any, said: str) -> None:
-    """Before its first byte; what it says takes nothing from the bound of the others."""
-    sender.start(studio.file.upload, 800, 4, key="first")
-    sender.start(studio.file.upload, size, parts, key="bad")
+def test_what_a_page_sends_is_bounded(studio) -> None:
+    """Of the page of a visitor; test_studio_uploads.py has what a page may try."""
+    sender = Sender(studio.page)
+    sender.start(studio.file.upload, studio_uploads.MOST + 1, 1)
     assert "not possible" in studio.status.content
-    assert said in studio.status.content
-    sender.start(studio.file.upload, 201, 4, key="second")
-    assert list(sender.states) == ["first"]
-
-
-@pytest.mark.parametrize("name", ["n" * 256, None, 7, ["arm.yaml"], {}])
-def test_a_file_without_a_name_is_refused(studio, sender: Sender, name: Any) -> None:
-    sender.start(studio.file.upload, 4, 2, name=name)
-    sender.start(studio.file.upload, 4, 2, key=name)
-    sender.part(0, b"ab", key=name)
-    assert sender.states == {}
-    assert "255 characters" in studio.status.content
-    assert len(studio.status.content) < 500
-
-
-@pytest.mark.parametrize("content", [b"x" * 5, "text", None, [1, 2], 7])
-def test_a_file_that_is_not_what_it_said_is_dropped(studio, sender: Sender, content: Any) -> None:
-    sender.start(studio.file.upload, 6, 3)
-    sender.part(0, b"ab")
-    sender.part(1, content)
-    assert sender.states == {}
-    assert "the page sent more than it had said" in studio.status.content
-    sender.part(2, b"ef")
-    assert sender.states == {}
-
-
-def test_one_name_serves_one_file(studio, sender: Sender) -> None:
-    """Else a page would begin again and again what the sum counts once."""
-    sender.start(studio.file.upload, 400, 2)
-    sender.part(0, b"x" * 200)
-    sender.start(studio.file.upload, 2, 1)
-    assert [(state["total_bytes"], state["transferred_bytes"]) for state in sender.states.values()] == [(400, 200)]
-
-
-def test_files_that_never_end_give_way(studio, sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
-    for k in range(studio_uploads.MOST_FILES + 1):
-        sender.start(studio.file.upload, 2, 1, key=f"t{k}")
-    assert len(sender.states) == studio_uploads.MOST_FILES
-    assert "on their way" in studio.status.content
-    monkeypatch.setattr(studio_uploads, "PATIENCE", -1.0)
-    sender.start(studio.file.upload, 1000, 1, key="new")
-    assert list(sender.states) == ["new"]
-
-
-def test_other_controls_take_no_file(studio, sender: Sender) -> None:
-    """Neither from the start nor at the end."""
-    slider = studio.arm.sliders["stiffness"]
-    sender.start(slider, 2, 1)
-    assert sender.states == {}
-    sender.start(studio.file.upload, 2, 1)
-    sender.control = sender.name(slider)
-    sender.part(0, b"ab")
-    assert slider.value == 1.0
-
-
-def test_visitors_share_the_bound(studio, sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = SimpleNamespace(
-        gui=SimpleNamespace(_current_file_upload_states={"o": {"total_bytes": 600, "heard": 1e300}})
-    )
-    monkeypatch.setattr(studio.page, "get_clients", lambda: {1: other})
-    sender.start(studio.file.upload, 401, 1)
-    assert sender.states == {}
     assert "MiB" in studio.status.content
-    sender.start(studio.file.upload, 400, 1)
-    assert list(sender.states) == ["t"]
+    assert sender.states == {}
 
 
 def test_readouts_are_never_empty(studio) -> None:
