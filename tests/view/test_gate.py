@@ -217,7 +217,8 @@ def foreign_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_a_foreign_page_in_a_browser(server: Any, chromium: Any, foreign_site: str) -> None:
-    """It gets no websocket, with or without the token, nor anything of the page; the printed address does."""
+    """It gets no websocket, with or without the token, nor anything of the page; the printed address does, to which the
+    page leads that the command opens."""
     from pliant.view.viewer import address
 
     port, good = server.get_port(), address(server)
@@ -231,8 +232,9 @@ def test_a_foreign_page_in_a_browser(server: Any, chromium: Any, foreign_site: s
         assert page.evaluate(ATTEMPT, [f"ws://{REBOUND}:{port}/{server.gate.token}"]) == ["refused"]
         page.goto(f"http://127.0.0.1:{port}/")
         assert "lacks its token" in page.locator("body").inner_text()
-        page.goto(good)
-        page.get_by_text("inside").first.wait_for(timeout=90_000)
+        with view.leading_page(good) as leading:
+            page.goto(leading.as_uri(), wait_until="commit")
+            page.get_by_text("inside").first.wait_for(timeout=90_000)
         assert page.evaluate(ATTEMPT, sockets) == ["refused", "refused", "open"]
     finally:
         page.close()
@@ -364,21 +366,3 @@ def test_a_browser_that_does_not_start_leaves_no_page(server: Any, monkeypatch: 
     monkeypatch.setattr(view, "leading_page", watched)
     _started_with(server, monkeypatch, lambda _: False)
     assert left == []
-
-
-def test_the_leading_page_leads(server: Any, chromium: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = chromium.new_page()
-
-    def look(target: str) -> bool:
-        page.goto(target, wait_until="commit")
-        page.get_by_text("inside").first.wait_for(timeout=90_000)
-        for _ in range(500):
-            if not Path(urllib.request.url2pathname(urlsplit(target).path)).exists():
-                return True
-            page.wait_for_timeout(20)
-        raise AssertionError("the page with the token is still there")
-
-    try:
-        _started_with(server, monkeypatch, look)
-    finally:
-        page.close()
