@@ -26,9 +26,13 @@ from quick_arithmetic import make_quick
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # on odd numbers, and what a run leaves out
 
 PARTS, SIZE = 25, 20
-MISSED = {"closed form": 1e-9, "closed form of tapers": 0.02, "soft": 1e-9, "low": 0.015, "missed frequency": 0.15}
+MISSED = {
+    "closed form": 1e-9, "closed form of tapers": 0.02, "soft": 1e-9, "low": 0.015, "missed frequency": 0.15,
+    "missed with a link inside": 0.3,
+}  # fmt: skip
 """Elements are exact at their nodes, but for tapers (0.5 % measured). Three of them raise frequencies of torsion by
-1.1 %, so that modes may be so much lower. Modes for the load at q = 0 are up to 15 % above."""
+1.1 %, so that modes may be so much lower. Modes for the load at q = 0 are up to 15 % above; a single mode has no kink
+where a link hangs inside its beam, and is up to 23 % above."""
 REFUSED: dict[str, str] = {}
 """Reasons for which an arm is refused, and the words of each."""
 MOST_REFUSED = 0.02
@@ -106,7 +110,7 @@ def check(
     try:
         one = arm(seed, small)
         assert pliant.Robot.from_dict(one.robot.to_dict()) == one.robot
-        found = [(own, own(one)) for own in checks if one.model is not None]
+        found = [(own, own(one)) for own in checks if one.model is not None and one.chain.n]  # a fixed link stands still
     except ModelError as error:
         return [], str(error)
     return [

@@ -51,6 +51,22 @@ def fitted(model: pliant.Model, recording: Recording) -> pliant.Identification:
         return pliant.identify(model, recording, FOUR, start=START)
 
 
+@pytest.mark.full
+def test_a_rigid_arm_that_lacks_friction_is_told() -> None:
+    """No link of it bends, and no order of stiffening is to blame."""
+    rod = pliant.Link(
+        name="rod", joint=pliant.Joint(axis=(0, 1, 0)),
+        rigid=pliant.RigidBody(mass=1.7, com=(0.31, 0.0, 0.04), inertia=(0.01, 0.06, 0.06)),
+    )  # fmt: skip
+    path, robot = "links.rod.rigid.mass", pliant.Robot(name="rod", links=[rod])
+    rubbed = robot.replace({"links.rod.joint.friction.viscous": 0.2}).model()
+    run = pliant.simulate(rubbed, 1.0, [0.4], output_step=0.01)
+    recording = Recording(run.t, {"rod": run["rod"]}, q0=[0.4], noise=1e-4)
+    with pytest.warns(UserWarning, match="it may lack friction"):
+        found = pliant.identify(robot.model(parameters=[path]), recording, [path], start={path: 1.6}, stages=[1.0])
+    assert not found.verdict.fits
+
+
 @pytest.mark.parametrize("known", [False, True])
 def test_a_right_model_is_believed(known: bool) -> None:
     found = fitted(model(), readings(model(), 4, known))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -211,8 +212,7 @@ def test_parameters_of_many_arms_raise_the_order() -> None:
 @pytest.mark.full
 def test_spin_beyond_the_limits_raises_the_order() -> None:
     """Across its axis, at some times its first frequency."""
-    robot = boom().replace({"gravity": (0, 0, 0), "links.mast.joint.axis": (0, 0, 1)})
-    model, named = robot.model(), robot.model(stiffening="second-order")
+    model, named = spinning().model(), spinning().model(stiffening="second-order")
     assert model.level.can_rise
     rate = {"mast": 4 * np.pi * model.frequencies()[0]}
     assert model.frequencies(rates=rate) == pytest.approx(named.frequencies(rates=rate), rel=1e-9)
@@ -291,6 +291,93 @@ def test_an_exported_plant_has_the_order_of_its_loads(auto: pliant.Model, tmp_pa
     for name, loads in (("pressed", [PUSH]), ("free", [])):
         folder = pliant.export.export_c(auto, tmp_path / name, functions=["mass_matrix"], step=1e-5, loads=loads)
         assert ("stiffening second-order" in (folder / "README.md").read_text()) == (name == "pressed")
+
+
+CHOICES = ("auto", "second-order")
+
+
+class Pushed:
+    """A constant torque as an expression."""
+
+    def expression(self, t: Any, q: Any, qd: Any) -> Any:
+        return casadi.DM(4e4)
+
+
+def spinning() -> Robot:
+    """The boom across its axis, without weight."""
+    return boom().replace({"gravity": (0, 0, 0), "links.mast.joint.axis": (0, 0, 1)})
+
+
+@pytest.mark.full
+def test_sensitivities_of_a_run_have_the_order_of_its_spin() -> None:
+    path = "links.mast.beam.EI_z"
+    model, named = (spinning().model(stiffening=s, parameters=[path], shapes="nominal") for s in CHOICES)
+    assert model.level.can_rise
+    rate, pulled = 4 * np.pi * model.frequencies()[0], {"mast.bending_y.1": 1e-3}
+    ask = {"quantity": lambda t, q, qd: q[1], "t_end": 0.01, "q0": pulled, "qd0": [rate, *[0.0] * 5]}
+    found, right = (pliant.analysis.run_sensitivity(one, **ask) for one in (model, named))
+    assert found.values == pytest.approx(right.values, rel=1e-9)
+    assert found.gradient == pytest.approx(right.gradient, rel=1e-9)
+    with pytest.raises(pliant.ModelError, match=r"torque: got .* expected an object with `expression"):
+        pliant.analysis.run_sensitivity(model, **ask, torque=np.array([4e4]))
+    driven = {**ask, "qd0": None, "torque": Pushed()}  # as fast as that by its end
+    (text,) = told(lambda: pliant.analysis.run_sensitivity(model, **driven))
+    assert "axial force changes link mast" in text
+    model = spinning().model(parameters=[path], shapes="nominal")
+    end = {"terminal": lambda t, q, qd: q[1], "step": 5e-6, "torque": np.array([4e4])}
+    assert len(told(lambda: pliant.gradients.gradient(model, 0.01, **end))) == 1
+
+
+@pytest.mark.full
+def test_gradients_have_the_order_of_loads_that_grow(auto: pliant.Model) -> None:
+    """By its end the load is what buckles the column but for a tenth."""
+    late = [Wrench(force=lambda t: [-0.9 * EULER * casadi.fmin(t / 0.02, 1.0), 1.0, 0.0])]
+    values = [
+        pliant.gradients.gradient(one, 0.02, terminal=lambda t, q, qd: q[0], loads=late, method="dopri5").value
+        for one in (auto, mast().model(stiffening="second-order"), mast().model(stiffening=False))
+    ]
+    assert values[0] == pytest.approx(values[1], rel=1e-6)
+    assert abs(values[2] - values[1]) > 1e-3 * abs(values[1])
+
+
+@pytest.mark.full
+def test_closed_loops_have_the_order_of_their_spin() -> None:
+    model, named = spinning().model(), spinning().model(stiffening="second-order")
+    rate, law = 4 * np.pi * model.frequencies()[0], pliant.control.PD(500.0, 5.0, [0.0])
+    state = np.zeros(model.n), np.array([rate, *np.zeros(model.n - 1)])
+    found, right = (pliant.analysis.closed_loop_matrix(one, law, 0.0, *state) for one in (model, named))
+    assert found == pytest.approx(right, rel=1e-9)
+    values = [
+        pliant.analysis.eigenvalues_along(one, law, [0.0], tuple(x[None] for x in state)).values
+        for one in (model, named)
+    ]
+    assert values[0] == pytest.approx(values[1], rel=1e-9)
+
+
+@pytest.mark.full
+def test_an_exported_unit_has_the_order_of_its_start(tmp_path: Path) -> None:
+    model = spinning().model()
+    for name, rate in (("slow", 0.01), ("fast", 400.0)):
+        path = pliant.export.export_fmu(model, tmp_path / name, qd0={"mast": rate}, compilers=[])
+        with zipfile.ZipFile(path) as unit:
+            assert ("stiffening=second-order" in unit.read("sources/model.c").decode()) == (name == "fast")
+
+
+@pytest.mark.full
+def test_fits_have_the_order_of_their_recordings() -> None:
+    """A column that is pressed to 0.9 of its buckling load: the stiffness that was measured comes out."""
+    path, true = ["links.mast.beam.EI_z"], mast()
+    run = pliant.simulate(
+        true.model(stiffening="second-order"), 0.5, {"mast.bending_y.1": 0.004}, loads=[PUSH], output_step=2e-3,
+        rtol=1e-9, progress=False,
+    )  # fmt: skip
+    y = run.tip[:, 1]
+    noisy = y + 1e-4 * np.std(y) * np.random.default_rng(6).normal(size=len(y))
+    recording = pliant.Recording(run.t, {"tip.y": noisy}, loads=[PUSH], q0=run.q[0], qd0=run.qd[0])
+    model = mast().model(parameters=path, shapes="nominal")
+    assert model.level.can_rise
+    found = pliant.identify(model, recording, path, start={path[0]: 1.02 * EI_Z})
+    assert found.values[path[0]] == pytest.approx(EI_Z, rel=1e-3)
 
 
 @pytest.mark.full

@@ -20,6 +20,7 @@ from pliant.kernels import Kernel
 from pliant.model import Model, read_state
 from pliant.robot import TipLoad
 from pliant.runs.composition import compose
+from pliant.runs.left_out import fitted_to_start
 from pliant.signatures import checked
 
 
@@ -63,6 +64,7 @@ def closed_loop_matrix(
     >>> pliant.analysis.closed_loop_matrix(model, controller, 0.0, np.zeros(model.n)).shape
     (8, 8)
     """
+    model = fitted_to_start(model, q, qd)
     return ClosedLoop(model, controller).matrix(t, q, np.zeros(model.n) if qd is None else qd, z)
 
 
@@ -224,6 +226,7 @@ def eigenvalues_along(
     """
     at = np.atleast_1d(np.asarray(times, dtype=float))
     q, qd = _states(model, at, path)
+    model = fitted_to_start(model, q, qd, many=True)
     loop = ClosedLoop(model, controller)
     values, links, shapes = [], [], []
     for t, position, rate in zip(at, q, qd):

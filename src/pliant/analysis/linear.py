@@ -15,6 +15,7 @@ from pliant.errors import ModelError, PliantError, install
 from pliant.model import Model, StateSpace, statics
 from pliant.model.coordinate_units import speed_units
 from pliant.options import JointsName
+from pliant.runs.left_out import fitted_to_start
 from pliant.signatures import checked, shown
 
 
@@ -229,6 +230,7 @@ def modes(
     (4, 4)
     """
     model.layout.require_open("participation in modes (model.modes goes without)")
+    model = fitted_to_start(model, q, None)
     state = statics.state_or_rest(model, q)
     squares, Phi = model.modes(state, joints)
     M, S = model.mass_matrix(state), model.actuation

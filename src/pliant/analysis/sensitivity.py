@@ -20,20 +20,24 @@ from pliant.errors import ModelError, SimulationError
 from pliant.integrate import Problem, solve
 from pliant.model import Model, statics
 from pliant.model.recipes import stiffness
+from pliant.model.validity import tell
 from pliant.options import JointsName, MethodName
 from pliant.protocols import Control, PrescribedMotion, Torque
 from pliant.robot import Robot
 from pliant.runs.composition import Composition, compose
 from pliant.runs.drives import read_start
+from pliant.runs.left_out import fitted_to_start, judge_speeds
 from pliant.runs.start_columns import start_columns
-from pliant.runs.variational import run_closer, variational
-from pliant.signatures import checked
+from pliant.runs.variational import variational
+from pliant.signatures import checked, shown
 
 EPS = float(np.finfo(np.float64).eps)
 COINCIDE = 1e-9
 """Relative gap of two squared frequencies below which they count as one: some 1e6 units of round-off."""
 MIXED = 1e-6
 """Largest angle by which round-off may turn one mode into another: what is left of its gradient's accuracy."""
+LOOKS = 33
+"""Times of a run at which its rates are judged."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ def frequency_sensitivity(model: Model, q: StateLike | None = None, joints: Join
     """
     _require_parameters(model)
     model.layout.require_open("sensitivities of frequencies (compare those of model.replace({...}))")
+    model = fitted_to_start(model, q, None)
     state = statics.state_or_rest(model, q)
     squares, Phi = model.modes(state, joints)
     x, p, v, s = ca.SX.sym("q", model.n_q), model.parameter_symbols, ca.SX.sym("v", model.n), ca.SX.sym("s")
@@ -156,6 +161,7 @@ def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression],
     True
     """
     _require_parameters(model)
+    model = fitted_to_start(model, joints, None)
     q, p, x = model.equilibrium(joints), model.parameter_symbols, ca.SX.sym("q", model.n_q)
     value = ca.vertcat(quantity(x))
     slope = rest_slope(model, q)
@@ -185,7 +191,8 @@ def rest_slope(model: Model, q: ArrayLike) -> Array:
     >>> pliant.analysis.rest_slope(model, model.equilibrium([0.0, 0.0])).shape
     (4, 1)
     """
-    return statics.rest_slope(model, numbers("q", q, model.n_q))
+    at = numbers("q", q, model.n_q)
+    return statics.rest_slope(fitted_to_start(model, at, None), at)
 
 
 @checked
@@ -242,6 +249,13 @@ def run_sensitivity(
     (1, 1)
     """
     _require_parameters(model)
+    for name, given in (("torque", torque), ("controller", controller)):
+        if given is not None and not hasattr(given, "expression"):
+            raise ModelError(
+                f"{name}: got {shown(given)}, expected an object with `expression(t, q, qd)`; "
+                "pliant.gradients.gradient takes numbers and samples"
+            )
+    model = fitted_to_start(model, q0, qd0, t_end=float(t_end))
     composed = compose(model, torque, controller, motion or {}, (), None, False, closed=True)
     if composed.sample_time is not None:
         raise ModelError("run_sensitivity: a sampled controller has no sensitivity; bind it without sampling")
@@ -265,10 +279,11 @@ def run_sensitivity(
     problem = _augmented(composed, N, P)
     solution = solve(
         problem, (0.0, float(t_end)), np.concatenate([x0, S0.ravel(order="F")]), method=method, rtol=rtol, atol=atol,
-        outputs=[0.0, float(t_end)], p=p, breaks=composed.breaks(t_end),
+        outputs=np.linspace(0.0, float(t_end), LOOKS), p=p, breaks=composed.breaks(t_end),
     )  # fmt: skip
     if solution.status == "failed":
         raise SimulationError(f"the run broke down: {solution.message}", None)
+    tell(model, judge_speeds(model, composed.histories(solution.t, solution.x[:, :N])[1]))
     final = solution.x[-1]
     return _outcome(model, composed, quantity, float(t_end), final[:N], final[N:].reshape(N, P, order="F"), p)
 
@@ -281,7 +296,7 @@ def _augmented(composed: Composition, N: int, P: int) -> Problem:
     inputs = p.shape[0] - P
     f = e.xdot
     seeds = ca.vertcat(S, ca.SX.zeros(inputs, P), ca.SX.eye(P))
-    return variational(t, x, f, S, ca.vertcat(x, p), seeds, p, run_closer(composed))
+    return variational(composed, t, x, f, S, ca.vertcat(x, p), seeds, p)
 
 
 def _outcome(

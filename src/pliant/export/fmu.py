@@ -39,6 +39,7 @@ from pliant.kernels.step_control import (
 from pliant.model import Model
 from pliant.options import FmiVersion
 from pliant.quoting import quoted
+from pliant.runs.left_out import fitted_to_start
 from pliant.runs.limits import JointLimit, joint_limits
 from pliant.signatures import checked
 
@@ -100,6 +101,7 @@ def export_fmu(
     target = target if target.suffix == ".fmu" else target.with_name(f"{target.name}.fmu")
     require_free(target, force)
     platforms = _platforms(compilers)
+    model = fitted_to_start(model, q0, qd0)
     states, bounds = start_states(model, q0, qd0), joint_limits(model, limits)
     with tempfile.TemporaryDirectory() as folder, placed_file(target, force) as inner:
         root = Path(folder)

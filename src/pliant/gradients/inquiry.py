@@ -60,12 +60,12 @@ class Inquiry:
     def read(
         cls, model: Model, q0: Any, qd0: Any, torque: Any, controller: Any, motion: Mapping[str, Any], p: Any,
         terminal: Cost | None, running: Cost | None, names: Sequence[str] | None, loads: tuple[Any, ...], base: Any,
-        equilibrium: bool, many: bool, device: str = "cpu",
+        equilibrium: bool, t_end: float, many: bool, device: str = "cpu",
     ) -> Inquiry:  # fmt: skip
         """Arguments of a gradient, as those of `simulate` or of `simulate_batch`."""
         if terminal is None and running is None:
             raise ModelError("terminal, running: got neither, expected at least one cost to differentiate")
-        model = fitted_to_start(model, q0, qd0, loads, p, many=many)
+        model = fitted_to_start(model, q0, qd0, loads, p, t_end, many)
         drives = {}
         for name, drive in (("torque", torque), ("controller", controller)):
             read_torque(model, drive, name, many)  # one arm's numbers have no batch axis

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
+from pliant.batch.batches import simulate_batch
 from pliant.errors import ModelError, SimulationError, warn_user
 from pliant.gradients.costs import Cost
 from pliant.gradients.discrete import Found, adjoint
@@ -20,10 +21,13 @@ from pliant.gradients.sensitivities import forward
 from pliant.integrate.steppers import FIXED
 from pliant.loads import Load
 from pliant.model import Model
+from pliant.model.validity import tell
 from pliant.options import CheckpointsName, DeviceName, GradientMethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
+from pliant.runs.composition import may_meet
 from pliant.runs.drives import listed, read_breaks
-from pliant.runs.simulation import require_span
+from pliant.runs.left_out import judge_speeds
+from pliant.runs.simulation import require_span, simulate
 from pliant.signatures import checked
 from pliant.stages import work
 
@@ -169,7 +173,7 @@ def gradient(
         _check(t_end, step, rtol, atol, method, checkpoints)
         asked = Inquiry.read(
             model, q0, qd0, torque, controller, motion or {}, p, terminal, running, with_respect_to, listed(loads),
-            base, equilibrium, False,
+            base, equilibrium, t_end, False,
         )  # fmt: skip
         fixed = step if method in FIXED else None
         stops = asked.f.composition.breaks(t_end, read_breaks(breaks), asked.given.parameters, fixed_step=fixed)
@@ -182,6 +186,12 @@ def gradient(
             found = forward(asked, t_end, stops, method, step, rtol, atol)
         if not np.isfinite(found.value).all():
             raise SimulationError("the run broke down: its cost is not a number; reduce the step")
+        if fixed is not None and may_meet(model):  # which tells whether its steps leap over something
+            own = None if p is None else np.asarray(p, dtype=float).ravel()[: len(model.parameters)]
+            simulate(
+                model, t_end, q0, qd0, torque, controller, motion, method, p=own, step=step, output_step=t_end,
+                loads=loads, base=base, breaks=breaks, equilibrium=equilibrium, limits=False, progress=False,
+            )  # fmt: skip
         return _result(asked, found, method, t_end, begin)
 
 
@@ -246,7 +256,7 @@ def gradient_batch(
         _check(t_end, step, 1.0, 1.0, "rk4", checkpoints)
         asked = Inquiry.read(
             model, q0, qd0, torque, controller, motion or {}, p, terminal, running, with_respect_to, listed(loads),
-            base, equilibrium, True, device,
+            base, equilibrium, t_end, True, device,
         )  # fmt: skip
         stops = asked.f.composition.breaks(t_end, read_breaks(breaks), asked.given.parameters, fixed_step=step)
         refuse_impulses(asked.f, stops, t_end)
@@ -256,6 +266,11 @@ def gradient_batch(
             raise SimulationError("every arm broke down: no cost is a number; reduce the step")
         if broken.any():
             warn_user(f"{broken.sum()} of {len(broken)} arms broke down; their costs are NaN")
+        if may_meet(model):  # as above
+            simulate_batch(
+                model, t_end, q0, qd0, torque, controller, motion, p, step=step, output_step=t_end, device=device,
+                loads=loads, base=base, breaks=breaks, equilibrium=equilibrium, limits=False, progress=False,
+            )  # fmt: skip
         return _result(asked, found, "rk4", t_end, begin)
 
 
@@ -276,6 +291,8 @@ def _result(asked: Inquiry, found: Found, method: str, t_end: float, begin: floa
     c, B = asked.f.composition, len(found.end)
     x = np.hstack([found.end[:, : asked.f.n], np.zeros((B, 1))])  # no work
     q, qd, _ = c.histories(np.full(B, t_end), x)
+    own = asked.given.parameters[:, : len(c.model.parameters)]
+    tell(c.model, judge_speeds(c.model, np.vstack([asked.given.qd0, qd]), own))
     wall = time.perf_counter() - begin
     stats = GradientStats(
         method, found.steps, found.evaluations, found.products, found.kept, found.wall, wall - found.wall

@@ -20,7 +20,7 @@ from pliant.gradients.inquiry import Inquiry
 from pliant.integrate import Problem, SampledInput, solve
 from pliant.kernels import Kernel
 from pliant.runs.drives import SampledTorque
-from pliant.runs.variational import run_closer, variational
+from pliant.runs.variational import variational
 
 MOST_COLUMNS = 100
 """Beyond, the equations with their columns compile for minutes, and going back through fixed steps is far cheaper."""
@@ -105,7 +105,7 @@ class _Columns:
         table = e.p[c.m : 6 * c.m] if c.has_table else ca.SX(0, 1)
         inputs = ca.vertcat(table, unit, run.own)
         by = ca.vertcat(run.states, torque, own)
-        problem = variational(e.t, ca.vertcat(run.states, cost), rates, S, by, seeds, inputs, run_closer(c))
+        problem = variational(c, e.t, ca.vertcat(run.states, cost), rates, S, by, seeds, inputs)
         return problem, Kernel(run.differentiated(self.asked.wanted.chosen).ending, "vm")
 
     def inputs(self) -> tuple[Array, SampledInput | None]:

@@ -24,7 +24,7 @@ from pliant.identification.calibration import (
     typical_size,
 )
 from pliant.identification.estimate import Channel, Identification
-from pliant.identification.lack_of_fit import degrees_of_freedom, verdict
+from pliant.identification.lack_of_fit import degrees_of_freedom, judge_order, verdict
 from pliant.identification.precision import clock_offsets, covariance, unresolved_directions
 from pliant.identification.recording import Recording
 from pliant.identification.residuals import Residuals
@@ -35,6 +35,8 @@ from pliant.interrupts import held_back
 from pliant.model import Model
 from pliant.options import ClocksName, LossName, MethodName
 from pliant.robot import Robot
+from pliant.runs.drives import listed
+from pliant.runs.left_out import fitted_to_start
 from pliant.signatures import checked
 from pliant.stages import work
 
@@ -132,7 +134,7 @@ def identify(
         _check(recordings, loss_scale, stages)
         calibration = [calibration_number(name) for name in parameters if is_calibration(name)]
         paths = [name for name in parameters if not is_calibration(name)]
-        built = _model(model, parameters, paths)
+        built = _in_order(_model(model, parameters, paths), recordings, start or {})
         inputs = built.layout.inputs
         require_use(calibration, recordings, inputs)
         responses = [
@@ -177,7 +179,16 @@ def _model(given: Model | Robot, parameters: Sequence[str], paths: Sequence[str]
     if isinstance(given, Robot):
         return Model(given, parameters=tuple(paths), shapes="nominal")
     o = given.options
-    return Model(robot, given.equations.formulation, o.rotation, o.stiffening, tuple(paths), o.shapes)
+    return Model(robot, given.equations.formulation, o.rotation, given.level.asked, tuple(paths), o.shapes)
+
+
+def _in_order(model: Model, recordings: Sequence[Recording], start: Mapping[str, float]) -> Model:
+    """The model, or the same with second order where the start or the loads of a recording ask for it, with the
+    numbers at which the fit begins."""
+    p = [start.get(path, value) for path, value in zip(model.parameters, model.nominal_parameters)]
+    for r in recordings:
+        model = fitted_to_start(model, r.q0, r.qd0, listed(r.loads), p, r.t_end)
+    return model
 
 
 def _starts(responses: list[Response], p: Array) -> list[Other]:
@@ -300,6 +311,7 @@ def _outcome(
     )  # fmt: skip
     if not judged.fits:
         warn_user(f"identify: {judged}")
+    judge_order(residuals, u)
     for item in unresolved:
         warn_user(f"identify: {item}; fix one of them, give a prior, or measure a motion that excites them")
     return found

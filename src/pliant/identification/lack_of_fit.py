@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import PliantError
+from pliant.errors import PliantError, warn_user
 from pliant.identification.fit_verdict import FitVerdict
 from pliant.identification.residuals import Residuals
-from pliant.model.level import NOTICED
+from pliant.model.level import NOTICED, is_checked
 from pliant.runs.drives import listed
 from pliant.runs.left_out import second_order_effect
 from pliant.runs.simulation import simulate
@@ -152,7 +152,7 @@ def _lacking(residuals: Residuals, u: Array) -> Iterator[str]:
     said: dict[str, str] = {}
     for run in _runs(residuals, u):
         stiffened = bool(run.model.options.stiffening)
-        effect = None if stiffened else second_order_effect(run)
+        effect = None if stiffened else second_order_effect(run, chosen=True)
         if effect is not None and effect.size > NOTICED:
             said.setdefault(effect.link, f"{effect}: give the model stiffening='second-order'")
         for link in run.validity:
@@ -166,6 +166,18 @@ def _lacking(residuals: Residuals, u: Array) -> Iterator[str]:
         if said
         else ("it may lack friction, an elastic drive, shape functions, a delay, or an input that was not recorded",)
     )
+
+
+def judge_order(residuals: Residuals, u: Array) -> None:
+    """Warn where second order, which "auto" left out, would change the fitted arm in a recording."""
+    if not any(is_checked(response.model) for response in residuals.responses):
+        return
+    asked = {run.model.level.reason for run in _runs(residuals, u) if run.model.level.raised}  # other runs tell it
+    for reason in asked:
+        warn_user(
+            f"stiffening: got off (auto), but with the numbers found {reason}, expected less than {NOTICED:.1%}; "
+            "identify a model with stiffening='second-order'"
+        )
 
 
 def _runs(residuals: Residuals, u: Array) -> Iterator[Result]:

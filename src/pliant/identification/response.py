@@ -29,7 +29,7 @@ from pliant.model.assembly import closed_start
 from pliant.runs.composition import TABLE_WIDTH, compose
 from pliant.runs.drives import Inputs, listed, names_that_stay, one_table, read_start, read_torque
 from pliant.runs.start_columns import settled_columns, start_columns
-from pliant.runs.variational import run_closer, variational
+from pliant.runs.variational import variational
 
 SHIFT = 0.1
 """Of the typical size of a delay: how far the inputs are shifted either way for its slope."""
@@ -157,8 +157,7 @@ class Response:
     def _trace_problem(self) -> Problem:
         c = self.composed.equations
         S, p, seeds = self._directions()
-        closer = run_closer(self.composed)
-        return variational(c.t, c.x[: self.N], c.xdot[: self.N], S, ca.vertcat(c.x, c.p), seeds, p, closer)
+        return variational(self.composed, c.t, c.x[: self.N], c.xdot[: self.N], S, ca.vertcat(c.x, c.p), seeds, p)
 
     @cached_property
     def _reader(self) -> Kernel:

@@ -99,6 +99,11 @@ def solve(
             raise UnsupportedModel(
                 f"method {method!r} does not close loops after its steps; use dop853, dopri5, rodas5p, rk4 or midpoint"
             )
+        if problem.meets:
+            raise UnsupportedModel(
+                f"method {method!r} may step over what the arm meets (contacts, stops, cables, ends of cylinders); use "
+                "dop853, dopri5 or rodas5p"
+            )
         if callback is not None or events is not None:
             raise UnsupportedModel(
                 f"method {method!r} has neither events nor a Python function at every stage; "

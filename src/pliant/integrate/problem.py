@@ -76,10 +76,11 @@ class Problem:
 
     @classmethod
     def traced(
-        cls, name: str, t: Any, x: Any, p: Any, xdot: Any, largest: float = np.inf, closing: Any = None
-    ) -> Problem:
-        """Of expressions; the exact Jacobian is compiled when a method asks, if it is not too large. `closing` is what
-        the address of that name computes."""
+        cls, name: str, t: Any, x: Any, p: Any, xdot: Any, largest: float = np.inf, closing: Any = None,
+        approach: Any = None,
+    ) -> Problem:  # fmt: skip
+        """Of expressions; the exact Jacobian is compiled when a method asks, if it is not too large. `closing` and
+        `approach` are what the addresses of these names compute."""
         import casadi as ca
 
         xdot = ca.densify(xdot)
@@ -91,12 +92,17 @@ class Problem:
             kept.append(Kernel(ca.Function(f"{name}_slopes", [t, x, p], ca.cse(slopes))))
             return kept[-1].address
 
-        if closing is not None:
-            kept.append(Kernel(ca.Function(f"{name}_closing", [t, x, p], ca.cse([ca.densify(closing)]))))
+        def address(what: str, expression: Any) -> int:
+            if expression is None:
+                return 0
+            kept.append(Kernel(ca.Function(f"{name}_{what}", [t, x, p], ca.cse([ca.densify(expression)]))))
+            return kept[-1].address
+
         n, exact = x.shape[0], function.n_instructions() * x.shape[0] < largest
         return cls(
             kept[0].address, n, p.shape[0], jacobian if exact else None, 0, lambda: function, kept,
-            closing=0 if closing is None else kept[1].address,
+            closing=address("closing", closing), approach=address("approach", approach),
+            meets=0 if approach is None else approach.shape[0] // 2,
         )  # fmt: skip
 
     def jacobian_address(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pliant.options import StiffeningName
+from pliant.options import StiffeningChoice, StiffeningName
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
@@ -50,6 +50,11 @@ class Level(NamedTuple):
     def auto(self) -> bool:
         """Whether the choice was ours."""
         return bool(self.reason)
+
+    @property
+    def asked(self) -> bool | StiffeningChoice:
+        """The option that makes the same model of the same arm again."""
+        return "auto" if self.auto and not self.raised else self.stiffening
 
     @property
     def in_doubt(self) -> bool:

@@ -217,8 +217,7 @@ class Model(SmallMotion):
     def __reduce__(self) -> tuple[Any, ...]:
         o = self.options
         by = self._formulation
-        asked = "auto" if self.level.auto and not self.level.raised else o.stiffening
-        given = (self.robot, by, o.rotation, asked, o.parameters, o.shapes, o.roots)
+        given = (self.robot, by, o.rotation, self.level.asked, o.parameters, o.shapes, o.roots)
         return type(self), given, {"choices": self.choices, "level": self.level}
 
 

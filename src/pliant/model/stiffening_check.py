@@ -66,10 +66,11 @@ def at_its_numbers(model: Model) -> Model:
     return raised(model, found) if found.noticed else model
 
 
-def checked_links(model: Model) -> list[tuple[int, Link]]:
-    """Links that second order would change, with their places in the chain."""
+def checked_links(model: Model, chosen: bool = False) -> list[tuple[int, Link]]:
+    """Links that second order would change, with their places in the chain; those that are of first order because it
+    was `chosen` too."""
     lacking = linear_bodies(model)
-    asked = model.level.in_doubt
+    asked = chosen or model.level.in_doubt
     return [(k, link) for k, link in enumerate(model.bodies) if link.name in lacking or (asked and link.amplitudes)]
 
 

@@ -35,8 +35,9 @@ SHARES = (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 
 
 def fitted_to_start(
-    model: Model, q0: Any, qd0: Any, loads: Sequence[Any], p: ArrayLike | None, t_end: float = 0.0, many: bool = False
-) -> Model:
+    model: Model, q0: Any, qd0: Any, loads: Sequence[Any] = (), p: ArrayLike | None = None, t_end: float = 0.0,
+    many: bool = False,
+) -> Model:  # fmt: skip
     """The model of a run, or the same with second order where its start, its loads over the time, or its parameters
     ask for it."""
     if not model.level.can_rise or hasattr(q0, "__cuda_array_interface__"):
@@ -62,11 +63,13 @@ def judge_run(result: Result) -> Findings:
     return {} if effect is None else model.level.doubt(effect)
 
 
-def second_order_effect(result: Result) -> Effect | None:
-    """The largest change that second order would have made under the forces of a run; None where these are not
-    known."""
+def second_order_effect(result: Result, chosen: bool = False) -> Effect | None:
+    """The largest change that second order would have made under the forces of a run, also where its absence was
+    `chosen`; None where these are not known."""
     model = result.model
-    links = checked_links(model)
+    links = checked_links(model, chosen)
+    if not links:
+        return None
     loads = [load for load in result.history.loads if hasattr(load, "points")]  # others do not say where they act
     history = replace(result.history, loads=loads, model=seen_model(model))
     numbers = [k for k, _ in links]
