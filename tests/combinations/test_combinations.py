@@ -110,7 +110,8 @@ def check(
     try:
         one = arm(seed, small)
         assert pliant.Robot.from_dict(one.robot.to_dict()) == one.robot
-        found = [(own, own(one)) for own in checks if one.model is not None and one.chain.n]  # a fixed link stands still
+        moves = one.model is not None and one.chain.n > 0  # a fixed link stands still
+        found = [(own, own(one)) for own in checks if moves]
     except ModelError as error:
         return [], str(error)
     return [
