@@ -75,6 +75,25 @@ def test_parameters_of_runs_and_batches_are_told() -> None:
 
 
 @pytest.mark.full
+def test_parameters_of_steppers_gradients_and_linear_models_are_told() -> None:
+    def new() -> pliant.Model:
+        return arm().model(stiffening=False, parameters=["payload.mass"], shapes="nominal")
+
+    least = ratios(new().replace({"payload.mass": 20.0}))[0]
+    cost: dict[str, Any] = {"terminal": lambda t, q, qd: q[0], "step": 1e-4}
+    for call in (
+        lambda model: pliant.Stepper(model, p=[20.0]),
+        lambda model: pliant.Stepper(model).change({"payload.mass": 20.0}),
+        lambda model: pliant.gradient(model, 1e-3, p=[20.0], **cost),
+        lambda model: pliant.gradient_batch(model, 1e-3, p=[[0.05], [20.0]], **cost),
+        lambda model: model.linearize(p=[20.0]),
+    ):
+        with pytest.warns(UserWarning, match="dampers stay") as found:
+            call(new())
+        assert told(list(found)) == pytest.approx(least, rel=0.03)
+
+
+@pytest.mark.full
 def test_links_in_pieces_are_told_too() -> None:
     model = arm(pieces=3).model(stiffening=False)
     with pytest.warns(UserWarning, match="dampers stay") as found:

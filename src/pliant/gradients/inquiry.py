@@ -18,7 +18,9 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.gradients.costs import Cost, CostedRun, samples_slope
 from pliant.kernels import Kernel
 from pliant.model import Model
+from pliant.model.damping_drift import drifted_rows
 from pliant.model.start_slopes import start_slopes
+from pliant.model.validity import tell
 from pliant.runs.drives import TorqueInput, names_that_stay, read_start, read_torque
 from pliant.runs.left_out import fitted_to_start
 from pliant.runs.start_columns import settled_columns
@@ -84,6 +86,7 @@ class Inquiry:
             p = rows(p, len(expected), "p", expected)
             if len(p) > 1 and not many:
                 raise ModelError(f"p: got shape {p.shape}, expected ({len(expected)},); gradient_batch takes many")
+        tell(model, drifted_rows(model, p))
         values = _with_gains(model, p, numbers)
         own = None if p is None else p[0 if len(p) == 1 else slice(None), : len(model.parameters)]
         c = f.composition

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, Expression, StateLike
 from pliant.derived import Same
 from pliant.later import LaterModule
+from pliant.model.damping_drift import drifted_rows
 from pliant.model.free_flight import FreeFlight
 from pliant.model.level import is_checked
 from pliant.model.states import EQUILIBRIUM, read_state
@@ -379,6 +380,7 @@ class SmallMotion(FreeFlight):
         if model is not self:
             return model.linearize(q, qd, tau, outputs, p, loads, joints)
         require_loads(loads)
+        tell(self._model, drifted_rows(self._model, p))
         q, qd = statics.state_or_rest(self._model, q, p, loads), read_state(self._model, qd, "qd")
         tau = self._holding(q, qd, loads, p) if tau is None else tau
         free, n, m = self._free(joints == "locked"), self.n, self.n_joints

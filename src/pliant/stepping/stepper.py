@@ -21,6 +21,7 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.integrate.steppers import FIXED
 from pliant.loads import Load
 from pliant.model import Model
+from pliant.model.damping_drift import drifted_rows
 from pliant.model.validity import tell
 from pliant.options import StepMethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion
@@ -171,6 +172,7 @@ class Stepper:
         self.model, self.method, self.count, self._m = model, method, count, model.layout.n_inputs
         values = self._values(p)
         self.model = model = fitted_to_start(model, q0, qd0, acting, values, many=many)
+        tell(model, drifted_rows(model, values))
         self.step_length = step if step is not None or method not in FIXED else longest_step(model)
         self._sensors = sensors
         self._rng, self._seed = np.random.default_rng(seed), seed
@@ -387,7 +389,7 @@ class Stepper:
         [0.2 0.4]
         """
         self._own[:] = self._values(parameters, self._own)
-        tell(self.model, judge_speeds(self.model, self.qd, self._own))
+        tell(self.model, judge_speeds(self.model, self.qd, self._own) | drifted_rows(self.model, self._own))
         self._engine.balanced()
 
     def _acting(self) -> tuple[Array, Array]:
