@@ -166,6 +166,10 @@ def test_what_is_far_off_is_told() -> None:
     again = four_bar().model()
     assert told(lambda: again.frequencies(far))[1] == [f"q: {at}{moved}"]
     assert told(lambda: again.frequencies(far))[1] == []  # once per model
+    near = four_bar().model()
+    for off in (0.01, 0.1):  # but not what is ten times as far off
+        (text,) = told(lambda: near.assemble({**far, "rocker": rocker + off}, held=["crank", "rocker"]))[1]  # noqa: B023
+        assert text == f"q: {at}rocker by {off:g} rad"
     run, words = told(lambda: pliant.simulate(four_bar().model(), 1e-3, far))
     assert words == [f"q0: {at}{moved}"]
     np.testing.assert_allclose(run.q[0], expected, atol=1e-13)

@@ -67,6 +67,14 @@ def test_a_sagging_arm_vibrates_about_its_rest() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("ask", ["frequencies", "linearize"])
+def test_a_rest_beyond_small_slopes_is_told(ask: str) -> None:
+    """One piece that sags by a third of its length has half of the right frequency."""
+    model = sagging(pieces=1).model()
+    with pytest.warns(UserWarning, match=r"links.rod: got a slope of .* or write `pieces: \d+` in its beam"):
+        getattr(model, ask)()
+
+
 def test_rest_under_loads_and_spin() -> None:
     model = sagging(3, 1).model()
     lift = [Wrench(force=[0.0, 0.0, 0.5 * MASS * LENGTH * GRAVITY])]

@@ -351,10 +351,10 @@ def told_positions(model: Model, q: Array, found: Array, given: Any, name: str, 
 
     out = {}
     if far:
-        key = f"assembly {model.coordinates[far[0]]}"
+        key = f"assembly {model.coordinates[far[0]]} {np.log10(change[far[0]]):.0f}"  # ten times as far is told again
         out[key] = f"{name}: the loops do not close there; moved to the nearest closed position: {moves(far)}"
     if bent:
-        out["assembly of links"] = (
+        out[f"assembly of links {np.log10(change[bent[0]]):.0f}"] = (
             f"{name}: joints alone do not close the loops there; links are bent: {moves(bent)}; check the lengths of "
             "the links and the joints that are held"
         )

@@ -17,7 +17,7 @@ from pliant.dynamics.matrices import partition
 from pliant.errors import ModelError, PliantError
 from pliant.later import LaterModule
 from pliant.model.states import EQUILIBRIUM, read_state
-from pliant.model.validity import bent_beams, tell
+from pliant.model.validity import bent_beams, steep, tell
 from pliant.options import HeldName
 from pliant.robot.angles import in_radians
 from pliant.signatures import require_loads
@@ -250,7 +250,9 @@ def rest(model: Model, loads: Sequence[Any] = (), p: ArrayLike | None = None, ra
         return q
     if any(coupling.states for coupling in model.layout.commanded):
         return balance.rest_on_couplings(model, q, loads, p)
-    return settled(model, q, loads, p, rates=rates)
+    found = settled(model, q, loads, p, rates=rates)
+    tell(model, steep(model, found))
+    return found
 
 
 def _is_pressed(model: Model) -> bool:
