@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 import time
@@ -258,12 +259,13 @@ def test_the_command_writes_what_there_is_and_says_so(tmp_path: Path, monkeypatc
         return pliant.simulate(*given, **more)
 
     monkeypatch.setattr("pliant.scenario.scenario.simulate", noted)
-    (tmp_path / "run.yaml").write_text(SCENARIO)
-    options = ["--out", str(tmp_path / "out"), "--time-limit", "60", "--max-steps", "50"]
+    (tmp_path / "run.yaml").write_text(f"{SCENARIO}outputs: {{netcdf: null, csv: run.csv}}\n")
+    options = ["--out", str(tmp_path / "out"), "--time-limit", "60", "--max-steps", "50", "--json"]
     done = CliRunner().invoke(app, ["simulate", str(tmp_path / "run.yaml"), *options])
     assert done.exit_code == 1, done.output
-    assert "warning: stopped: limit of 50 steps" in done.output
-    assert pliant.Result.load(tmp_path / "out" / "run.nc").stats.status == "stopped"
+    facts = json.loads(done.stdout)
+    assert (facts["status"], facts["message"][:17]) == ("stopped", "limit of 50 steps")
+    assert len((tmp_path / "out" / "run.csv").read_text().splitlines()) == 1 + facts["rows"]
     assert asked == [60.0]
 
 
