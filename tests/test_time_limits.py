@@ -265,7 +265,7 @@ def test_the_command_writes_what_there_is_and_says_so(tmp_path: Path, monkeypatc
     assert done.exit_code == 1, done.output
     facts = json.loads(done.stdout)
     assert (facts["status"], facts["message"][:17]) == ("stopped", "limit of 50 steps")
-    assert len((tmp_path / "out" / "run.csv").read_text().splitlines()) == 1 + facts["rows"]
+    assert len((tmp_path / "out" / "run.csv").read_text().splitlines()) == 2 + facts["rows"]
     assert asked == [60.0]
 
 
