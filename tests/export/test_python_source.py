@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pliant
 from exported import assert_close, expected, imported, inputs, model
 from pliant.export import export
 from pliant.export.contents import export_name, usual
@@ -48,3 +49,10 @@ def test_module_needs_numpy_alone(tmp_path: Path) -> None:
     code = f"import sys; import {path.stem} as m; print(m.PROVENANCE['robot_sha256'], 'pliant' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=path.parent, capture_output=True, text=True, check=True)
     assert done.stdout.split() == [m.robot.digest(), "False"]
+
+
+def test_a_robot_called_like_a_module_that_its_file_imports(tmp_path: Path) -> None:
+    """`numpy.py` would import itself."""
+    made = pliant.load("two-link").replace({"name": "NumPy"}).model()
+    folder = export(made, "python", tmp_path / "out", functions=["energy"])
+    assert sorted(path.name for path in folder.glob("*.py")) == ["numpy_.py"]

@@ -162,7 +162,7 @@ def identifier(text: str) -> str:
     """`text` as a name that C and Python accept."""
     name = re.sub(r"[^0-9a-zA-Z]+", "_", text).strip("_").lower() or "arm"
     name = f"_{name}" if name[0].isdigit() else name
-    return f"{name}_" if keyword.iskeyword(name) or name in C_KEYWORDS else name
+    return f"{name}_" if keyword.iskeyword(name) or name in C_KEYWORDS | INCLUDED else name
 
 
 C_KEYWORDS = frozenset(
@@ -176,6 +176,8 @@ C_KEYWORDS = frozenset(
     ]
 )
 """Of C and C++, for the namespace of the CUDA export."""
+INCLUDED = frozenset(["math", "numpy", "stdbool", "stdint", "stdio", "stdlib", "string"])
+"""Modules and headers that files called like a robot include; one of the same name would stand before them."""
 
 
 def export_name(model: Model) -> str:
