@@ -25,6 +25,7 @@ PATIENCE = 60.0
 """Seconds without a part after which a file gives way to another."""
 INSIDE = (
     "_websock_interface", "_current_file_upload_states", "_handle_file_transfer_start", "_handle_file_transfer_part",
+    "_gui_input_handle_from_uuid",
 )  # fmt: skip
 """Where viser 1.1 keeps what it is being sent; it has no public name for it."""
 TOO_LARGE = f"larger than {MOST >> 20} MiB; copy it into the folder of the studio and choose it there"
@@ -37,12 +38,12 @@ def bound_uploads(page: Any, refused: Callable[[str], None]) -> None:
     from viser import GuiUploadButtonHandle
     from viser import _messages as messages
 
-    socket, states, start, part = (getattr(page.gui, name) for name in INSIDE)
-    server, controls = getattr(page, "_viser_server", page), page.gui._gui_input_handle_from_uuid
+    socket, states, start, part, controls = (getattr(page.gui, name) for name in INSIDE)
+    server = getattr(page, "_viser_server", page)
 
     def started(client: int, message: Any) -> None:
         pages = (server, *server.get_clients().values())
-        everyone: list[dict[str, Any]] = [one.gui._current_file_upload_states for one in pages]
+        everyone: list[dict[str, Any]] = [getattr(one.gui, INSIDE[1]) for one in pages]
         _forget_given_up(everyone)
         reason = _fault(message, [state for sent in everyone for state in sent.values()])
         if reason is not None:
