@@ -41,6 +41,7 @@ PICKLES = {  # who may pickle, and for whom
     "control/time_limited.py": "a search and the process that it started for itself, over its own pipes",
 }
 PROCESSES = {  # who may start a program, and which
+    "bodies/library_process.py": "a fresh interpreter in which a library reads a file, in bounded time and memory",
     "control/time_limited.py": "a fresh interpreter for a search that has a time limit",
     "export/compiling.py": "the C compiler, asked for by `pliant export --to fmu`",
     "view/video.py": "ffmpeg, asked for by `to_video`",

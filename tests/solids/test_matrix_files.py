@@ -124,6 +124,6 @@ def test_what_is_not_there_is_named(model: ElementModel, tmp_path: Path) -> None
     np.savez(tmp_path / "z.npz", **{**arrays, "set_flange": np.array([10**6])})
     refused("z.npz: `set_flange`: expected indices of the", "z.npz")
     np.savez(tmp_path / "z.npz", **{**arrays, "nodes": model.nodes[1:]})
-    refused(r"stiffness: got shape \(\d+, \d+\), expected 3 or 6 rows", "z.npz")
+    refused(r"z.npz: stiffness has shape \(\d+, \d+\), expected 3 or 6 rows", "z.npz")
     (tmp_path / "job.inp").write_text("*HEADING\nnothing\n")
     refused(r"job.inp: has no \*NODE lines", "job.inp")

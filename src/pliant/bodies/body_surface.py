@@ -15,10 +15,15 @@ _TETRAHEDRON = ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2))
 _BRICK = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
 
 
+def all_faces(cells: Indices) -> Indices:
+    """Faces (e, 4, 3) of tetrahedra (e, 4), or (e, 6, 4) of bricks (e, 8), seen from outside."""
+    return np.asarray(cells[:, np.array(_TETRAHEDRON if cells.shape[1] == 4 else _BRICK)])
+
+
 def skin(cells: Indices) -> Indices:
     """Faces (f, 3 or 4) of tetrahedra (e, 4) or bricks (e, 8) that belong to one cell alone, seen from outside."""
-    corners = np.array(_TETRAHEDRON if cells.shape[1] == 4 else _BRICK)
-    faces = cells[:, corners].reshape(-1, corners.shape[1])
+    faces = all_faces(cells)
+    faces = faces.reshape(-1, faces.shape[2])
     _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
     return np.asarray(faces[np.sort(first[count == 1])])
 

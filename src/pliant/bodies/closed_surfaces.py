@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.bodies.element_model import Indices
-from pliant.errors import ModelError, extra, install
+from pliant.bodies.library_process import in_process
+from pliant.errors import ModelError, install
 
+MOST_TETRAHEDRA = 5_000_000
+BYTES = 100
+"""Bytes of input that a tetrahedron counts for: 1 ms and 6 kB."""
 MERGE = 1e-9
 """Points nearer to each other, of the largest extent, are one."""
 
@@ -39,17 +41,17 @@ def closed_surface(points: Array, triangles: Indices, name: str) -> tuple[Array,
 
 def filled(points: Array, triangles: Indices, name: str, size: float | None) -> tuple[Array, Indices]:
     """Points and tetrahedra (e, 4) inside a closed surface, with edges of about `size`."""
-    tetgen: Any = extra(
-        "tetgen",
-        f"{name}: a surface; filling it needs TetGen (its licence is the AGPL); {install('tetgen')}, or give a mesh of "
-        "tetrahedra",
-    )
-    volume = None if size is None else size**3 / (6 * np.sqrt(2.0))
-    try:
-        made = tetgen.TetGen(points, np.asarray(triangles, dtype=np.int32))
-        options: dict[str, Any] = {} if volume is None else {"fixedvolume": True, "maxvolume": volume}
-        nodes, cells, *_ = made.tetrahedralize(order=1, mindihedral=10.0, minratio=1.5, **options)
-    except RuntimeError as error:
-        words = " ".join(str(error).split())[:200]
-        raise ModelError(f"{name}: TetGen cannot fill the surface: {words}; does it cross itself?") from None
-    return np.asarray(nodes, dtype=float), np.asarray(cells, dtype=np.int64)
+    largest = 0.0 if size is None else size**3 / (6 * np.sqrt(2.0))
+    a, b, c = (points[triangles[:, k]] - points.mean(axis=0) for k in range(3))
+    volume = abs(float(np.einsum("ij,ij->", a, np.cross(b, c)))) / 6
+    expected = volume / largest if largest > 0 else 0.0
+    if not expected <= MOST_TETRAHEDRA:
+        raise ModelError(f"size: got {size:g}, which asks for {expected:.2g} tetrahedra in {name}; give a larger one")
+    found = in_process(
+        "fill", int(BYTES * (len(triangles) + expected)),
+        wrong=lambda words: f"{name}: TetGen cannot fill the surface: {words}; does it cross itself?",
+        missing=lambda _: f"{name}: a surface; filling it needs TetGen (its licence is the AGPL); {install('tetgen')}, "
+        "or give a mesh of tetrahedra",
+        remedy="give a larger `size`, or a mesh of tetrahedra", points=points, triangles=triangles, volume=largest,
+    )  # fmt: skip
+    return found["nodes"], found["cells"]

@@ -21,7 +21,7 @@ from pliant.arrays import Array
 from pliant.bodies.beyond_shapes import BeyondShapes, beyond_shapes
 from pliant.bodies.body_surface import drawn_surface, rounded
 from pliant.bodies.element_model import TENSOR, ElementModel, check_free, rigid_motions
-from pliant.bodies.fixed_modes import EQUAL, MOST_MODES, fixed_interface_modes
+from pliant.bodies.fixed_modes import EQUAL, MOST_MODES, fixed_interface_modes, modal_masses
 from pliant.bodies.held_stiffness import HeldStiffness
 from pliant.bodies.interfaces import HeldNodes, Interface, check_places, interfaces_of, place_interface
 from pliant.bodies.mass_integrals import mass_integrals
@@ -148,7 +148,7 @@ def _orthonormal(model: ElementModel, shapes: Array) -> tuple[Array, Array]:
     """Eigenvectors of the small system, of unit mass; signs, and turns among equal frequencies, by a rule."""
     from scipy.linalg import eigh
 
-    shapes = shapes / np.sqrt(np.einsum("ij,ij->j", shapes, model.mass @ shapes))
+    shapes = shapes / np.sqrt(modal_masses(model.mass, shapes))
     M, K = shapes.T @ (model.mass @ shapes), shapes.T @ (model.stiffness @ shapes)
     try:
         squares, vectors = eigh((K + K.T) / 2, (M + M.T) / 2)

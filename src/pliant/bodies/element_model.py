@@ -21,6 +21,8 @@ Indices = NDArray[Any]
 TENSOR = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])
 """Where the components of a symmetric tensor stand among xx, yy, zz, yz, xz, xy."""
 SYMMETRY = 1e-9
+FARTHEST = 1e6
+"""Metres from the origin that a node of a link may be."""
 GROUNDED = 1e-6
 """Largest force that a rigid motion may meet, of what the same motion of one degree of freedom alone would meet."""
 
@@ -136,6 +138,8 @@ def check_free(model: ElementModel) -> None:
     """The matrices are of one body that nothing holds: rigid motions cost no force, all nodes hang together."""
     from scipy.sparse.csgraph import connected_components
 
+    if (far := float(np.abs(model.nodes).max())) > FARTHEST:
+        raise ModelError(f"nodes: one is {far:.3g} m away, expected less than {FARTHEST:.0e} m; is the unit right?")
     length = float(np.ptp(model.nodes, axis=0).max()) or 1.0
     motions = rigid_motions(model, model.nodes.mean(axis=0)) / np.array([1.0] * 3 + [length] * 3)
     force = np.abs(model.stiffness @ motions).max()

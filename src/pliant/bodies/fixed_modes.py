@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.bodies.held_stiffness import HeldStiffness
-from pliant.errors import PliantError
+from pliant.errors import ModelError, PliantError
 from pliant.stages import say
 
 DENSE = 120
@@ -17,6 +17,10 @@ CHUNK = 16
 MOST_MODES = 400
 EQUAL = 1e-6
 """Squares of frequencies that differ by less, of their size, are of one multiple mode and stay together."""
+
+NEGATIVE = 1e-9
+"""Least eigenvalue of a mass matrix, of its largest: rounding."""
+NO_ENERGY = "mass: negative or zero in a shape, expected a matrix that gives every motion kinetic energy"
 
 
 def fixed_interface_modes(
@@ -67,7 +71,7 @@ def _cut(squares: Array, modes: Array, wanted: int, limit: float) -> tuple[Array
 
 
 def _lowest(held: HeldStiffness, mass: Any, known: Array, count: int) -> tuple[Array, Array]:
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+    from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
     size = held.free.size
     heavy = mass @ known
@@ -90,15 +94,29 @@ def _lowest(held: HeldStiffness, mass: Any, known: Array, count: int) -> tuple[A
         )  # fmt: skip
     except ArpackNoConvergence as error:
         raise PliantError(f"modes with the interfaces held: did not converge ({error}); ask for fewer") from None
+    except ArpackError as error:  # numbers out of its range
+        raise ModelError(
+            f"modes with the interfaces held: {error}; are stiffness and mass in one system of units?"
+        ) from None
     order = np.argsort(squares)
     modes = modes[:, order] - known @ (heavy.T @ modes[:, order])
-    return squares[order], modes / np.sqrt(np.einsum("ij,ij->j", modes, mass @ modes))
+    return squares[order], modes / np.sqrt(modal_masses(mass, modes))
+
+
+def modal_masses(mass: Any, shapes: Array) -> Array:
+    """(k,) masses of shapes by columns; each must be above 0."""
+    found = np.einsum("ij,ij->j", shapes, mass @ shapes)
+    if not (found > 0).all():
+        raise ModelError(NO_ENERGY)
+    return np.asarray(found)
 
 
 def _dense(held: HeldStiffness, mass: Any) -> tuple[Array, Array]:
     """All modes of a small model; directions without mass have none."""
     weight, axes = np.linalg.eigh(mass.toarray())
-    heavy = weight > 1e-12 * weight.max()
+    if not -weight[0] <= NEGATIVE * weight[-1]:
+        raise ModelError(NO_ENERGY)
+    heavy = weight > 1e-12 * weight[-1]
     C = axes[:, heavy] * np.sqrt(weight[heavy])  # M = C C^T
     flexible = held.solve(C)
     inverse, Y = np.linalg.eigh(C.T @ flexible)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,20 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.bodies.craig_bampton import UNITS
 from pliant.bodies.element_model import ElementModel, Indices
+from pliant.bodies.library_process import in_process
+from pliant.bodies.mesh_reading import check_one_file
 from pliant.errors import ModelError, install
 from pliant.options import LengthUnit, MassUnit
-from pliant.reading import read_input, require_regular
+from pliant.reading import open_input, read_input
 from pliant.robot.reduced_body import unpacked
 from pliant.signatures import checked
 from pliant.stages import work
 
 MOST_BYTES = 4 << 30
+UNPACKED_BASE, UNPACKED = 256 << 20, 50
+"""Bytes that a packed file may hold, and so many for each byte of it."""
+MOST_COPIES = 5_000_000
+"""Nodes that sets of an input name by other sets and by ranges, beside as many as it has bytes."""
 MASSES: dict[str, float] = {"kg": 1.0, "g": 1e-3, "t": 1e3, "lbf s2/in": 175.12683524647636}
 PIECES = ("data", "indices", "indptr")
 STIFFNESSES, MASS_MATRICES = ("KGG", "KAAX", "KAA", "K"), ("MGG", "MAAX", "MAA", "M")
@@ -71,6 +78,7 @@ def read_model(
     if (matrices is not None) != (READERS[kind] is _nastran):
         raise ModelError(f"{path.name}: {'has its own matrices' if matrices else 'needs `matrices`, an .op4 or .op2'}")
     nodes, stiffness, mass, groups, triangles = READERS[kind](path, matrices)
+    _check_shapes(path.name, nodes, stiffness, mass)
     length = UNITS[unit]
     scale = _scaled(len(nodes), stiffness.shape[0], MASSES[mass_unit], length)
     return ElementModel(
@@ -87,6 +95,19 @@ Pieces = tuple[Array, Any, Any, dict[str, Indices], Indices]
 """Nodes, stiffness, mass, groups, triangles."""
 
 
+def _check_shapes(name: str, nodes: Array, stiffness: Any, mass: Any) -> None:
+    if nodes.ndim != 2 or nodes.shape[1] != 3:
+        raise ModelError(f"{name}: nodes have shape {nodes.shape}, expected (n, 3)")
+    for label, matrix in (("stiffness", stiffness), ("mass", mass)):
+        if matrix.shape not in ((3 * len(nodes),) * 2, (6 * len(nodes),) * 2):
+            raise ModelError(
+                f"{name}: {label} has shape {matrix.shape}, expected 3 or 6 rows and columns for each of {len(nodes)} "
+                "nodes"
+            )
+    if stiffness.shape != mass.shape:
+        raise ModelError(f"{name}: mass has shape {mass.shape}, expected {stiffness.shape} as the stiffness")
+
+
 def _scaled(n: int, size: int, mass: float, length: float) -> Callable[[Any], Any]:
     """Both matrices into SI: mass, times the length once for every rotation that an entry belongs to."""
     from scipy import sparse
@@ -101,10 +122,18 @@ def _scaled(n: int, size: int, mass: float, length: float) -> Callable[[Any], An
 def _arrays(path: Path, _: Any) -> Pieces:
     from scipy import sparse
 
-    found = unpacked(read_input(path, MOST_BYTES), path.name, MOST_BYTES)
+    raw = read_input(path, MOST_BYTES)
+    found = unpacked(raw, path.name, min(MOST_BYTES, UNPACKED_BASE + UNPACKED * len(raw)))
     needed = ["nodes", *(f"{letter}_{piece}" for letter in "KM" for piece in PIECES)]
     if lacking := [name for name in needed if name not in found]:
         raise ModelError(f"{path.name}: no array `{lacking[0]}`; expected {', '.join(needed)}")
+    for key in needed:
+        kinds, dimensions = ("biuf", 2) if key == "nodes" else ("biuf" if key.endswith("data") else "iu", 1)
+        if found[key].dtype.kind not in kinds or found[key].ndim != dimensions:
+            raise ModelError(
+                f"{path.name}: `{key}` has {found[key].dtype} of shape {found[key].shape}, expected "
+                f"{'numbers' if 'f' in kinds else 'whole numbers'} in {dimensions} dimension{'s' * (dimensions - 1)}"
+            )
     nodes = np.asarray(found["nodes"], dtype=float)
     matrices = []
     for letter in "KM":
@@ -115,7 +144,7 @@ def _arrays(path: Path, _: Any) -> Pieces:
         except (ValueError, TypeError) as error:
             raise ModelError(f"{path.name}: `{letter}` is no matrix of compressed rows: {error}") from None
         matrices.append(matrix)
-    groups = {name.removeprefix("set_"): _indices(path, name, value, len(nodes))
+    groups = {name.removeprefix("set_"): _indices(path, name, value, len(nodes)).ravel()
               for name, value in found.items() if name.startswith("set_")}  # fmt: skip
     triangles = _indices(path, "triangles", found.get("triangles", np.zeros((0, 3), dtype=int)), len(nodes))
     if triangles.ndim != 2 or triangles.shape[1] != 3:
@@ -151,9 +180,10 @@ def _calculix(path: Path, _: Any) -> Pieces:
     matrices = []
     for ending in (".sti", ".mas"):
         table = np.array(_numbers(path.with_suffix(ending), 3, float))
-        rows, columns = (table[:, k].astype(int) - 1 for k in (0, 1))
-        if rows.min() < 0 or max(rows.max(), columns.max()) >= len(at) or columns.min() < 0:
+        places = table[:, :2]
+        if not ((places >= 1) & (places <= len(at)) & (places == np.floor(places))).all():
             raise ModelError(f"{path.stem}{ending}: has rows that {path.stem}.dof has not")
+        rows, columns = (places.astype(int) - 1).T
         half = sparse.csr_array((table[:, 2], (at[rows], at[columns])), shape=(3 * len(nodes),) * 2)
         one_triangle = (rows >= columns).all() or (rows <= columns).all()
         matrices.append(half + half.T - sparse.diags_array(half.diagonal()) if one_triangle else half)
@@ -175,10 +205,13 @@ def _abaqus_nodes(path: Path) -> tuple[list[int], Array, dict[str, Indices]]:
     """Labels and places of the nodes of an input, and its sets of nodes as indices."""
     labels: list[int] = []
     places: list[list[float]] = []
-    sets: dict[str, list[int]] = {}
+    sets: dict[str, set[int | range]] = {}
+    copied = 0
     keyword, options = "", {}
+    raw = read_input(path, MOST_BYTES)
+    check_one_file(raw, "abaqus", path.name)
     try:
-        for line in read_input(path, MOST_BYTES).decode("utf-8", "replace").splitlines():
+        for line in raw.decode("utf-8", "replace").splitlines():
             words = [word.strip() for word in line.strip().rstrip(",").split(",")]
             if line.startswith("**") or not line.strip():
                 continue
@@ -186,27 +219,49 @@ def _abaqus_nodes(path: Path) -> tuple[list[int], Array, dict[str, Indices]]:
                 keyword = words[0].upper()
                 options = {k.strip().upper(): v.strip() for k, _, v in (word.partition("=") for word in words[1:])}
                 if keyword == "*NODE" and "NSET" in options:
-                    sets.setdefault(options["NSET"], [])
+                    sets.setdefault(options["NSET"], set())
             elif keyword == "*NODE":
                 labels.append(int(words[0]))
                 places.append([float(word) for word in words[1:4]])
                 if "NSET" in options:
-                    sets[options["NSET"]].append(labels[-1])
+                    sets[options["NSET"]].add(labels[-1])
             elif keyword == "*NSET":
+                own = sets.setdefault(options.get("NSET", ""), set())
                 numbers = [int(word) for word in words if word.lstrip("+").isdigit()]
                 if "GENERATE" in options:
-                    numbers = list(range(numbers[0], numbers[1] + 1, numbers[2] if len(numbers) > 2 else 1))
+                    own.add(range(numbers[0], numbers[1] + 1, numbers[2] if len(numbers) > 2 else 1))
+                else:
+                    own.update(numbers)
                 for word in words:  # a set may hold others by name
-                    numbers += sets.get(word, [])
-                sets.setdefault(options.get("NSET", ""), []).extend(numbers)
+                    if word in sets and sets[word] is not own:
+                        copied += len(sets[word])
+                        _check_copies(path, copied, len(raw))
+                        own.update(sets[word])
     except (ValueError, IndexError) as error:
         raise ModelError(f"{path.name}: not an input of CalculiX or Abaqus: {error}") from None
     if not labels or any(len(row) != 3 for row in places):
         raise ModelError(f"{path.name}: has no *NODE lines with three places each")
-    number = {label: k for k, label in enumerate(labels)}
-    groups = {name: np.array(sorted({number[k] for k in held if k in number}), dtype=int)
-              for name, held in sets.items()}  # fmt: skip
+    number, rising = {label: k for k, label in enumerate(labels)}, sorted(labels)
+    groups = {}
+    for name, held in sets.items():
+        chosen = {number[k] for k in held if k in number}
+        for part in held:
+            if isinstance(part, range) and part:
+                first, last = sorted((part[0], part[-1]))
+                between = rising[bisect_left(rising, first) : bisect_right(rising, last)]
+                copied += len(between)
+                _check_copies(path, copied, len(raw))
+                chosen.update(number[k] for k in between if k in part)
+        groups[name] = np.array(sorted(chosen), dtype=int)
     return labels, np.array(places), groups
+
+
+def _check_copies(path: Path, copied: int, size: int) -> None:
+    """Refuse sets that name sets or ranges so often that a small file becomes a large one."""
+    if copied > MOST_COPIES + size:
+        raise ModelError(
+            f"{path.name}: its sets name {copied} nodes and more by other sets and GENERATE; are they right?"
+        )
 
 
 # -------------------------------------------------------------------------------------------------------- Nastran
@@ -214,46 +269,28 @@ def _abaqus_nodes(path: Path) -> tuple[list[int], Array, dict[str, Indices]]:
 
 def _nastran(path: Path, matrices: Any) -> Pieces:
     """Grids in the order of their numbers, and the matrices of all their degrees of freedom (g-set)."""
-    other = Path(matrices)
-    for each in (path, other):
-        require_regular(each)
-    try:
-        from pyNastran.bdf.bdf import BDF
-        from pyNastran.op2.op2 import OP2
-        from pyNastran.op4.op4 import read_op4
-    except (ImportError, AttributeError) as error:  # it asks for older versions of NumPy, and breaks with newer ones
-        raise ModelError(f"{path.name}: files of Nastran need pyNastran ({error}); {install('nastran')}") from None
-    try:
-        deck = BDF(debug=None)
-        deck.read_bdf(str(path), punch="BEGIN BULK" not in path.read_text(encoding="utf-8", errors="replace").upper())
-        labels = sorted(deck.nodes)
-        nodes = np.array([deck.nodes[label].get_position() for label in labels])
-        number = {label: k for k, label in enumerate(labels)}
-        groups = {f"SET1 {key}": np.array([number[k] for k in one.ids if k in number], dtype=int)
-                  for key, one in deck.sets.items() if hasattr(one, "ids")}  # fmt: skip
-        if other.suffix.lower() == ".op2":
-            results = OP2(debug=None)
-            results.read_op2(str(other))
-            found = results.matrices
-        else:
-            found = read_op4(str(other))
-    except Exception as error:  # readers of many cards, each with errors of its own
-        raise ModelError(f"{path.name}, {other.name}: cannot be read: {' '.join(str(error).split())[:200]}") from None
-    stiffness, mass = (_named(found, names, other.name) for names in (STIFFNESSES, MASS_MATRICES))
-    return nodes, stiffness, mass, groups, np.zeros((0, 3), dtype=int)
-
-
-def _named(found: dict[str, Any], names: tuple[str, ...], file: str) -> Any:
     from scipy import sparse
 
-    for name in names:
-        if name in found:
-            entry = found[name]
-            matrix = sparse.csr_array(getattr(entry, "data", entry))
-            triangle = sparse.triu(matrix, 1).nnz == 0 or sparse.tril(matrix, -1).nnz == 0
-            full = matrix + matrix.T - sparse.diags_array(matrix.diagonal()) if triangle else matrix
-            return sparse.csr_array(full)
-    raise ModelError(f"{file}: has no matrix {names[0]}; it has {', '.join(sorted(found)) or 'none'}")
+    files = [path, Path(matrices)]
+    size = 0
+    for each in files:
+        with open_input(each) as file:
+            size += os.fstat(file.fileno()).st_size
+    names = f"{path.name}, {files[1].name}"
+    found = in_process(
+        "nastran", size, wrong=lambda words: f"{names}: cannot be read: {words}",
+        missing=lambda words: f"{path.name}: files of Nastran need pyNastran ({words}); {install('nastran')}",
+        remedy="are they damaged?", files=[*map(str, files)], matrices=[[*STIFFNESSES], [*MASS_MATRICES]],
+    )  # fmt: skip
+    full = []
+    for letter in "KM":
+        pieces = tuple(found[f"{letter}_{piece}"] for piece in PIECES)
+        matrix = sparse.csr_array(pieces, shape=tuple(found[f"{letter}_shape"]))
+        triangle = sparse.triu(matrix, 1).nnz == 0 or sparse.tril(matrix, -1).nnz == 0
+        whole = matrix + matrix.T - sparse.diags_array(matrix.diagonal()) if triangle else matrix
+        full.append(sparse.csr_array(whole))
+    groups = {key.removeprefix("group "): nodes for key, nodes in found.items() if key.startswith("group ")}
+    return found["nodes"], *full, groups, np.zeros((0, 3), dtype=int)
 
 
 READERS: dict[str, Callable[[Path, Any], Pieces]] = {

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-import io
 import os
-from contextlib import redirect_stderr, redirect_stdout
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.bodies.closed_surfaces import closed_surface, filled
 from pliant.bodies.element_model import Indices
-from pliant.errors import ModelError, extra, install
-from pliant.reading import open_input
+from pliant.bodies.library_process import in_process
+from pliant.bodies.library_tasks import Arrays
+from pliant.errors import ModelError, install
+from pliant.reading import read_input
 
 MOST_BYTES = 1 << 30
+MESH_FORMATS = {
+    ".avs": "avsucd", ".bdf": "nastran", ".dat": "tecplot", ".dato": "permas", ".f3grid": "flac3d", ".fem": "nastran",
+    ".inp": "abaqus", ".mdpa": "mdpa", ".med": "med", ".mesh": "medit", ".meshb": "medit", ".msh": "gmsh",
+    ".nas": "nastran", ".obj": "obj", ".off": "off", ".ply": "ply", ".post": "permas", ".stl": "stl", ".su2": "su2",
+    ".tec": "tecplot", ".ugrid": "ugrid", ".vol": "netgen", ".vtk": "vtk", ".vtu": "vtu", ".wkt": "wkt",
+}  # fmt: skip
+"""Endings of meshes in one file, and meshio's name of the format; `.msh` may be one of Ansys too."""
 NEEDS = f"meshes need meshio and scikit-fem; {install('mesh')}"
 _BRICK_MIDDLES = {"hexahedron20", "hexahedron27"}
+_INCLUDES = {
+    "abaqus": re.compile(rb"^[ \t]*\*[^*\n][^\n]*\bINPUT[ \t]*=[^\n]*", re.IGNORECASE | re.MULTILINE),
+    "nastran": re.compile(rb"^[ \t]*INCLUDE\b[^\n]*", re.IGNORECASE | re.MULTILINE),
+}
+"""Lines by which a file has part of its content in another."""
 KINDS = {"tetra": 4, "tetra10": 4, "hexahedron": 8, "hexahedron20": 8, "hexahedron27": 8}
 """Elements that are understood, and their corners."""
 
@@ -47,45 +59,56 @@ class SolidMesh:
 
 
 def read_solid_mesh(path: str | os.PathLike[str], size: float | None = None) -> SolidMesh:
-    """A mesh from a file that meshio reads; a closed surface is filled with tetrahedra of about `size` (its unit)."""
-    meshio: Any = extra("meshio", NEEDS)
-    name = Path(path).name
-    with open_input(path) as file:
-        if os.fstat(file.fileno()).st_size > MOST_BYTES:
-            raise ModelError(f"{name}: larger than 1 GiB; is it the right file?")
-    said = io.StringIO()
-    try:
-        with redirect_stderr(said), redirect_stdout(said):  # it prints what it thinks of a file
-            raw = meshio.read(path)
-    except (Exception, SystemExit) as error:  # readers of forty formats, each with errors of its own
-        words = " ".join(str(error).split()) if not isinstance(error, SystemExit) else " ".join(said.getvalue().split())
-        kind = Path(path).suffix or "a mesh"
-        raise ModelError(f"{name}: cannot be read as {kind}: {words[:200] or type(error).__name__}") from None
-    return _solid(raw, name, size)
+    """Read a mesh; a closed surface is filled with tetrahedra of about `size` (its unit)."""
+    name, kind = Path(path).name, Path(path).suffix.lower()
+    if kind not in MESH_FORMATS:
+        raise ModelError(
+            f"{name}: got {kind or 'no ending'}, expected a mesh in one file, {', '.join(MESH_FORMATS)}; "
+            f"`meshio convert {name} {Path(path).stem or 'mesh'}.vtu` makes one"
+        )
+    raw = read_input(path, MOST_BYTES)
+    form = "ansys" if kind == ".msh" and raw[:100].lstrip().startswith(b"(") else MESH_FORMATS[kind]
+    check_one_file(raw, form, name)
+    found = in_process(
+        "mesh", len(raw), wrong=lambda words: f"{name}: cannot be read as {kind} ({form}): {words}",
+        missing=lambda _: NEEDS, remedy="is it damaged?", files=[str(path)], format=form,
+    )  # fmt: skip
+    return _solid(found, name, size)
 
 
-def _solid(raw: Any, name: str, size: float | None) -> SolidMesh:
-    points = np.asarray(raw.points, dtype=float)
+def check_one_file(raw: bytes, form: str, name: str) -> None:
+    """Refuse a file of Abaqus, CalculiX or Nastran that has part of its content in another."""
+    line = _INCLUDES[form].search(raw) if form in _INCLUDES else None
+    if line is not None:
+        words = " ".join(line.group().decode("utf-8", "replace").split())[:80]
+        raise ModelError(f"{name}: `{words}` names another file, which is not opened; write all into one file")
+
+
+def _solid(found: Arrays, name: str, size: float | None) -> SolidMesh:
+    points = found["points"]
     if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
         raise ModelError(f"{name}: expected points in three dimensions, got shape {points.shape}")
-    blocks: dict[str, list[Indices]] = {}
-    for block in raw.cells:
-        blocks.setdefault(block.type, []).append(np.asarray(block.data, dtype=np.int64))
+    blocks = {key.removeprefix("cells "): cells for key, cells in found.items() if key.startswith("cells ")}
     solid = [kind for kind in blocks if kind in KINDS]
     other = [kind for kind in blocks if kind.startswith(("wedge", "pyramid", "tetra", "hexa")) and kind not in KINDS]
-    if other or len({KINDS[kind] for kind in solid}) > 1 or len(solid) > 1:
+    if other or len(solid) > 1:
         kinds = ", ".join([*solid, *other])
         raise ModelError(f"{name}: got elements {kinds}; expected one kind, tetrahedra or hexahedra")
+    for kind, cells in blocks.items():
+        if kind in KINDS or kind == "triangle":
+            _check_cells(cells, len(points), name)
     if not solid:
         return _from_surface(points, blocks, name, size)
     kind = solid[0]
-    cells = np.concatenate(blocks[kind])
-    if cells.size == 0 or cells.min() < 0 or cells.max() >= len(points):
-        raise ModelError(f"{name}: elements name points that are not there")
-    if kind in _BRICK_MIDDLES:
-        cells = cells[:, :8]
-    groups = {key: nodes for key, nodes in _groups(raw, len(points)).items() if len(nodes)}
+    cells = blocks[kind][:, :8] if kind in _BRICK_MIDDLES else blocks[kind]
+    groups = {key.removeprefix("group "): nodes for key, nodes in found.items() if key.startswith("group ")}
+    groups = {key: nodes for key, nodes in groups.items() if len(nodes)}
     return SolidMesh(points, cells, groups, f"{name}: {len(cells)} {_WORDS[kind]}")
+
+
+def _check_cells(cells: Indices, count: int, name: str) -> None:
+    if cells.size == 0 or cells.min() < 0 or cells.max() >= count:
+        raise ModelError(f"{name}: elements name points that are not there")
 
 
 _WORDS = {
@@ -94,35 +117,10 @@ _WORDS = {
 }  # fmt: skip
 
 
-def _from_surface(points: Array, blocks: dict[str, list[Indices]], name: str, size: float | None) -> SolidMesh:
+def _from_surface(points: Array, blocks: dict[str, Indices], name: str, size: float | None) -> SolidMesh:
     if "triangle" not in blocks:
         kinds = ", ".join(blocks) or "nothing"
         raise ModelError(f"{name}: got {kinds}, expected tetrahedra, hexahedra, or a closed surface of triangles")
-    vertices, triangles = closed_surface(points, np.concatenate(blocks["triangle"]), name)
+    vertices, triangles = closed_surface(points, blocks["triangle"], name)
     nodes, cells = filled(vertices, triangles, name, size)
     return SolidMesh(nodes, cells, {}, f"{name}: surface filled with {len(cells)} tetrahedra")
-
-
-def _groups(raw: Any, count: int) -> dict[str, Indices]:
-    """Points of named sets of points, of named sets of cells, and of Gmsh's physical groups."""
-    found: dict[str, Indices] = {str(key): np.asarray(value, dtype=int) for key, value in raw.point_sets.items()}
-    for key, parts in raw.cell_sets.items():
-        if str(key).startswith("gmsh:"):
-            continue
-        chosen = [
-            np.asarray(block.data)[np.asarray(part, dtype=int)]
-            for block, part in zip(raw.cells, parts)
-            if part is not None and len(part)
-        ]
-        if chosen:
-            found.setdefault(str(key), np.unique(np.concatenate([part.ravel() for part in chosen])))
-    tags = raw.cell_data.get("gmsh:physical")
-    for key, value in raw.field_data.items() if tags is not None else ():
-        number, dimension = int(value[0]), int(value[1])
-        chosen = [
-            np.asarray(block.data)[np.asarray(tag) == number].ravel()
-            for block, tag in zip(raw.cells, tags)
-            if block.dim == dimension
-        ]
-        found.setdefault(str(key), np.unique(np.concatenate(chosen or [np.zeros(0, dtype=int)])))
-    return {key: nodes[(nodes >= 0) & (nodes < count)] for key, nodes in found.items()}

@@ -11,6 +11,7 @@ from pliant.bodies.craig_bampton import UNITS, reduce_model
 from pliant.bodies.element_model import ElementModel
 from pliant.bodies.interfaces import Interface
 from pliant.bodies.mesh_reading import SolidMesh, read_solid_mesh
+from pliant.bodies.repeated_elements import without_repeats
 from pliant.bodies.solid_elements import solid_model
 from pliant.errors import ModelError, warn_user
 from pliant.options import LengthUnit
@@ -34,8 +35,9 @@ def mesh_model(
     Parameters
     ----------
     mesh : str, path or SolidMesh
-        File that meshio reads (Gmsh `.msh`, VTK, Abaqus and CalculiX `.inp`, Nastran `.bdf`, ...), of tetrahedra or
-        hexahedra; linear ones are raised to quadratic ones. A closed surface (STL) is filled by TetGen.
+        File that meshio reads by itself (Gmsh `.msh`, VTK, Abaqus and CalculiX `.inp`, Nastran `.bdf`, ...), of
+        tetrahedra or hexahedra; linear ones are raised to quadratic ones, and those that stand twice count once, with
+        a warning. A closed surface (STL) is filled by TetGen.
     material : str or Material
         Name of a known material, or a `Material`; it must be isotropic.
     unit : 'm', 'cm', 'mm' or 'in'
@@ -58,6 +60,7 @@ def mesh_model(
     chosen = _material(material)
     found = mesh if isinstance(mesh, SolidMesh) else read_solid_mesh(mesh, size)
     _suspect(found, unit)
+    found = without_repeats(found)
     return solid_model(found, chosen, UNITS[unit])
 
 

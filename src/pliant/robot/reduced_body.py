@@ -43,6 +43,8 @@ _NEGATIVE = 1e-9
 """Smallest eigenvalue of what is not negative, of a scaled matrix: rounding."""
 _NOT_MASSES = 0.1
 """The same of integrals of shapes; those of elements whose nodes turn are known roughly, and only in sum."""
+_ROUGHLY = 2.0
+"""Largest ratio of inertia by these integrals to that of the mass matrix."""
 MOST_ENTRIES = 10_000
 """Arrays of a file."""
 _NAME, _FRAME = re.compile(r"[A-Za-z_][\w.]{0,63}", re.ASCII), re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
@@ -148,9 +150,14 @@ class ReducedBody:
         k = self.size
         if self.spin.shape == (3, 0) and k:
             object.__setattr__(self, "spin", np.zeros((3, k)))
-        counts = len(self.frames), len(self.vertices), len(self.triangles), self.beyond
+        vertices, triangles = (len(np.atleast_1d(each)) for each in (self.vertices, self.triangles))
+        counts = len(self.frames), vertices, triangles, self.beyond
         for name, shape in _shapes(k, *counts).items():
-            value = np.asarray(getattr(self, name), dtype=int if name == "triangles" else float)
+            value = np.asarray(getattr(self, name), dtype=float)
+            if name == "triangles":
+                if not (value == np.floor(value)).all():
+                    raise ModelError("body: `triangles` has numbers that are not whole")
+                value = value.astype(int)
             if value.size == 0 and name in ("moves", "stress"):
                 value = np.zeros((0, *shape[1:]))
             elif value.size == 0 and name in BEYOND and not self.beyond:
@@ -219,6 +226,8 @@ class ReducedBody:
         if _least(np.triu(motions) + np.triu(motions, 1).T, 3, 6) < -_NEGATIVE:
             raise ModelError("body: a motion has negative kinetic energy: `eps`, `arms` and `gram` do not fit its mass")
         moving = np.trace(self.products, axis1=2, axis2=3)
+        if np.trace(moving) > _ROUGHLY * np.trace(self.gram):
+            raise ModelError("body: `products` have more inertia than `gram`")
         solid = np.abs(self.gram - moving).max(initial=0.0) <= _SYMMETRY * np.abs(self.gram).max(initial=0.0)
         if _least(moving) < -_NOT_MASSES or (solid and _least(fields, 1, 4) < -_NOT_MASSES):
             raise ModelError("body: `eps`, `arms` and `products` are not those of any distribution of masses")

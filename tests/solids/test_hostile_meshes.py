@@ -1,0 +1,324 @@
+"""Meshes and matrices of strangers: nothing counted twice, no other file opened, no end without an answer."""
+
+from __future__ import annotations
+
+import random
+import resource
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("skfem", reason="the mesh extra is not installed")
+meshio: Any = pytest.importorskip("meshio", reason="the mesh extra is not installed")
+
+from pliant.bodies import SolidMesh, from_mesh, mesh_model, read_model, reduce_model  # noqa: E402
+from pliant.bodies import library_process as processes  # noqa: E402
+from pliant.bodies.body_surface import as_triangles, skin  # noqa: E402
+from pliant.bodies.mesh_reading import MESH_FORMATS, read_solid_mesh  # noqa: E402
+from pliant.errors import ModelError, PliantError  # noqa: E402
+from pliant.robot.reduced_body import ReducedBody  # noqa: E402
+from reliability.damage import torn  # noqa: E402
+from solid_bars import LENGTH, bar, quadratic  # noqa: E402
+
+END = f"x = {LENGTH}"
+
+
+def said(words: str) -> Any:
+    """One line with these words."""
+    return pytest.raises(ModelError, match=rf"\A[^\n]*{words}[^\n]*\Z")
+
+
+def answer(attempt: Callable[[], object]) -> str:
+    """The message by which an attempt was refused; none of one that was not."""
+    try:
+        attempt()
+    except PliantError as error:
+        return str(error)
+    return ""
+
+
+# ------------------------------------------------------------------------------------------- elements and nodes twice
+
+
+def _with_copy(mesh: SolidMesh) -> SolidMesh:
+    """The mesh and its copy, with nodes of their own, of which a group is."""
+    n = len(mesh.points)
+    groups = {"flange": mesh.groups["flange"] + n}
+    return replace(
+        mesh,
+        points=np.concatenate([mesh.points] * 2),
+        cells=np.concatenate([mesh.cells, mesh.cells + n]),
+        groups=groups,
+    )
+
+
+TWICE: dict[str, Callable[[SolidMesh], SolidMesh]] = {
+    "same": lambda mesh: replace(mesh, cells=np.concatenate([mesh.cells, mesh.cells])),
+    "turned": lambda mesh: replace(
+        mesh, cells=np.concatenate([mesh.cells, mesh.cells[:, [1, 2, 0, 3] if mesh.cells.shape[1] == 4 else
+                                                              [1, 2, 3, 0, 5, 6, 7, 4]]])
+    ),
+    "copied": _with_copy,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tetrahedra", [False, True])
+@pytest.mark.parametrize("kind", TWICE)
+def test_elements_that_stand_twice_count_once(kind: str, tetrahedra: bool) -> None:
+    mesh = bar((3, 1, 1), tetrahedra=tetrahedra)
+    count = len(mesh.cells)
+    with pytest.warns(UserWarning, match=rf"bar.vtk: {count} of {2 * count} elements stand where others do; each is"):
+        model = mesh_model(TWICE[kind](mesh), "steel", unit="m")
+    expected = mesh_model(mesh, "steel", unit="m")
+    assert model.mass.sum() == pytest.approx(expected.mass.sum(), rel=1e-12)
+    assert sorted(model.groups["flange"]) == sorted(expected.groups["flange"])
+    assert f"{count} of them repeated" in model.about
+
+
+def test_elements_that_overlap() -> None:
+    """Three at a face, or two on the same side of one; whole and bent meshes have none."""
+    mesh = bar((4, 1, 1), tetrahedra=True)
+    cells = mesh.cells
+    other = np.array([[*cells[0][:3], cells[9][3]]])  # on a face of the first, inside of its neighbors
+    with said(r"bar.vtk: elements overlap at \d+ faces, the first near \("):
+        mesh_model(replace(mesh, cells=np.concatenate([cells, other])), "steel", unit="m")
+    brick = bar((4, 1, 1))
+    long = brick.cells[0].copy()
+    far = brick.cells[1]
+    long[np.isin(long, brick.cells[1])] = far[~np.isin(far, brick.cells[0])]
+    with said(r"bar.vtk: elements overlap at \d+ faces"):
+        mesh_model(replace(brick, cells=np.concatenate([brick.cells, long[None]])), "steel", unit="m")
+    mesh_model(quadratic(mesh), "steel", unit="m")
+
+
+def test_nodes_at_one_place_are_told() -> None:
+    """Two halves that touch and do not hold together are refused; one node that tears is told: it may be a slit."""
+    mesh = bar((4, 1, 1))
+    n, right = len(mesh.points), mesh.points[mesh.cells].mean(axis=1)[:, 0] > LENGTH / 2
+    apart = mesh.cells + n * right[:, None]
+    with pytest.warns(UserWarning, match="nodes stand where others do, 4 of 24, the first at"), said("into 2 pieces"):
+        from_mesh(replace(mesh, points=np.concatenate([mesh.points] * 2), cells=apart), "steel", "x = 0", END, unit="m")
+    torn_at = np.flatnonzero(np.isclose(mesh.points[:, 0], LENGTH / 2))[0]
+    cells = np.where((mesh.cells == torn_at) & right[:, None], n, mesh.cells)
+    with pytest.warns(UserWarning, match="nodes stand where others do, 1 of 21"):
+        mesh_model(
+            replace(mesh, points=np.append(mesh.points, mesh.points[[torn_at]], 0), cells=cells), "steel", unit="m"
+        )
+
+
+# ---------------------------------------------------------------------------------------------------- other files
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("bar.inp", "*NODE\n1, 0, 0, 0\n*INCLUDE, INPUT=secret.inp\n", r"`\*INCLUDE, INPUT=secret.inp` names another"),
+        ("bar.inp", "*Node, nset=a, input = secret.txt\n", "names another file, which is not opened"),
+        ("bar.bdf", "BEGIN BULK\n  include 'secret.bdf'\n", "`include 'secret.bdf'` names another file"),
+        ("bar.xdmf", "<Xdmf/>", "got .xdmf, expected a mesh in one file, .avs, .*`meshio convert bar.xdmf bar.vtu`"),
+        ("bar.xmf", "<Xdmf/>", "got .xmf, expected a mesh in one file"),
+        ("bar.xml", "<dolfin/>", "got .xml, expected a mesh in one file"),
+        ("bar.node", "1 3 0 0", "got .node, expected a mesh in one file"),
+        ("bar", "1 2 3", "bar: got no ending, expected a mesh in one file"),
+    ],
+)  # fmt: skip
+def test_files_that_name_others_are_not_read(tmp_path: Path, name: str, text: str, words: str) -> None:
+    (tmp_path / name).write_text(text)
+    with said(words):
+        mesh_model(tmp_path / name, "steel", unit="m")
+
+
+def test_matrices_of_calculix_name_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / "job.inp").write_text("*NODE\n1, 0, 0, 0\n*INCLUDE, INPUT=/dev/zero\n")
+    with said("`.INCLUDE, INPUT=/dev/zero` names another file"):
+        read_model(tmp_path / "job.inp", unit="m", mass_unit="kg")
+
+
+def test_a_reader_opens_no_other_file(tmp_path: Path) -> None:
+    """As Abaqus files can ask for one: meshio opens it, the process in which it runs does not."""
+    (tmp_path / "other.inp").write_text("*NODE\n1, 0, 0, 0\n")
+    (tmp_path / "bar.inp").write_text("*INCLUDE, INPUT=other.inp\n")
+    with said("asks for another file, 'other.inp'"):
+        processes.in_process(
+            "mesh", 100, wrong=str, missing=str, remedy="", files=[str(tmp_path / "bar.inp")], format="abaqus"
+        )
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["link", "data", "virtual"])
+def test_hdf5_files_with_data_in_others(tmp_path: Path, kind: str) -> None:
+    import h5py
+
+    mesh = bar((2, 1, 1), tetrahedra=True)
+    path = tmp_path / "bar.med"
+    meshio.write(path, meshio.Mesh(mesh.points, [("tetra", mesh.cells)]))
+    assert read_solid_mesh(path).cells.shape == mesh.cells.shape
+    (tmp_path / "secret").write_bytes(b"\0" * 80)
+    with h5py.File(path, "a") as file:
+        if kind == "link":
+            file["stray"] = h5py.ExternalLink("other.h5", "/")
+        elif kind == "data":
+            file.create_dataset("stray", (10,), "f8", external=[(str(tmp_path / "secret"), 0, 80)])
+        else:
+            layout = h5py.VirtualLayout((10,), "f8")
+            layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "x", (10,))
+            file.create_virtual_dataset("stray", layout)
+    with said("bar.med: cannot be read as .med .med.: asks for another file by an external"):
+        read_solid_mesh(path)
+
+
+# -------------------------------------------------------------------------------------------------- bounds of a reader
+
+
+@pytest.mark.full
+def test_a_mesh_of_ansys_has_the_same_ending(tmp_path: Path) -> None:
+    """Two formats end in `.msh`; the first letter says which it is, and one is asked."""
+    (tmp_path / "bar.msh").write_text("(abc\n")
+    with said("bar.msh: cannot be read as .msh .ansys."):
+        read_solid_mesh(tmp_path / "bar.msh")
+
+
+@pytest.mark.full
+def test_a_reader_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kratos' waits for a line that never comes."""
+    monkeypatch.setattr(processes, "SECONDS", 1)
+    (tmp_path / "bar.mdpa").write_text("Begin Nodes\n1 0 0 0\n")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    with said("bar.mdpa: cannot be read as .mdpa .mdpa.: takes more than 1 s of processor time; is it damaged"):
+        read_solid_mesh(tmp_path / "bar.mdpa")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime < before + 10
+
+
+@pytest.mark.full
+def test_a_reader_that_takes_all_memory(tmp_path: Path) -> None:
+    (tmp_path / "bar.inp").write_text("*NODE\n1, 0, 0, 0\n*NSET, NSET=a, GENERATE\n1, 100000000000, 1\n")
+    with said("bar.inp: cannot be read as .inp .abaqus.: takes more than 1024 MiB of memory; is it damaged"):
+        read_solid_mesh(tmp_path / "bar.inp")
+
+
+@pytest.fixture(scope="module")
+def sound_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """A bar in every format that meshio writes, as tetrahedra, or else as the triangles around it."""
+    folder, solid = tmp_path_factory.mktemp("sound"), bar((3, 1, 1), tetrahedra=True)
+    kinds = [("tetra", solid.cells), ("triangle", as_triangles(skin(solid.cells)))]
+    found: dict[str, bytes] = {}
+    for ending, form in MESH_FORMATS.items():
+        for cells in kinds:
+            path = folder / f"bar{ending}"
+            try:
+                meshio.write(path, meshio.Mesh(solid.points, [cells]), file_format=form)
+            except (Exception, SystemExit):  # each writer has its own words for what it cannot
+                continue
+            found.setdefault(ending, path.read_bytes())
+    for form, binary in (("gmsh22", False), ("gmsh22", True), ("gmsh", False)):
+        meshio.write(folder / "bar.msh", meshio.Mesh(solid.points, kinds[:1]), file_format=form, binary=binary)
+        found[f"-{form}-{binary}.msh"] = (folder / "bar.msh").read_bytes()
+    return found
+
+
+@pytest.mark.full
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(0, 240, 8))
+def test_damaged_meshes_end(sound_files: dict[str, bytes], tmp_path: Path, seed: int, monkeypatch: Any) -> None:
+    """A mesh or one line, within the bounds of time and memory."""
+    monkeypatch.setattr(processes, "SECONDS", 3)  # half a second is what most take
+    for number in range(seed, seed + 8):
+        rng = random.Random(number)
+        ending = rng.choice(sorted(sound_files))
+        path = tmp_path / f"bar{ending}"
+        path.write_bytes(torn(rng, sound_files[ending]))
+        words = answer(lambda path=path: read_solid_mesh(path))  # type: ignore[misc]
+        assert "\n" not in words, ending
+        assert "broke down" not in words, ending
+
+
+# ------------------------------------------------------------------------------------------- matrices of other programs
+
+
+@pytest.fixture(scope="module")
+def arrays(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    path = mesh_model(bar((2, 1, 1)), "aluminium", unit="m").save(tmp_path_factory.mktemp("sound") / "bar.npz")
+    return dict(np.load(path))
+
+
+RECORD = np.zeros(3, dtype=[("a", "<i4")])
+WRONG: dict[str, Callable[[Any], Any]] = {
+    "0-d": lambda v: v.ravel()[0], "text": lambda v: v.astype(str), "records": lambda v: RECORD,
+    "objects": lambda v: np.array([{}]), "complex": lambda v: v.astype(complex), "empty": lambda v: v[:0],
+    "two dimensions": lambda v: v[None], "cut": lambda v: v[:-1], "nan": lambda v: np.full(v.shape, np.nan),
+    "infinite": lambda v: np.full(v.shape, np.inf), "huge": lambda v: np.full(v.shape, 2**62),
+    "too large": lambda v: np.full(v.shape, 2**64 - 1, dtype=np.uint64), "turned": lambda v: v[::-1],
+    "negative": lambda v: -v, "half": lambda v: v + 0.5, "truth": lambda v: v.astype(bool),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_matrices_that_are_none(arrays: dict[str, Any], kind: str, tmp_path: Path) -> None:
+    """Read and reduced, or refused in one line, whichever array is wrong."""
+    for name, value in arrays.items():
+        np.savez(tmp_path / "bar.npz", **{**arrays, name: WRONG[kind](value)})
+        words = answer(lambda: _reduced(tmp_path / "bar.npz"))
+        assert "\n" not in words, name
+        assert not words or len(words) > 20, name
+
+
+def _reduced(path: Path) -> ReducedBody:
+    return reduce_model(read_model(path, unit="m", mass_unit="kg"), "x = 0", END, modes=1)
+
+
+def test_matrices_of_two_sizes(arrays: dict[str, Any], tmp_path: Path) -> None:
+    small = mesh_model(bar((1, 1, 1)), "aluminium", unit="m").save(tmp_path / "small.npz")
+    mass = {key: value for key, value in np.load(small).items() if key.startswith("M_")}
+    np.savez(tmp_path / "bar.npz", **{**arrays, **mass})
+    with said(r"bar.npz: mass has shape \(81, 81\), expected 3 or 6 rows and columns for each of 45 nodes"):
+        read_model(tmp_path / "bar.npz", unit="m", mass_unit="kg")
+
+
+def test_a_mass_matrix_without_energy(arrays: dict[str, Any], tmp_path: Path) -> None:
+    np.savez(tmp_path / "bar.npz", **{**arrays, "M_data": -arrays["M_data"]})
+    with said("mass: negative or zero in a shape"):
+        _reduced(tmp_path / "bar.npz")
+
+
+def test_matrices_that_are_packed_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file whose list of contents says that they are large."""
+    monkeypatch.setattr("pliant.bodies.matrix_files.UNPACKED_BASE", 1 << 20)
+    np.savez_compressed(tmp_path / "bomb.npz", nodes=np.zeros(1 << 22, dtype=np.int8))
+    with said("bomb.npz: larger than 1 MiB unpacked"):
+        read_model(tmp_path / "bomb.npz", unit="m", mass_unit="kg")
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["*NSET, NSET=a, GENERATE", "1, 100000000000, 1"], "job.dof"),  # which is not there: the set was read
+        (["*NSET, NSET=a, GENERATE", "1, 1" + 30 * "0" + ", 1"], "job.dof"),
+        (["*NSET, NSET=a, GENERATE", "5, 1, -1"], "job.dof"),
+        (["*NSET, NSET=a, GENERATE", "1, 5, 0"], "not an input of CalculiX"),
+        (["*NSET, NSET=a, GENERATE", "1"], "not an input of CalculiX"),
+        (["*NSET, NSET=a", "1, 2, a"] + ["a, a, a, a"] * 200, "job.dof"),
+        (["*NSET, NSET=a", "1, 2, b", "*NSET, NSET=b", "a, 3"] * 100, "job.dof"),
+    ],
+)
+def test_sets_of_calculix(lines: list[str], words: str, tmp_path: Path) -> None:
+    nodes = [f"{k}, {k}, 0, 0" for k in range(1, 6)]
+    (tmp_path / "job.inp").write_text("\n".join(["*NODE", *nodes, *lines]))
+    with said(words):
+        read_model(tmp_path / "job.inp", unit="m", mass_unit="kg")
+
+
+def test_sets_of_calculix_that_name_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets that hold all before them, or all nodes by ranges of their own, are bounded by the size of the file."""
+    monkeypatch.setattr("pliant.bodies.matrix_files.MOST_COPIES", 10_000)
+    nodes = [f"{k}, {k}, 0, 0" for k in range(1, 301)]
+    ranges = [line for k in range(300) for line in (f"*NSET, NSET=a{k}, GENERATE", f"1, {300 + k}")]
+    chain = ["*NSET, NSET=b0", *(f"{k}," for k in range(1, 301))]
+    chain += [line for k in range(1, 300) for line in (f"*NSET, NSET=b{k}", f"b{k - 1}, {k}")]
+    for lines in (ranges, chain):
+        (tmp_path / "job.inp").write_text("\n".join(["*NODE", *nodes, *lines]))
+        with said("job.inp: its sets name .* by other sets and GENERATE; are they right"):
+            read_model(tmp_path / "job.inp", unit="m", mass_unit="kg")
