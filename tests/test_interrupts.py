@@ -6,6 +6,7 @@ import cProfile
 import multiprocessing
 import os
 import pstats
+import shutil
 import signal
 import subprocess
 import sys
@@ -550,3 +551,64 @@ def test_a_command_that_is_interrupted_while_it_starts(module: str) -> None:
     """One line and exit code 130, whichever module is being imported."""
     done = subprocess.run([sys.executable, "-c", WHILE_IMPORTED, module], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+EARLY = """
+import os, signal, sys
+
+class Finder:
+    @staticmethod
+    def find_spec(name, *_):
+        if name == "pliant.version":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
+
+def test_a_command_that_is_interrupted_at_its_first_import(tmp_path: Path) -> None:
+    """Before any line of the command line has run; a script that imports pliant gets Python's own interrupt."""
+    (tmp_path / "sitecustomize.py").write_text(EARLY)
+    paths = os.pathsep.join([str(tmp_path), *(path for path in sys.path if path)])
+
+    def done(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=120,
+                              env=os.environ | {"PYTHONPATH": paths}, cwd=tmp_path, check=False)  # fmt: skip
+
+    command = done("-m", "pliant", "info", "two-link")
+    assert (command.returncode, command.stderr) == (130, "interrupted\n")
+    (tmp_path / "pliant").write_text("import pliant")
+    for script in (("-c", "import pliant"), ("pliant",)):
+        own = done(*script)
+        assert own.returncode != 130
+        assert "KeyboardInterrupt" in own.stderr
+
+
+@SIGNALS
+@pytest.mark.full
+@pytest.mark.parametrize("form", ["module", "script"])
+@pytest.mark.parametrize("name", ["info", "simulate", "view"])
+def test_a_command_ends_in_one_line_wherever_ctrl_c_comes(name: str, form: str, tmp_path: Path) -> None:
+    """At 30 moments between 0 and 2.5 s; what comes before the first line of pliant is Python's to answer."""
+    script = Path(sys.executable).with_name("pliant")
+    if form == "script" and not script.exists():
+        pytest.skip("the script is not installed beside this Python")
+    words = {"info": ["two-link"], "simulate": ["two-link", "--out", "out"], "view": ["run.nc", "--no-browser"]}[name]
+    if name == "view":
+        pytest.importorskip("viser", reason="the studio extra is not installed")
+        pliant.simulate(pliant.load("two-link").model(), 0.05).save(tmp_path / "run.nc")
+    begin = [sys.executable, "-m", "pliant"] if form == "module" else [str(script)]
+    paths, ready = os.pathsep.join(path for path in sys.path if path), partial(signal.signal, signal.SIGINT)
+    for moment in np.linspace(0.0, 2.5, 30):
+        process = subprocess.Popen(
+            [*begin, name, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": paths}, preexec_fn=partial(ready, signal.default_int_handler),
+        )  # fmt: skip
+        time.sleep(moment)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=120)[1]
+        before = process.returncode != 130 and f"{os.sep}pliant{os.sep}" not in said and "Ctrl-C" not in said
+        assert process.returncode in (0, 130) or before, (moment, process.returncode, said)
+        assert "Traceback" not in said or before, (moment, said)
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)

@@ -341,6 +341,8 @@ def test_unknown_options_are_refused() -> None:
         robot.model(stiffening="third-order")
     with pytest.raises(ModelError, match="not a number of this robot"):
         robot.model(parameters=["links.upper.beam.EI"])
+    with pytest.raises(ModelError, match=r"parameters: got 'payload\.mass' 2 times, expected each number once"):
+        robot.model(parameters=["payload.mass", "links.fore.beam.EI_z", "payload.mass"])
     with pytest.raises(UnsupportedModel, match="lagrange"):
         robot.model(stiffening="first-order")
 

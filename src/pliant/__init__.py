@@ -3,10 +3,11 @@
 Names are imported on first use, so that a start brings in what it needs and no more.
 """
 
+from pliant.started import STARTED as _STARTED  # noqa: F401, I001 - the time of the first import, and Ctrl-C from then on
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pliant.started import STARTED as _STARTED  # noqa: F401 - the time of the first import
 from pliant.version import VERSION
 
 if TYPE_CHECKING:

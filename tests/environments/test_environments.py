@@ -26,6 +26,12 @@ def test_the_checker_of_gymnasium(task: str) -> None:
         check_env(ArmEnv("two-link", task, render_mode="rgb_array"), skip_render_check=True)
 
 
+def test_environments_run_on_processors_alone() -> None:
+    for environment in (ArmEnv, lambda **named: ArmVectorEnv(2, **named)):
+        with pytest.raises(pliant.UnsupportedModel, match=r"device: got 'cuda', expected 'cpu': .* `simulate_batch`"):
+            environment(robot="two-link", device="cuda")
+
+
 @pytest.mark.parametrize("robot", ["two-link", "lab-arm"])
 def test_bundled_arms_step(robot: str) -> None:
     env = ArmEnv(robot, "rest-to-rest", period=0.005)

@@ -72,13 +72,34 @@ def test_a_fine_mesh_is_made_coarser_and_keeps_its_form(tmp_path: Path) -> None:
     assert volume(*found) == pytest.approx(4 / 3 * np.pi, rel=0.05)
 
 
+THREE = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
+
+
 @pytest.mark.parametrize(
-    ("name", "text"), [("a.stl", "solid\n"), ("a.obj", "v 0 0 0\nf 1 2 3\n"), ("a.obj", "v 1 2\nf 1 1 1\n")]
+    ("name", "text"),
+    [
+        ("a.stl", "solid\n"),
+        ("a.obj", "v 0 0 0\nf 1 2 3\n"),
+        ("a.obj", "v 1 2\nf 1 1 1\n"),
+        ("a.obj", THREE + "f 1 2 99999999999999999999999\n"),
+        ("a.obj", "v -1e308 0 0\nv 1e308 0 0\nv 0 1e308 0\nf 1 2 3\n"),
+        ("a.obj", "v nan 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"),
+    ],
 )
 def test_what_is_no_mesh_is_told_in_one_line(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(pliant.ModelError, match=rf"^{name}: got no triangles, expected a mesh in (STL|OBJ)$"):
         read_mesh(tmp_path / name)
+
+
+@pytest.mark.parametrize("text", [THREE + "f 1 1 1\n", "v 3 1 2\n" * 3 + "f 1 2 3\nf 3 2 1\n"])
+def test_a_mesh_without_area_is_told_in_one_line(tmp_path: Path, text: str) -> None:
+    """It was read, and the page that should show it failed."""
+    (tmp_path / "a.obj").write_text(text)
+    with pytest.raises(
+        pliant.ModelError, match=r"^a.obj: none of its [12] triangles has an area; is its scale right\?$"
+    ):
+        read_mesh(tmp_path / "a.obj")
 
 
 def test_every_visual_of_a_urdf_stands_where_pinocchio_has_it() -> None:

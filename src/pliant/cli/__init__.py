@@ -11,6 +11,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pliant.started import INTERRUPTED, leave
+
 if TYPE_CHECKING:
     from typer import Typer
 
@@ -18,10 +20,6 @@ if TYPE_CHECKING:
 
 COMMANDS = ("info", "frequencies", "simulate", "shape", "sweep", "identify", "validate", "count", "export", "reproduce",
             "bench", "view", "studio", "schema", "doctor", "cache", "body")  # fmt: skip
-
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
 
 
 @cache
@@ -54,8 +52,10 @@ def __getattr__(name: str) -> Any:
 def main() -> None:
     """Entry point of `pliant`: Ctrl-C is one line and exit code 130, from its first import to its last."""
     before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _leave)
+    if before is leave:  # since the package was imported
+        before = signal.default_int_handler
+    elif before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, leave)
     try:
         _run(before)
     except KeyboardInterrupt as stopped:
@@ -66,12 +66,6 @@ def main() -> None:
     finally:
         if before is signal.default_int_handler:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _leave(number: int, frame: Any) -> None:
-    """Handler of Ctrl-C while modules are imported: there is nothing to lose, and libraries take it for an error."""
-    os.write(2, b"interrupted\n")
-    os._exit(INTERRUPTED)
 
 
 def _say(text: str) -> None:

@@ -12,9 +12,9 @@ import typer
 from typer.core import TyperGroup
 
 import pliant
-from pliant.cli import INTERRUPTED
 from pliant.cli.output import say
 from pliant.errors import ModelError, PliantError, UnsupportedModel
+from pliant.started import INTERRUPTED
 
 FAILED, MISTAKEN = 1, 2
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any, NoReturn
 import numpy as np
 import typer
 
-from pliant.cli import INTERRUPTED
 from pliant.cli.application import FAILED
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, Packages, search_paths
@@ -23,6 +22,7 @@ from pliant.runs.results import Result
 from pliant.scenario import Outputs, Scenario
 from pliant.scenario.scenario import require_inside
 from pliant.signatures import near
+from pliant.started import INTERRUPTED
 
 
 def command(

@@ -15,7 +15,8 @@ from pliant.arrays import Array
 from pliant.control.law import checked_limit
 from pliant.environments.motion import ArmMotion
 from pliant.environments.tasks import TASKS
-from pliant.options import AutoresetName, RenderName, TaskName
+from pliant.errors import UnsupportedModel
+from pliant.options import AutoresetName, DeviceName, RenderName, TaskName
 from pliant.robot import Robot, load
 from pliant.signatures import checked
 
@@ -68,6 +69,14 @@ class _Arms:
         return picture(self.motion, self.task, arm)
 
 
+def _check_device(device: DeviceName) -> None:
+    if device != "cpu":
+        raise UnsupportedModel(
+            f"device: got {device!r}, expected 'cpu': environments run on processors; `simulate_batch` runs many arms "
+            "on a GPU"
+        )
+
+
 @checked
 class ArmEnv(gym.Env[Array, Array]):
     """One flexible arm.
@@ -89,6 +98,8 @@ class ArmEnv(gym.Env[Array, Array]):
         Numbers of the robot that are drawn anew for each episode; shape functions stay those of the robot as given.
     render_mode : "rgb_array", optional
         What `render` gives.
+    device : "cpu"
+        Where arms are stepped; "cuda" is refused, since environments run on processors alone.
 
     Notes
     -----
@@ -111,7 +122,9 @@ class ArmEnv(gym.Env[Array, Array]):
         self, robot: str | Robot = "two-link", task: TaskName = "reach", period: float = 0.02, horizon: float = 4.0,
         spread: float = 0.5, torque_limit: ArrayLike | None = None,
         vary: Mapping[str, tuple[float, float]] | None = None, render_mode: RenderName | None = None,
+        device: DeviceName = "cpu",
     ) -> None:  # fmt: skip
+        _check_device(device)
         self._arms = _Arms(robot, task, 1, period, horizon, spread, torque_limit, vary)
         self.observation_space = self._arms.observation_space
         self.action_space = self._arms.action_space  # type: ignore[assignment]
@@ -196,6 +209,8 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
     autoreset : "next-step" or "same-step"
         When an arm that is done begins anew: in the next step, whose action then does not count, or at once, with its
         last observation in `info["final_obs"]`, as Gymnasium has both.
+    device : "cpu"
+        Where arms are stepped; "cuda" is refused, since environments run on processors alone.
 
     Examples
     --------
@@ -212,8 +227,9 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         self, num_envs: int = 64, robot: str | Robot = "two-link", task: TaskName = "reach", period: float = 0.02,
         horizon: float = 4.0, spread: float = 0.5, torque_limit: ArrayLike | None = None,
         vary: Mapping[str, tuple[float, float]] | None = None, render_mode: RenderName | None = None,
-        autoreset: AutoresetName = "next-step",
+        autoreset: AutoresetName = "next-step", device: DeviceName = "cpu",
     ) -> None:  # fmt: skip
+        _check_device(device)
         self.num_envs, self._at_once = num_envs, autoreset == "same-step"
         mode = AutoresetMode.SAME_STEP if self._at_once else AutoresetMode.NEXT_STEP
         self.metadata = {**self.metadata, "autoreset_mode": mode}

@@ -88,6 +88,8 @@ def _nominal_values(robot: Robot, parameters: tuple[str, ...], shapes: ShapesNam
     for path in parameters:
         if path not in paths:
             raise ModelError(f"parameters: {path!r} is not a number of this robot; see robot.paths()")
+        if parameters.count(path) > 1:
+            raise ModelError(f"parameters: got {path!r} {parameters.count(path)} times, expected each number once")
     if shapes == "exact":
         for path in parameters:
             changed = shapes_that_change(robot, path)

@@ -20,6 +20,8 @@ from pliant.reading import read_input
 from pliant.writing import atomic_write
 
 MOST_BYTES = 64 << 20
+LARGEST = 1e12
+"""Coordinates beyond it, and what is no number, are refused: products of numbers of single precision stay finite."""
 MOST_FACES = 8_000
 """Triangles that are kept of a mesh; finer ones are made coarser."""
 Triangles = tuple[Array, NDArray[np.int64]]
@@ -130,11 +132,13 @@ def _read(path: Path, *_: int) -> Triangles:
     raw = read_input(path, MOST_BYTES, "no mesh that is drawn is that large")
     try:
         points, faces = _obj(raw) if path.suffix.lower() == ".obj" else _stl(raw)
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, OverflowError):
         points, faces = np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
-    if not len(faces) or faces.min() < 0 or faces.max() >= len(points) or not np.isfinite(points).all():
+    if not len(faces) or faces.min() < 0 or faces.max() >= len(points) or not (np.abs(points) < LARGEST).all():
         raise ModelError(f"{path.name}: got no triangles, expected a mesh in {path.suffix.lower().strip('.').upper()}")
     kept, merged = coarser(points, faces, MOST_FACES)
+    if not len(merged):
+        raise ModelError(f"{path.name}: none of its {len(faces)} triangles has an area; is its scale right?")
     return points[kept], merged
 
 
