@@ -15,14 +15,16 @@ import pytest
 pytest.importorskip("skfem", reason="the mesh extra is not installed")
 meshio: Any = pytest.importorskip("meshio", reason="the mesh extra is not installed")
 
+from nastran_files import write_op2  # noqa: E402
 from pliant.bodies import SolidMesh, from_mesh, mesh_model, read_model, reduce_model  # noqa: E402
 from pliant.bodies import library_process as processes  # noqa: E402
 from pliant.bodies.body_surface import as_triangles, skin  # noqa: E402
+from pliant.bodies.closed_surfaces import closed_surface, filled  # noqa: E402
 from pliant.bodies.mesh_reading import MESH_FORMATS, read_solid_mesh  # noqa: E402
 from pliant.errors import ModelError, PliantError  # noqa: E402
 from pliant.robot.reduced_body import ReducedBody  # noqa: E402
 from reliability.damage import torn  # noqa: E402
-from solid_bars import LENGTH, bar, quadratic  # noqa: E402
+from solid_bars import LENGTH, bar, frame_model, quadratic  # noqa: E402
 
 END = f"x = {LENGTH}"
 
@@ -322,3 +324,108 @@ def test_sets_of_calculix_that_name_too_much(tmp_path: Path, monkeypatch: pytest
         (tmp_path / "job.inp").write_text("\n".join(["*NODE", *nodes, *lines]))
         with said("job.inp: its sets name .* by other sets and GENERATE; are they right"):
             read_model(tmp_path / "job.inp", unit="m", mass_unit="kg")
+
+
+# ----------------------------------------------------------------------------------------- closed surfaces, and TetGen
+
+
+def test_surfaces_that_are_two() -> None:
+    """TetGen fills a cavity, whose mass nobody would see."""
+    points, triangles = _surface()
+    middle = points.mean(axis=0)
+    both = np.concatenate([points, middle + 0.5 * (points - middle)])
+    with said("box.stl: has 2 closed surfaces, expected one; a cavity would be filled"):
+        closed_surface(both, np.concatenate([triangles, len(points) + triangles[:, ::-1]]), "box.stl")
+
+
+def test_sizes_of_elements_that_nobody_can_hold() -> None:
+    points, triangles = _surface()
+    with said("size: got 1e-06, which asks for .* tetrahedra in box.stl; give a larger one"):
+        filled(points, triangles, "box.stl", 1e-6)
+
+
+def _surface() -> tuple[Any, Any]:
+    mesh = bar((3, 1, 1))
+    return closed_surface(mesh.points, as_triangles(skin(mesh.cells)), "box.stl")
+
+
+@pytest.mark.full
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(0, 200, 8))
+def test_damaged_surfaces_are_filled_or_refused(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By TetGen, which may crash or loop over them; what it fills has the volume that the surface encloses."""
+    pytest.importorskip("tetgen", reason="the tetgen extra is not installed")
+    monkeypatch.setattr(processes, "SECONDS", 3)
+    for number in range(seed, seed + 8):
+        points, triangles = _damaged_surface(random.Random(number))
+        found: list[Any] = []
+        words = answer(lambda p=points, t=triangles, f=found: f.append(_filled(p, t)))  # type: ignore[misc]
+        assert "\n" not in words, number
+        for volume, enclosed in found:
+            assert volume == pytest.approx(enclosed, rel=1e-3), number
+
+
+def _filled(points: Any, triangles: Any) -> tuple[float, float]:
+    """Volume of the tetrahedra in a surface, and what the surface encloses if its triangles all face one way."""
+    points, triangles = closed_surface(points, triangles, "box.stl")
+    nodes, cells = filled(points, triangles, "box.stl", None)
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    volume = np.abs(np.linalg.det(nodes[cells[:, 1:]] - nodes[cells[:, :1]])).sum() / 6
+    return float(volume), float(abs(np.einsum("ij,ij->", a, np.cross(b, c)))) / 6
+
+
+def _damaged_surface(rng: random.Random) -> tuple[Any, Any]:
+    """A bar with points moved, merged, flattened, scaled, on a line, in another order; or twice."""
+    points, triangles = (array.copy() for array in _surface())
+    noise = np.random.default_rng(rng.randrange(1 << 30))
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        one, other, kind = rng.randrange(len(points)), rng.randrange(len(points)), rng.randrange(8)
+        if kind == 0:
+            points[one] += noise.normal(size=3) * rng.choice([1e-9, 1e-3, 0.05, 1.0, 1e6])
+        elif kind == 1:
+            points[one] = points[other] * (1 + rng.choice([0.0, 1e-12, 1e-7, 1e-3]))
+        elif kind == 2:
+            points = points * [1.0, 1.0, rng.choice([0.0, 1e-9, 1e-6, 1e-3])]
+        elif kind == 3:
+            points = points + noise.normal(size=points.shape) * rng.choice([1e-9, 1e-4, 1e-2])
+        elif kind == 4:
+            points = points * rng.choice([1e-20, 1e-9, 1e9])
+        elif kind == 5:
+            triangles = np.concatenate([triangles, triangles + len(points)])
+            points = np.concatenate([points, points + rng.choice([0.0, 1e-9, 1e-3, 0.01]) * noise.normal(size=3)])
+        elif kind == 6:
+            points[one] = points[0] + rng.random() * (points[1] - points[0])
+        else:
+            points = np.roll(points, 1, axis=0)
+    return points, triangles
+
+
+# ------------------------------------------------------------------------------------------------ files of Nastran
+
+
+@pytest.mark.full
+@pytest.mark.random
+@pytest.mark.parametrize("ending", ["bdf", "op2", "op4"])
+@pytest.mark.parametrize("seed", range(0, 200, 20))
+def test_damaged_files_of_nastran(ending: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        from pyNastran.bdf.bdf import BDF  # noqa: F401
+        from pyNastran.op4.op4 import OP4
+    except (ImportError, AttributeError):
+        pytest.skip("pyNastran is not installed, or not for this NumPy")
+    monkeypatch.setattr(processes, "SECONDS", 5)
+    one = frame_model(4)
+    cards = [
+        f"GRID*   {k + 1:16d}{'':16s}{x:16.9E}{y:16.9E}\n*       {z:16.9E}" for k, (x, y, z) in enumerate(one.nodes)
+    ]
+    (tmp_path / "bar.bdf").write_text("\n".join([*cards, "SET1,7,1,2"]) + "\n")
+    matrices = {"KGG": one.stiffness.toarray(), "MGG": one.mass.toarray()}
+    write_op2(tmp_path / "bar.op2", matrices)
+    forms = {name: (6, matrix) for name, matrix in matrices.items()}
+    OP4(debug=None).write_op4(str(tmp_path / "bar.op4"), forms, is_binary=False)
+    sound = (tmp_path / f"bar.{ending}").read_bytes()
+    for number in range(seed, seed + 20):
+        (tmp_path / f"bar.{ending}").write_bytes(torn(random.Random(number), sound))
+        other = tmp_path / f"bar.{'op4' if ending == 'bdf' else ending}"
+        words = answer(lambda other=other: read_model(tmp_path / "bar.bdf", other, unit="m", mass_unit="kg"))  # type: ignore[misc]
+        assert "\n" not in words, number

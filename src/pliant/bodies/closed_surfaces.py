@@ -36,7 +36,22 @@ def closed_surface(points: Array, triangles: Indices, name: str) -> tuple[Array,
             f"{name}: the surface is {kind}: {int((count != 2).sum())} edges do not have two triangles, one near "
             f"({place}); close it where it was drawn"
         )
+    shells = _shells(faces, len(first))
+    if shells > 1:
+        raise ModelError(
+            f"{name}: has {shells} closed surfaces, expected one; a cavity would be filled: give a mesh of tetrahedra"
+        )
     return points[first], faces
+
+
+def _shells(faces: Indices, count: int) -> int:
+    """Number of surfaces that share no point."""
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
+
+    edges = faces[:, [[0, 1], [1, 2]]].reshape(-1, 2).T
+    _, piece = connected_components(sparse.csr_array((np.ones(edges.shape[1]), tuple(edges)), shape=(count, count)))
+    return len(np.unique(piece[faces]))
 
 
 def filled(points: Array, triangles: Indices, name: str, size: float | None) -> tuple[Array, Indices]:

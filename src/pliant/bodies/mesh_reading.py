@@ -18,6 +18,8 @@ from pliant.errors import ModelError, install
 from pliant.reading import read_input
 
 MOST_BYTES = 1 << 30
+LARGEST_PLACE = 1e12
+"""Coordinates in any unit of a file stay below."""
 MESH_FORMATS = {
     ".avs": "avsucd", ".bdf": "nastran", ".dat": "tecplot", ".dato": "permas", ".f3grid": "flac3d", ".fem": "nastran",
     ".inp": "abaqus", ".mdpa": "mdpa", ".med": "med", ".mesh": "medit", ".meshb": "medit", ".msh": "gmsh",
@@ -86,8 +88,10 @@ def check_one_file(raw: bytes, form: str, name: str) -> None:
 
 def _solid(found: Arrays, name: str, size: float | None) -> SolidMesh:
     points = found["points"]
-    if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
+    if points.ndim != 2 or points.shape[1] != 3:
         raise ModelError(f"{name}: expected points in three dimensions, got shape {points.shape}")
+    if not (np.abs(points) < LARGEST_PLACE).all():
+        raise ModelError(f"{name}: has a point that is no number or beyond {LARGEST_PLACE:.0e}")
     blocks = {key.removeprefix("cells "): cells for key, cells in found.items() if key.startswith("cells ")}
     solid = [kind for kind in blocks if kind in KINDS]
     other = [kind for kind in blocks if kind.startswith(("wedge", "pyramid", "tetra", "hexa")) and kind not in KINDS]
