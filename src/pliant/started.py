@@ -4,7 +4,7 @@ A command that is interrupted while it imports modules has nothing to lose, and 
 error of their own. Before this module Python starts by itself, and answers Ctrl-C in its own words.
 """
 
-import _signal  # `signal` imports modules that take longer than all else here
+import _signal  # type: ignore[import-not-found] # `signal` imports modules that take longer than all else here
 import os
 import sys
 import time

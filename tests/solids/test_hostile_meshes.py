@@ -424,7 +424,7 @@ def test_damaged_files_of_nastran(ending: str, seed: int, tmp_path: Path, monkey
     forms = {name: (6, matrix) for name, matrix in matrices.items()}
     OP4(debug=None).write_op4(str(tmp_path / "bar.op4"), forms, is_binary=False)
     sound = (tmp_path / f"bar.{ending}").read_bytes()
-    for number in range(seed, seed + 20):
+    for number in range(seed, seed + 7):  # some take all their time
         (tmp_path / f"bar.{ending}").write_bytes(torn(random.Random(number), sound))
         other = tmp_path / f"bar.{'op4' if ending == 'bdf' else ending}"
         words = answer(lambda other=other: read_model(tmp_path / "bar.bdf", other, unit="m", mass_unit="kg"))  # type: ignore[misc]

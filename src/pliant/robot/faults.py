@@ -83,27 +83,36 @@ def describe(
         Line in the file of each place, where there is a file.
     """
     items = _without_echoes(error.errors(include_url=False), model)
-    return listed([_sentence(item, model, data, lines or {}) for item in items], source)
+    shown = [_sentence(item, model, data, lines or {}) for item in items[:MOST_FAULTS_SHOWN]]
+    return listed(shown, source, len(items))
 
 
-def listed(texts: list[str], source: str) -> str:
-    """Faults of a file in one text: one line for one fault, a list for several."""
-    head = f"{source}: " if source else ""
-    if len(texts) == 1:
+def listed(texts: list[str], source: str, count: int | None = None) -> str:
+    """Faults of a file in one text, the first of `count`: one line for one fault, a list for several."""
+    head, count = f"{source}: " if source else "", len(texts) if count is None else count
+    if count == 1:
         return head + texts[0]
     shown = "".join(f"\n  - {text}" for text in texts[:MOST_FAULTS_SHOWN])
-    rest = f"\n  ... and {len(texts) - MOST_FAULTS_SHOWN} more" if len(texts) > MOST_FAULTS_SHOWN else ""
-    return f"{head}{len(texts)} faults{shown}{rest}"
+    rest = f"\n  ... and {count - MOST_FAULTS_SHOWN} more" if count > MOST_FAULTS_SHOWN else ""
+    return f"{head}{count} faults{shown}{rest}"
 
 
 def _without_echoes(items: list[ErrorDetails], model: type[BaseModel]) -> list[ErrorDetails]:
     """A misspelt key is one fault, not two: its right spelling is not reported as missing."""
+    missing = {tuple(item["loc"]) for item in items if item["type"] == "missing"}
+    names: dict[Place, list[str]] = {}
+    for place in missing:
+        names.setdefault(place[:-1], []).append(str(place[-1]))
     meant: set[Place] = set()
     for item in items:
-        if item["type"] == "extra_forbidden":
-            parent = tuple(item["loc"][:-1])
+        parent = tuple(item["loc"][:-1])
+        if (
+            item["type"] == "extra_forbidden"
+            and parent in names
+            and not meant.issuperset((*parent, name) for name in names[parent])
+        ):
             fields = _class_at(model, _without_tags(parent)).model_fields
-            meant.update((*parent, name) for name in fields if f"`{name}`?" in suggestion(str(item["loc"][-1]), fields))
+            meant.add((*parent, near(str(item["loc"][-1]), [*fields]) or ""))
     return [item for item in items if item["type"] != "missing" or tuple(item["loc"]) not in meant]
 
 
