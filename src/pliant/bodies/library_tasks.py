@@ -63,14 +63,14 @@ def serve(task: str, seconds: int, memory: int, most: int) -> None:
         with redirect_stdout(said), redirect_stderr(said):
             found = work(libraries, **given)
     except OtherFile as error:
-        found = {FAILED: str(error)}
+        found = {FAILED: np.array(str(error))}
     except MemoryError:
-        found = {LARGE: ""}
+        found = {LARGE: np.array(True)}
     except (Exception, SystemExit) as error:  # readers of forty formats, each with errors of its own
         words = " ".join((said.getvalue() if isinstance(error, SystemExit) else str(error)).split())
-        found = {FAILED: words[:200] or type(error).__name__}
+        found = {FAILED: np.array(words[:200] or type(error).__name__)}
     if sum(np.asarray(array).nbytes for array in found.values()) > most:
-        found = {LARGE: ""}
+        found = {LARGE: np.array(True)}
     out.write(as_bytes(found))
     out.flush()
 
