@@ -125,15 +125,15 @@ def misses(arm: Arm) -> dict[str, float]:
     exact = compliance(fine)
     s = np.sqrt(np.maximum(np.diagonal(C_fine), 1e-300))
     s = np.where(s > 1e-6 * s.max(), s, np.inf)
+    tapers = any(link.beam is not None and beam_properties(link.beam).profile is not None for link in arm.robot.links)
     if exact is not None and s.min() < np.inf:
-        tapers = any(
-            link.beam is not None and beam_properties(link.beam).profile is not None for link in arm.robot.links
-        )
         off = float(np.abs((exact - C_fine) / np.outer(s, s)).max())
         found["closed form of tapers" if tapers else "closed form"] = off
     inside = any(not isinstance(link.at, str) for link in arm.robot.links)
     if s.min() < np.inf and not inside:
-        found["soft"] = max(0.0, -float(np.linalg.eigvalsh((C_fine - C) / np.outer(s, s))[0]))
+        found["soft of tapers" if tapers else "soft"] = max(
+            0.0, -float(np.linalg.eigvalsh((C_fine - C) / np.outer(s, s))[0])
+        )
     first, first_fine = (float(np.sqrt(eigh(k, m, eigvals_only=True)[0])) for k, m in ((K, M), (K_fine, M_fine)))
     found["low"] = max(0.0, 1 - first / first_fine)
     found["missed with a link inside" if inside else "missed frequency"] = max(0.0, first / first_fine - 1)
