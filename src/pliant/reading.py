@@ -17,6 +17,7 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
 )
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_PIECE = 1 << 20
 
 
 def open_input(path: str | os.PathLike[str]) -> BinaryIO:
@@ -44,13 +45,21 @@ def read_input(path: str | os.PathLike[str], most: int, remedy: str = "is it the
     """The bytes of a regular file, of which there are at most `most`."""
     with open_input(path) as file:
         try:
-            raw = file.read(most + 1)
+            raw = read_at_most(file, most + 1, os.fstat(file.fileno()).st_size)
         except OSError as error:
             raise ModelError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None
     if len(raw) > most:
         size = f"{most >> 30} GiB" if most >= 1 << 30 else f"{most >> 20} MiB"
         raise ModelError(f"{Path(path).name}: larger than {size}; {remedy}")
     return raw
+
+
+def read_at_most(file: BinaryIO, most: int, expected: int = 0) -> bytes:
+    """Bytes of an open file, not more than `most`; memory is asked for as there are bytes."""
+    pieces = [file.read(min(expected, most))]
+    while piece := file.read(min(_PIECE, most - sum(map(len, pieces)))):
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def require_regular(path: str | os.PathLike[str], folder: bool = False) -> None:

@@ -223,7 +223,7 @@ def test_a_fit_goes_on_where_it_stopped(model: pliant.Model, tmp_path: Path, mon
 def test_a_damaged_record_is_told(model: pliant.Model, tmp_path: Path) -> None:
     kept = tmp_path / "fit.json"
     kept.write_text("{}")
-    with pytest.raises(pliant.ModelError, match=r"fit\.json: no record of a fit"):
+    with pytest.raises(pliant.ModelError, match=r"fit\.json: damaged, or no record of a fit"):
         pliant.identify(model, recorded(calibrated_by_hand(model)), (PATH,), resume=kept)
 
 

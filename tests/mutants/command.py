@@ -21,7 +21,7 @@ from mutants.trial import Bench, Verdict
 WORKERS = 2
 SHARE = 0.9
 """Of all mutants tried at least this share has to die."""
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "measurements.md"
 MARKS = ("<!-- mutants: begin -->", "<!-- mutants: end -->")
 
 
@@ -149,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--large", type=float, default=LARGE, metavar="S", help="large tests of one that survived, s")
     parser.add_argument("--minutes", type=float, default=600.0, help="after which no further random bug is tried")
     parser.add_argument("--out", metavar="FILE", help="of random bugs: the table and all fates as JSON")
-    parser.add_argument("--write-table", action="store_true", help="write the table into docs/reliability.md")
+    parser.add_argument("--write-table", action="store_true", help="write the table into docs/measurements.md")
     return parser
 
 

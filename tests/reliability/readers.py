@@ -19,6 +19,7 @@ from pliant.sweeps import SweepStudy
 
 from . import sound
 from .damage import NUMBERS, WORDS, damaged_yaml, torn
+from .file_kinds import FILE_KINDS
 
 Reader = Callable[[random.Random, Path], Any]
 
@@ -205,4 +206,4 @@ def _damaged(rng: random.Random, folder: Path, whole: pliant.Result | BatchResul
 
 READERS: dict[str, Reader] = {
     f.__name__: f for f in (robot, equations, scenario, sweep, identify, table, urdf, side, result, batch)
-}
+} | FILE_KINDS

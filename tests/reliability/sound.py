@@ -90,7 +90,7 @@ SIDE = {
     "name": "made flexible",
     "gravity": [0, 0, -9.81],
     "payload": {"mass": 0.5},
-    "links": {"fore": {"beam": {"mass_per_length": 3.0, "EI_y": 1e4, "EI_z": 1e4},
+    "links": {"fore": {"beam": {"mass_per_length": 0.4, "EI_y": 1e4, "EI_z": 1e4},
                        "shapes": {"bending_y": 1, "bending_z": 1}, "drive": {"stiffness": 1e4, "rotor_inertia": 1e-3}},
               "upper-arm": {"tip": {"mass": 0.1}, "friction": {"viscous": 0.1}}},
 }  # fmt: skip

@@ -1,7 +1,8 @@
-"""10,000 wrong inputs: files of every kind and calls of every public function (394 of them in the default set).
+"""2,000 wrong files of every kind that is read, and wrong calls of every public function; a few of each every day.
 
-Whatever comes out is a sound object or a `PliantError` with words in it, within ten seconds; NumPy's warnings count as
-errors. A failure names its kind and seed, which `one(kind, seed)` plays again.
+Whatever comes out is a sound object or a `PliantError` with words in it, within ten seconds and a gigabyte; NumPy's
+warnings count as errors, and files with a digest give what was written or are refused. A failure names its kind and
+seed, which `one(kind, seed, folder)` plays again.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ from .calls import BASES, RECORDS, Call, public, wrong_call
 from .judge import verdict
 from .readers import READERS
 
-SHARES = {"robot": 1800, "equations": 400, "scenario": 1300, "sweep": 900, "identify": 900, "table": 1000, "urdf": 1000,
-          "side": 600, "result": 400, "batch": 200, "call": 1500}  # fmt: skip
-"""Inputs of each kind: ten thousand."""
+SHARES = {**dict.fromkeys(READERS, 2000), "equations": 400, "call": 1500}
+"""Inputs of each kind."""
 FIRST = {"robot": 80, "equations": 10, "scenario": 40, "sweep": 14, "identify": 30, "table": 70, "urdf": 60, "side": 20,
-         "result": 5, "batch": 5, "call": 60}  # fmt: skip
+         "result": 5, "batch": 5, "call": 60, "packed_table": 30, "run_table": 10, "trajectory": 15, "body": 8,
+         "bare_body": 12, "arm_with_body": 4, "matrices": 12, "calculix": 12, "nastran": 1, "mesh": 12, "surface": 4,
+         "drawn_mesh": 30, "drawn_arm": 10, "stored_run": 1, "stored_batch": 1, "journal": 30, "fit": 30, "object": 30,
+         "manifest": 20, "upload": 3, "recording": 6, "linked": 2}  # fmt: skip
 """Those of them that the default set tries."""
 CHUNK = 100
+OF_FILES = 1000
+"""Files that one process tries; what it imports first takes as long as reading a few hundred."""
 
 
 @pytest.fixture
@@ -68,15 +73,28 @@ def test_wrong_input(kind: str, place: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.random
-@pytest.mark.parametrize(("kind", "start"), [(k, s) for k, n in SHARES.items() for s in range(0, n, CHUNK)])
+@pytest.mark.parametrize(("kind", "start"), [(k, s) for k in ("equations", "call") for s in range(0, SHARES[k], CHUNK)])
 def test_wrong_input_many(kind: str, start: int, place: Path) -> None:
-    """The rest."""
+    """The rest, of what is computed."""
     _try(kind, range(max(start, FIRST[kind]), start + CHUNK), place)
 
 
-def test_ten_thousand() -> None:
-    assert sum(SHARES.values()) == 10_000
-    assert set(SHARES) == {*READERS, "call"}
+@pytest.mark.full
+@pytest.mark.random
+@pytest.mark.parametrize("start", range(0, 2000, OF_FILES))
+@pytest.mark.parametrize("kind", [kind for kind in READERS if kind != "equations"])
+def test_wrong_files_many(kind: str, start: int) -> None:
+    """The rest, of what is read, where memory and processor time are bounded by the system."""
+    pytest.importorskip("resource", reason="a system that bounds no process")
+    from .trials import faults_of
+
+    faults = faults_of(kind, range(start, start + OF_FILES))
+    assert not faults, "\n\n".join(f"{kind} {seed}: {fault}" for seed, fault in faults.items())
+
+
+def test_every_kind_has_its_share() -> None:
+    assert set(SHARES) == set(FIRST) == {*READERS, "call"}
+    assert min(SHARES[kind] for kind in READERS if kind != "equations") >= 2000
 
 
 def test_every_public_function_is_called(place: Path) -> None:
@@ -152,3 +170,18 @@ def test_a_long_urdf_is_refused_soon(tmp_path: Path) -> None:
             pliant.load(path)
 
     assert verdict(load) is None
+
+
+# --------------------------------------------------------------------------------- the bounds of memory and time
+
+
+@pytest.mark.full
+def test_bounds_end_what_goes_beyond_them() -> None:
+    """One file takes two gigabytes, one never ends in machine code; those behind them are tried all the same."""
+    pytest.importorskip("resource", reason="a system that bounds no process")
+    from .trials import faults_of
+
+    faults = faults_of("beyond", range(6))
+    assert faults.keys() == {1, 3}
+    assert "MemoryError" in faults[1]
+    assert "ended with -" in faults[3]

@@ -17,7 +17,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.reading import read_input
+from pliant.reading import read_at_most, read_input
 from pliant.robot.faults import suggestion
 from pliant.runs.digest import without_comment
 from pliant.signatures import checked
@@ -107,7 +107,8 @@ def _rows(source: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
 def _unpacked(raw: bytes, name: str) -> bytes:
     """Contents of all members of a gzip file, up to the size that is read."""
     try:
-        found = gzip.GzipFile(fileobj=io.BytesIO(raw)).read(MOST_BYTES + 1)
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+            found = read_at_most(file, MOST_BYTES + 1)
     except EOFError:
         raise ModelError(f"{name}: cut short, the end of the gzip file is missing; copy it again") from None
     except (OSError, zlib.error) as error:

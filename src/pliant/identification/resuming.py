@@ -39,12 +39,16 @@ class FitProgress:
         assert self.path is not None
         try:
             kept = json.loads(read_input(self.path, MOST_BYTES))
+            if kept.pop("check") != _checksum(kept):
+                raise ValueError("it does not match its checksum")
             fit, self.attempt, self.stage, self.round = (kept[key] for key in ("fit", "attempt", "stage", "round"))
             self.u = None if kept["u"] is None else np.array(kept["u"], dtype=float)
             self.noise, best = kept["noise"], kept["best"]
             self.best = None if best is None else (best[0], best[1], np.array(best[2], dtype=float), best[3])
-        except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise ModelError(f"{self.path}: no record of a fit ({error}); remove it to begin anew") from None
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+            raise ModelError(
+                f"{self.path}: damaged, or no record of a fit ({error}); remove it to begin anew"
+            ) from None
         if fit != self.fit or any(u is not None and u.shape != (size,) for u in (self.u, self.best and self.best[2])):
             raise ModelError(
                 f"{self.path}: belongs to another fit (other data, numbers or settings); choose another file, or "
@@ -60,16 +64,21 @@ class FitProgress:
             return
         best = None if self.best is None else [self.best[0], self.best[1], self.best[2].tolist(), self.best[3]]
         state = {
-            "format": 1, "fit": self.fit, "attempt": self.attempt, "stage": self.stage, "round": self.round,
+            "format": 2, "fit": self.fit, "attempt": self.attempt, "stage": self.stage, "round": self.round,
             "u": None if u is None else u.tolist(), "noise": noise, "best": best,
         }  # fmt: skip
         with atomic_write(self.path) as partial:
-            partial.write_text(json.dumps(state), encoding="utf-8")
+            partial.write_text(json.dumps({**state, "check": _checksum(state)}), encoding="utf-8")
 
     def finished(self) -> None:
         """Nothing is left to go on with."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
+
+
+def _checksum(state: dict[str, Any]) -> str:
+    """Digest of what a record says, however it is written."""
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()
 
 
 def fit_digest(fitted: Unknowns, recordings: Sequence[Recording], *settings: Any) -> str:

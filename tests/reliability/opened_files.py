@@ -1,0 +1,214 @@
+"""Functions of pliant that open files, found from the source, and what tries them with damaged ones.
+
+Two lists: functions that open something themselves, by the calls in them, and public functions that take a path. An
+entry names kinds of `readers.READERS`, or says in words why nothing is tried.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pliant
+from sources import nodes
+
+from .calls import ROOMS
+
+SOURCE = Path(pliant.__file__).parent
+OPENING = {
+    "open", "open_input", "read_input", "require_regular", "read_text", "read_bytes", "fdopen", "memmap", "fromfile",
+    "loadtxt", "genfromtxt", "open_dataset", "open_dataarray", "open_mfdataset", "load_dataset", "open_zarr",
+    "open_group", "open_array", "ZipFile", "GzipFile", "TarFile", "BZ2File", "LZMAFile", "fromstring", "iterparse",
+    "read_array", "read_bdf", "read_op2", "read_op4", "loadmat", "read_parquet", "read_table", "read_excel",
+    "deserialize", "scandir", "mmap",
+}  # fmt: skip
+"""Last names of calls that open a file or understand what is in one."""
+QUALIFIED = {
+    "np.load", "json.load", "json.loads", "pickle.load", "pickle.loads", "h5py.File", "meshio.read", "yaml.load",
+    "yaml.safe_load", "yaml.compose", "yaml.parse", "yaml.scan", "yaml.load_all", "tomllib.load", "tomllib.loads",
+    "ElementTree.parse", "ET.parse", "ET.XML", "csv.reader", "csv.DictReader", "zlib.decompress", "gzip.decompress",
+    "pd.read_csv", "ast.parse", "configparser.ConfigParser", "sqlite3.connect", "request.urlopen", "urlopen",
+}  # fmt: skip
+"""Whole names, where the last one alone says too little."""
+
+_SUSPECT = re.compile(rf"\b({'|'.join(sorted(OPENING | {name.rsplit('.', 1)[-1] for name in QUALIFIED}))})\(")
+OURS = "reads only files that ship with pliant"
+OWN = "reads or changes only what the same process has just written"
+BENCH = "a benchmark, which reads only what it wrote for itself"
+TEXT = "understands text that stands in the source, no file"
+NOT = "no file: a name that is called alike"
+OPENED: dict[str, tuple[str, ...] | str] = {
+    "reading.py::open_input": ("table", "journal", "result"),
+    "reading.py::read_input": ("table", "trajectory", "body", "manifest"),
+    "reading.py::require_regular": ("stored_run", "stored_batch", "nastran"),
+    "robot/files.py::load": ("urdf", "upload", "drawn_arm"),
+    "robot/files.py::read_document": ("scenario", "sweep", "identify", "side", "recording", "linked"),
+    "robot/files.py::read_text": ("robot", "scenario", "sweep", "identify"),
+    "robot/reduced_body.py::ReducedBody.read": ("body", "bare_body", "arm_with_body"),
+    "robot/reduced_body.py::_array": ("bare_body", "matrices"),
+    "robot/reduced_body.py::unpacked": ("body", "bare_body", "matrices"),
+    "robot/urdf_meshes.py::urdf_meshes": ("drawn_arm",),
+    "robot/urdf_visuals.py::urdf_visuals": ("drawn_arm", "urdf"),
+    "bodies/mesh_reading.py::read_solid_mesh": ("mesh", "surface"),
+    "bodies/matrix_files.py::_arrays": ("matrices",),
+    "bodies/matrix_files.py::_abaqus_nodes": ("calculix",),
+    "bodies/matrix_files.py::_numbers": ("calculix",),
+    "bodies/matrix_files.py::_nastran": ("nastran",),
+    "view/mesh_files.py::_read": ("drawn_mesh", "drawn_arm"),
+    "view/studio_files.py::Shelf._described": ("upload",),
+    "identification/csv_files.py::_rows": ("table", "packed_table", "run_table"),
+    "identification/csv_files.py::_unpacked": ("packed_table",),
+    "identification/resuming.py::FitProgress._read": ("fit",),
+    "ringing/trajectory_files.py::read_trajectory": ("trajectory",),
+    "runs/digest.py::sealed": ("result", "batch"),
+    "runs/saved.py::_opened": ("result", "batch", "stored_run", "stored_batch"),
+    "runs/saved.py::reading": ("result", "batch", "stored_run", "stored_batch"),
+    "batch/result.py::BatchResult.dataset": ("stored_batch", "batch"),
+    "sweeps/journal.py::Journal._read": ("journal",),
+    "sweeps/journal.py::Journal.__init__": ("journal",),
+    "kernels/cache.py::_content": ("object",),
+    "kernels/records.py::recalled": ("object",),
+    "kernels/records.py::Recorded.interpreted": ("object",),
+    "export/placing.py::_listed": ("manifest",),
+    "batch/store.py::Zarr.finish": OWN,
+    "control/time_limited.py::_listen": "a search and the process that it started for itself, over its own pipes",
+    "control/time_limited.py::serve": "a search and the process that it started for itself, over its own pipes",
+    "export/fmu.py::_zip": OWN,
+    "kernels/cache.py::_make": OWN,
+    "kernels/cache.py::write": OWN,
+    "runs/digest.py::seal": OWN,
+    "studies/report.py::_figure": OWN,
+    "sweeps/outputs.py::SweepResult.to_csv": OWN,
+    "sweeps/points.py::_runner": "a study that the parent of a worker hands over, as text in memory",
+    "view/studio_saving.py::content": OWN,
+    "writing.py::atomic_write.__enter__": OWN,
+    "writing.py::atomic_write.__exit__": OWN,
+    "cli/self_test.py::_export": OWN,
+    "bench/first_result.py::_chain": BENCH,
+    "bench/first_result.py::_first_run": BENCH,
+    "bench/first_result.py::_most_memory": BENCH,
+    "bench/rigid_peers.py::RigidChain.from_json": BENCH,
+    "bench/start.py::_run": BENCH,
+    "export/contents.py::template": OURS,
+    "export/fmu.py::_write_tree": OURS,
+    "kernels/code_stamp.py::_files": OURS,
+    "kernels/code_stamp.py::source_digest": OURS,
+    "kernels/llvm.py::emitter": OURS,
+    "studies/rigs/loop.py::controllers": OURS,
+    "studies/study.py::Study.load": OURS,
+    "view/html.py::asset": OURS,
+    "view/report_page.py::page": OURS,
+    "jax.py::_version": "a header of the installed JAX, which is code",
+    "batch/store.py::_free_memory": "the system's own tables",
+    "kernels/columns.py::_rebuild": "expressions that this process copies in memory",
+    "kernels/kernel.py::_rebuild": "expressions that this process copies in memory",
+    "kernels/translate.py::_definitions": TEXT,
+    "signatures.py::_held.tests": TEXT,
+    "signatures.py::_words": TEXT,
+    "cli/__init__.py::_run": "the null device, in place of a closed pipe",
+    "kernels/target.py::_without_warnings": "the null device",
+    "cli/view.py::say_page": "a page in a browser",
+    "cli/view.py::serve": "a page in a browser",
+    "kernels/switches.py::Switches.from_record": NOT,
+    "model/assembly.py::closed_start": NOT,
+    "model/closed_statics.py::settled": NOT,
+}  # fmt: skip
+"""By file and function: kinds of damaged files that it is tried with, or why with none."""
+WRITES = "writes"
+MADE = "pliant makes it; the path is where its file is"
+TAKEN: dict[str, tuple[str, ...] | str] = {
+    "load": ("robot", "urdf", "side", "drawn_arm", "arm_with_body"),
+    "Result.load": ("result", "stored_run"),
+    "BatchResult.load": ("batch", "stored_batch"),
+    "Scenario.load": ("scenario", "linked"),
+    "SweepStudy.load": ("sweep", "linked"),
+    "sweep": ("sweep", "journal"),
+    "identify": ("fit",),
+    "shape": ("trajectory",),
+    "read_trajectory": ("trajectory",),
+    "read_csv": ("table", "packed_table", "run_table"),
+    "ReducedBody.read": ("body", "bare_body"),
+    "read_model": ("matrices", "calculix", "nastran"),
+    "mesh_model": ("mesh", "surface"),
+    "from_mesh": ("mesh", "surface"),
+    "urdf_meshes": ("drawn_arm",),
+    "export": ("manifest",),
+    "export_c": ("manifest",),
+    "export_casadi": ("manifest",),
+    "export_cuda": ("manifest",),
+    "export_fmu": WRITES,
+    "export_latex": ("manifest",),
+    "export_python": ("manifest",),
+    "BatchResult": MADE,
+    "UrdfMesh": MADE,
+    **dict.fromkeys(
+        ["save", "ReducedBody.save", "Identification.plot",
+         "Result.save", "Result.to_csv", "Result.to_html", "Result.to_video", "Robot.save",
+         "Robot.to_mjcf", "Robot.to_urdf", "Scenario.save", "Scenario.write", "simulate_batch", "Campbell.plot",
+         "PoseMap.plot", "BatchResult.save", "ElementModel.save", "JointMotion.to_csv", "JointMotion.to_ros",
+         "ShapedMotion.plot", "SweepResult.plot", "SweepResult.to_csv", "SweepResult.to_parquet", "SweepResult.write",
+         "compare", "frequency_map", "mode_shapes", "plot", "to_html", "to_video"],
+        WRITES,
+    ),
+}  # fmt: skip
+"""Public functions with a path among their arguments, in the same way."""
+
+
+def taking() -> Iterator[str]:
+    """Names of the public functions, methods among them, that take a path."""
+    for room in (*ROOMS, "pliant.robot"):
+        module = import_module(room)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value):
+                own = [(key, part) for key, part in inspect.getmembers(value, callable) if not key.startswith("_")]
+                yield from (f"{name}.{key}" for key, part in own if _takes_path(part) and not _inherited(value, key))
+            if callable(value) and _takes_path(value):
+                yield name
+
+
+def _inherited(kind: type, key: str) -> bool:
+    """From a class that is public itself, or of another package."""
+    return key not in vars(kind) and any(
+        key in vars(base) and base.__module__.startswith("pliant") for base in kind.__mro__[1:]
+    )
+
+
+def _takes_path(function: Any) -> bool:
+    if not str(getattr(function, "__module__", "")).startswith("pliant"):
+        return False
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any("Path" in str(parameter.annotation) for parameter in parameters)
+
+
+def opening(path: Path) -> list[str]:
+    """Names of the functions in a file that open something, in the order of their calls."""
+    if not _SUSPECT.search(path.read_text(encoding="utf-8")):  # parsing takes its time
+        return []
+    calls = [node for node in nodes(path) if isinstance(node, ast.Call) and _opens(node.func)]
+    kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    scopes = [node for node in nodes(path) if isinstance(node, kinds)] if calls else []
+    found = {}
+    for call in sorted(calls, key=lambda node: node.lineno):
+        around = [scope for scope in scopes if scope.lineno <= call.lineno <= (scope.end_lineno or 0)]
+        name = ".".join(scope.name for scope in sorted(around, key=lambda scope: scope.lineno))
+        found[f"{path.relative_to(SOURCE).as_posix()}::{name or 'module'}"] = None
+    return list(found)
+
+
+def _opens(function: ast.expr) -> bool:
+    if isinstance(function, ast.Name):
+        return function.id in OPENING or function.id in QUALIFIED
+    if not isinstance(function, ast.Attribute):
+        return False
+    before = function.value
+    owner = before.id if isinstance(before, ast.Name) else before.attr if isinstance(before, ast.Attribute) else ""
+    return function.attr in OPENING or f"{owner}.{function.attr}" in QUALIFIED
