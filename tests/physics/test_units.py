@@ -10,7 +10,9 @@ import pytest
 
 import pliant
 from arms import MECHANISMS
+from combinations.restatements import Restated, in_units
 from pliant import ModelError, Robot
+from pliant.model.coordinate_units import commands, coordinate_units, speed_units
 from pliant.robot import load
 from units import in_unit
 
@@ -146,3 +148,71 @@ def test_a_light_body_beside_a_heavy_one(ratio):
     assert found[0] == 0.0  # the wheel with its motor
     assert found[1] == pytest.approx(across, rel=1e-12)
     assert found[2] == pytest.approx(40.0 / (0.3 * ratio) + 40.0 / whole, rel=1e-12)
+
+
+# ----------------------------------------------------------------------------------------- every field that there is
+
+
+def everything() -> Robot:
+    """Contact, coupling, motor, gear, friction and beam: all in one arm."""
+    beam = {"length": 0.8, "mass_per_length": 0.7, "EI_y": 90.0, "EI_z": 130.0}
+    friction = {
+        "viscous": 0.3,
+        "coulomb": 0.4,
+        "stiction": 0.6,
+        "law": "lugre",
+        "stiffness": 500.0,
+        "coulomb_speed": 1e-3,
+    }
+    drive = {
+        "stiffness": 900.0,
+        "rotor_inertia": 2e-4,
+        "gear_ratio": 50,
+        "damping": 0.4,
+        "hardening": 50.0,
+        "play": 1e-3,
+    }
+    motor = {"command": "current", "torque_constant": 0.05, "efficiency": 0.8}
+    links = [
+        {"name": "rail", "joint": {"type": "prismatic", "axis": (0, 0, 1), "friction": {"viscous": 3.0, "coulomb": 1.0}},
+         "rigid": {"mass": 2.0, "com": (0.1, 0, 0), "inertia": (0.1, 0.2, 0.3), "tip": (0.2, 0, 0)}},
+        {"name": "upper", "joint": {"axis": (0, 1, 0), "drive": drive, "motor": motor, "friction": friction}, "beam": beam,
+         "shapes": {"bending_y": 1, "bending_z": 1}},
+    ]  # fmt: skip
+    spring = {"name": "spring", "between": ("base", "tip"), "damping": 3.0,
+              "spring": {"stiffness": 200.0, "length": 0.5, "preload": 2.0}}  # fmt: skip
+    touch = {"name": "ground", "radius": 0.05, "stiffness": 5e4, "damping": 0.5, "friction": 0.3,
+             "surface": {"frame": "floor"}}  # fmt: skip
+    floor = {"name": "floor", "link": "base", "origin": {"xyz": (0, 0, -0.06)}}
+    return Robot.from_dict({"name": "everything", "links": links, "couplings": [spring], "contacts": [touch],
+                            "frames": [floor]})  # fmt: skip
+
+
+def written_out(robot: Robot, metre: float) -> tuple[Robot, Restated]:
+    """In the other unit, by the units in the descriptions of its fields."""
+    other = Restated(None, units=(metre, 1.0, 1.0))  # type: ignore[arg-type]
+    return Robot.from_dict(in_units(robot, other).to_dict()), other
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("metre", [1e3, 1e-3])  # in millimetres, in kilometres
+@pytest.mark.parametrize("name", ["everything", "box-arm", *MECHANISMS])
+def test_runs_in_other_units(name, metre):
+    """Contacts, couplings, loops, cylinders, bodies, motors and friction: the same motion under the same commands."""
+    robot = everything() if name == "everything" else load(name)
+    model = robot.model(stiffening=False)
+    text, other = written_out(robot, metre)
+    theirs = text.model(stiffening=False)
+    push = np.sin(1.0 + np.arange(model.layout.n_inputs))
+    more = push * [other.factor(unit.replace(".", " ")) for _, unit in commands(model)]
+    runs = [
+        pliant.simulate(m, 0.02, torque=x, method="rk4", step=1e-4, output_step=0.01, progress=False)
+        for m, x in ((model, push), (theirs, more))
+    ]
+    for found, units in (("q", coordinate_units(model)), ("qd", speed_units(model))):
+        ours, others = (getattr(run, found) for run in runs)
+        ours = ours * [other.factor(unit) for unit in units]
+        for k, unit in enumerate(units):
+            alike = [j for j, one in enumerate(units) if one == unit]
+            np.testing.assert_allclose(others[:, k], ours[:, k], rtol=1e-6, atol=1e-7 * np.abs(ours[:, alike]).max())
+    np.testing.assert_allclose(theirs.frequencies(runs[1].q[0]), model.frequencies(runs[0].q[0]), rtol=1e-8)

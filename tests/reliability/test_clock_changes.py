@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import os
+import re
 import time
 from pathlib import Path
 
@@ -21,6 +22,7 @@ SOURCE = Path(pliant.__file__).parent
 WALL = {"time", "time_ns", "localtime", "gmtime", "ctime", "strftime"}
 """Functions of `time` that tell what the system's clock shows."""
 TIMES = {"st_mtime", "st_mtime_ns", "st_ctime", "st_ctime_ns", "st_atime", "getmtime", "getctime"}
+_SUSPECT = re.compile(r"\btime\.[tlgcs]|from time|st_[mca]time|get[mc]time|\bdate(time)?\b")
 READ = {
     "bench/session.py": "the day of a measurement",
     "kernels/cache.py": "which files of the cache are oldest or were abandoned: one that goes too early is made anew",
@@ -33,7 +35,7 @@ READ = {
 
 
 def _looks_at_the_clock(path: Path) -> bool:
-    if "time" not in (text := path.read_text(encoding="utf-8")) and "date." not in text:  # parsing takes its time
+    if not _SUSPECT.search(path.read_text(encoding="utf-8")):  # parsing takes its time
         return False
     for node in nodes(path):
         if isinstance(node, ast.Attribute):

@@ -9,7 +9,7 @@ import pytest
 
 import pliant
 from pliant.errors import ModelError
-from pliant.robot import load
+from pliant.robot import load, urdf_meshes
 from pliant.robot.urdf_text import KINDS
 
 from .test_urdf import ARM
@@ -199,6 +199,15 @@ def test_a_branch_of_a_branch_is_turned_with_it(path: Path) -> None:
     path.write_text(text.replace("</robot>", f"{lens}</link>{joint}</robot>"), encoding="utf-8")
     body = load(path, tip="tool").link("fore").rigid
     np.testing.assert_allclose(body.com, np.array([1.5 * 0.2, 2 * 0.3, 2.4 * 0.1]) / 3.9, atol=1e-15)
+
+
+def test_a_prefix_that_nobody_declared(path: Path) -> None:
+    """A vendor's element passes unread if its prefix is declared."""
+    text = ARM.replace("</robot>", '<xi:include href="other.urdf"/></robot>')
+    path.write_text(text, encoding="utf-8")
+    for read in (lambda: load(path, tip="tool"), lambda: urdf_meshes(path)):
+        with pytest.raises(ModelError, match=r"arm\.urdf: .*unbound prefix.*declare the prefix"):
+            read()
 
 
 def test_the_fields_own_parser_agrees(path: Path) -> None:

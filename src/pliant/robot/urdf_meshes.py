@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pliant.errors import ModelError
 from pliant.reading import read_input
 from pliant.robot.file_paths import FilePaths, SearchPaths
-from pliant.robot.urdf_text import VECTOR, numbers_of, read_urdf
+from pliant.robot.urdf_text import VECTOR, all_elements, numbers_of, read_urdf
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -78,12 +78,10 @@ def urdf_meshes(path: str | os.PathLike[str], *, search_paths: SearchPaths | Non
     >>> pliant.robot.urdf_meshes("arm.urdf")
     []
     """
-    from xml.etree import ElementTree
-
     source = Path(path)
     raw = read_input(source, _MOST_BYTES, "no robot file is that large: is it the right file?")
     read_urdf(raw, source.name)  # refuses what is none, and entities
-    root = ElementTree.fromstring(raw)
+    root = all_elements(raw, source.name)
     paths = FilePaths.of_file(source, search_paths)
     return [mesh for link in root.iter("link") for mesh in _of_link(link, source.name, paths)]
 

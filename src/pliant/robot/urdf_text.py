@@ -12,12 +12,15 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from pliant.errors import ModelError, warn_user
 from pliant.robot.faults import listed, short, short_key, suggestion
 from pliant.signatures import near
+
+if TYPE_CHECKING:
+    from xml.etree import ElementTree
 
 MOST_ELEMENTS = 100_000
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
@@ -137,6 +140,16 @@ def read_urdf(raw: bytes | str, source: str) -> Element:
         warn_user(f"{source}: not read, since it is no part of URDF: {told}")
     assert reader.root is not None  # expat refuses a file without an element
     return reader.root
+
+
+def all_elements(raw: bytes | str, source: str) -> ElementTree.Element:
+    """The whole tree of a URDF file that `read_urdf` accepts, with what that leaves out."""
+    from xml.etree import ElementTree
+
+    try:
+        return ElementTree.fromstring(raw)
+    except ElementTree.ParseError as error:  # a prefix that nobody declared; `read_urdf` takes prefixes as letters
+        raise ModelError(f"{source}: not valid XML: {error}; declare the prefix by xmlns, or remove it") from None
 
 
 class _Reader:

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from pliant.errors import ModelError, warn_user
 from pliant.robot.file_paths import FilePaths
 from pliant.robot.mesh_files import MeshContent
-from pliant.robot.urdf_text import numbers_of
+from pliant.robot.urdf_text import all_elements, numbers_of
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -24,9 +24,7 @@ _ZERO = (0.0, 0.0, 0.0)
 def urdf_visuals(raw: bytes | str, source: str, paths: FilePaths) -> dict[str, list[dict[str, Any]]]:
     """Visuals of each link as in a robot file, in the axes of the URDF; those of collisions where one is not drawn.
     `paths` says where meshes may be."""
-    from xml.etree import ElementTree
-
-    root = ElementTree.fromstring(raw)
+    root = all_elements(raw, source)
     colours = {material.get("name"): _colour(material) for material in root.findall("material")}
     lost: list[str] = []
     found = {}
