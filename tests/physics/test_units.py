@@ -156,29 +156,17 @@ def test_a_light_body_beside_a_heavy_one(ratio):
 def everything() -> Robot:
     """Contact, coupling, motor, gear, friction and beam: all in one arm."""
     beam = {"length": 0.8, "mass_per_length": 0.7, "EI_y": 90.0, "EI_z": 130.0}
-    friction = {
-        "viscous": 0.3,
-        "coulomb": 0.4,
-        "stiction": 0.6,
-        "law": "lugre",
-        "stiffness": 500.0,
-        "coulomb_speed": 1e-3,
-    }
-    drive = {
-        "stiffness": 900.0,
-        "rotor_inertia": 2e-4,
-        "gear_ratio": 50,
-        "damping": 0.4,
-        "hardening": 50.0,
-        "play": 1e-3,
-    }
-    motor = {"command": "current", "torque_constant": 0.05, "efficiency": 0.8}
+    turning = {
+        "axis": (0, 1, 0), "motor": {"command": "current", "torque_constant": 0.05, "efficiency": 0.8},
+        "drive": {"stiffness": 900.0, "rotor_inertia": 2e-4, "gear_ratio": 50, "damping": 0.4, "hardening": 50.0},
+        "friction": {"viscous": 0.3, "coulomb": 0.4, "stiction": 0.6, "law": "lugre", "stiffness": 500.0},
+    }  # fmt: skip
+    sliding = {"type": "prismatic", "axis": (0, 0, 1), "friction": {"viscous": 3.0, "coulomb": 1.0}}
+    body = {"mass": 2.0, "com": (0.1, 0, 0), "inertia": (0.1, 0.2, 0.3), "tip": (0.2, 0, 0)}
     links = [
-        {"name": "rail", "joint": {"type": "prismatic", "axis": (0, 0, 1), "friction": {"viscous": 3.0, "coulomb": 1.0}},
-         "rigid": {"mass": 2.0, "com": (0.1, 0, 0), "inertia": (0.1, 0.2, 0.3), "tip": (0.2, 0, 0)}},
-        {"name": "upper", "joint": {"axis": (0, 1, 0), "drive": drive, "motor": motor, "friction": friction}, "beam": beam,
-         "shapes": {"bending_y": 1, "bending_z": 1}},
-    ]  # fmt: skip
+        {"name": "rail", "joint": sliding, "rigid": body},
+        {"name": "upper", "joint": turning, "beam": beam, "shapes": {"bending_y": 1, "bending_z": 1}},
+    ]
     spring = {"name": "spring", "between": ("base", "tip"), "damping": 3.0,
               "spring": {"stiffness": 200.0, "length": 0.5, "preload": 2.0}}  # fmt: skip
     touch = {"name": "ground", "radius": 0.05, "stiffness": 5e4, "damping": 0.5, "friction": 0.3,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import random
 import shutil
 import warnings
@@ -202,3 +203,16 @@ def test_the_judge_sees_another_number(name: str, place: Path) -> None:
     other.flat[0] = other.flat[0] + 1 if other.dtype.kind == "i" else np.nextafter(other.flat[0], np.inf)
     assert not same({**meant, key: other}, meant)
     assert same(dict(meant), meant)
+
+
+def test_sizes_that_no_file_holds_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    """A time axis of 10^15 entries in the metadata of a Zarr folder."""
+    _there("run.zarr")
+    path = tmp_path / "run.zarr"
+    _zarr(path)
+    for file in (path / ".zmetadata", path / "time" / ".zarray"):
+        text = json.loads(file.read_text(encoding="utf-8"))
+        (text["metadata"]["time/.zarray"] if "metadata" in text else text)["shape"] = [10**15]
+        file.write_text(json.dumps(text), encoding="utf-8")
+    with pytest.raises(pliant.ModelError, match="more than its files can hold"):
+        pliant.Result.load(path)

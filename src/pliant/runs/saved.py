@@ -39,6 +39,9 @@ OTHER_FORMATS = (".zarr", ".csv", ".json", ".mat", ".npy", ".npz", ".parquet", "
 HEAD = 20_000
 """Bytes of a NetCDF file besides its arrays, about."""
 
+MOST_PACKED = 1000
+"""Bytes of arrays per byte of a Zarr folder that holds more than a gigabyte of them."""
+
 
 @cache
 def versions() -> dict[str, str]:
@@ -174,6 +177,12 @@ def _opened(source: Path, what: str) -> xr.Dataset:
 
     zarr = source.suffix == ".zarr"
     try:
+        claimed = _claimed(source) if zarr else 0
+    except Exception as error:
+        raise ModelError(f"{source}: not a readable {what} file ({error}); was it written by pliant?") from error
+    if claimed > MOST_PACKED * sum(path.stat().st_size for path in source.rglob("*")) + (1 << 30):
+        raise ModelError(f"{source}: damaged {what} file: arrays of {claimed} bytes, more than its files can hold")
+    try:
         if not zarr:
             with h5py.File(source) as file:  # of a damaged one h5netcdf leaves a half-open file that complains later
                 file.visititems(lambda *_: None)
@@ -184,6 +193,13 @@ def _opened(source: Path, what: str) -> xr.Dataset:
         data.close()
         raise ModelError(f"{source}: damaged {what} file: arrays of {data.nbytes} bytes, more than the file has")
     return data
+
+
+def _claimed(folder: Path) -> int:
+    """Bytes of all arrays of a Zarr folder, as its metadata say, before anything is read."""
+    import zarr
+
+    return sum(int(array.nbytes) for _, array in zarr.open_group(str(folder), mode="r").arrays())
 
 
 def model_of(robot: Robot, options: Mapping[str, Any]) -> Model:
