@@ -66,6 +66,7 @@ OPENED: dict[str, tuple[str, ...] | str] = {
     "identification/resuming.py::FitProgress._read": ("fit",),
     "ringing/trajectory_files.py::read_trajectory": ("trajectory",),
     "runs/digest.py::sealed": ("result", "batch"),
+    "runs/saved.py::_claimed": ("stored_run", "stored_batch"),
     "runs/saved.py::_opened": ("result", "batch", "stored_run", "stored_batch"),
     "runs/saved.py::reading": ("result", "batch", "stored_run", "stored_batch"),
     "batch/result.py::BatchResult.dataset": ("stored_batch", "batch"),
