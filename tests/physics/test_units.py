@@ -194,7 +194,7 @@ def test_runs_in_other_units(name, metre):
     push = np.sin(1.0 + np.arange(model.layout.n_inputs))
     more = push * [other.factor(unit.replace(".", " ")) for _, unit in commands(model)]
     runs = [
-        pliant.simulate(m, 0.02, torque=x, method="rk4", step=1e-4, output_step=0.01, progress=False)
+        pliant.simulate(m, 0.01, torque=x, method="rk4", step=2e-5, output_step=0.005, progress=False)
         for m, x in ((model, push), (theirs, more))
     ]
     for found, units in (("q", coordinate_units(model)), ("qd", speed_units(model))):
@@ -202,5 +202,5 @@ def test_runs_in_other_units(name, metre):
         ours = ours * [other.factor(unit) for unit in units]
         for k, unit in enumerate(units):
             alike = [j for j, one in enumerate(units) if one == unit]
-            np.testing.assert_allclose(others[:, k], ours[:, k], rtol=1e-6, atol=1e-7 * np.abs(ours[:, alike]).max())
+            np.testing.assert_allclose(others[:, k], ours[:, k], rtol=1e-8, atol=1e-9 * np.abs(ours[:, alike]).max())
     np.testing.assert_allclose(theirs.frequencies(runs[1].q[0]), model.frequencies(runs[0].q[0]), rtol=1e-8)

@@ -36,13 +36,13 @@ from pliant.identification.resuming import FitProgress
 from pliant.identification.study_file import IdentificationStudy
 from pliant.kernels import cache
 from pliant.robot import urdf_meshes
+from pliant.robot.mesh_files import read_mesh
 from pliant.robot.reduced_body import ReducedBody
 from pliant.robot.yaml_text import write_yaml
 from pliant.sweeps import SweepStudy
 from pliant.sweeps.journal import Journal
 from pliant.sweeps.points import Outcomes
 from pliant.validation.recording_file import RecordingFile
-from pliant.view.mesh_files import read_mesh
 from pliant.view.studio_uploads import uploaded
 
 from . import sound
@@ -419,10 +419,7 @@ def _drawn_arm() -> Files:
 
 def _read_drawn_arm(work: Path) -> None:
     path = next(work.glob("arm.*"))
-    arm = pliant.load(path)
-    for visual in (visual for link in arm.links for visual in link.visuals):
-        if visual.mesh is not None:
-            read_mesh(Path(visual.mesh))
+    pliant.load(path)
     if path.suffix == ".urdf":
         urdf_meshes(path)
 
@@ -611,7 +608,7 @@ FILE_KINDS: dict[str, FileKind] = {
     "mesh": FileKind(
         _meshes("tetra msh-text", "tetra msh-binary", "hexahedron msh22", "tetra msh22-binary", "tetra vtk",
                 "hexahedron vtk-text", "tetra vtk-old", "tetra vtu", "hexahedron vtu-text", "tetra inp", "tetra bdf",
-                "tetra xdmf", "tetra mesh", "tetra med"),
+                "tetra xdmf", "tetra mesh"),
         _read_mesh, variants=True, needs=("meshio",),
     ),
     "surface": FileKind(

@@ -28,7 +28,7 @@ READ = {
     "kernels/cache.py": "which files of the cache are oldest or were abandoned: one that goes too early is made anew",
     "kernels/code_stamp.py": "whether the source is what was read before: a new time only has it read again",
     "started.py": "when the process began, for the same",
-    "view/mesh_files.py": "whether a drawn mesh is what was read before",
+    "robot/mesh_files.py": "whether a drawn mesh is what was read before",
     "writing.py": "unfinished files of other machines, which are removed after a day",
 }
 """Files that look at the clock or at times of files, and what for; durations are none of it."""
