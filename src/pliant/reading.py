@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -45,7 +46,7 @@ def read_input(path: str | os.PathLike[str], most: int, remedy: str = "is it the
     """The bytes of a regular file, of which there are at most `most`."""
     with open_input(path) as file:
         try:
-            raw = read_at_most(file, most + 1, os.fstat(file.fileno()).st_size)
+            raw = read_at_most(file.read, most + 1, os.fstat(file.fileno()).st_size)
         except OSError as error:
             raise ModelError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None
     if len(raw) > most:
@@ -54,10 +55,10 @@ def read_input(path: str | os.PathLike[str], most: int, remedy: str = "is it the
     return raw
 
 
-def read_at_most(file: BinaryIO, most: int, expected: int = 0) -> bytes:
-    """Bytes of an open file, not more than `most`; memory is asked for as there are bytes."""
-    pieces = [file.read(min(expected, most))]
-    while piece := file.read(min(_PIECE, most - sum(map(len, pieces)))):
+def read_at_most(read: Callable[[int], bytes], most: int, expected: int = 0) -> bytes:
+    """Bytes of an open file by its `read`, not more than `most`; memory is asked for as there are bytes."""
+    pieces = [read(min(expected, most))]
+    while piece := read(min(_PIECE, most - sum(map(len, pieces)))):
         pieces.append(piece)
     return b"".join(pieces)
 

@@ -108,7 +108,7 @@ def _unpacked(raw: bytes, name: str) -> bytes:
     """Contents of all members of a gzip file, up to the size that is read."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
-            found = read_at_most(file, MOST_BYTES + 1)
+            found = read_at_most(file.read, MOST_BYTES + 1)
     except EOFError:
         raise ModelError(f"{name}: cut short, the end of the gzip file is missing; copy it again") from None
     except (OSError, zlib.error) as error:
