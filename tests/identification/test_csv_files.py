@@ -76,3 +76,10 @@ def test_a_table_of_many_columns_takes_time_in_proportion(tmp_path) -> None:
     found = read_csv(path, [Name(name) for name in names])
     assert np.array_equal([found[name][0] for name in names], range(3000))
     assert len(compared) < 10 * len(names)
+
+
+def test_a_block_of_zeros_is_no_name_of_a_column(tmp_path) -> None:
+    """As a disk leaves it at the beginning of a file."""
+    (tmp_path / "log.csv").write_bytes(bytes(91) + b"time,upper\n0.0,0.1\n0.1,0.2\n")
+    with pytest.raises(ModelError, match="bytes of zero"):
+        read_csv(tmp_path / "log.csv")

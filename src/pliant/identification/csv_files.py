@@ -82,6 +82,8 @@ def _rows(source: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     raw = read_input(source, MOST_BYTES, "cut it, or give arrays in Python")
     if source.suffix == ".gz":
         raw = _unpacked(raw, source.name)
+    if b"\0" in raw:
+        raise ModelError(f"{source.name}: not a CSV file in UTF-8 (it has bytes of zero); damaged, or another format")
     try:
         text = without_comment(raw.removeprefix(codecs.BOM_UTF8), source.name).decode()
         above = raw.count(b"\n") - text.count("\n")  # lines of a comment
