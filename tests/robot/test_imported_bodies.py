@@ -233,6 +233,9 @@ def _whole() -> ReducedBody:
         (lambda b: {"first": 3 * b.first}, "not those of any distribution of masses"),
         (lambda b: {"products": -b.products}, "not those of any distribution of masses"),
         (lambda b: {"eps": 4 * b.eps}, "negative kinetic energy"),
+        (lambda b: {"stiffness": 1e300 * b.stiffness}, "`stiffness` has numbers that are not finite, or beyond"),
+        (lambda b: {"second": 1e308 * np.eye(3)}, "`second` has numbers that are not finite, or beyond"),
+        (lambda b: {"mass": 1e308}, "mass must be above 0"),
     ],
 )
 def test_bodies_that_physics_does_not_have(change, words) -> None:

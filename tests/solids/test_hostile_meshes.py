@@ -272,6 +272,11 @@ def _reduced(path: Path) -> ReducedBody:
     return reduce_model(read_model(path, unit="m", mass_unit="kg"), "x = 0", END, modes=1)
 
 
+def test_interfaces_that_hold_every_node() -> None:
+    with said("interfaces: they hold every node, so that nothing can bend"):
+        reduce_model(mesh_model(bar((1, 1, 1)), "aluminium", unit="m"), "x < 0.15", "x > 0.15", modes=1)
+
+
 def test_matrices_of_two_sizes(arrays: dict[str, Any], tmp_path: Path) -> None:
     small = mesh_model(bar((1, 1, 1)), "aluminium", unit="m").save(tmp_path / "small.npz")
     mass = {key: value for key, value in np.load(small).items() if key.startswith("M_")}

@@ -56,6 +56,8 @@ class HeldStiffness:
             motions = rigid_motions(model, model.nodes.mean(axis=0))
             kept, self.rigid = _supports(model, motions, there), motions[self.free]
         order = _dof_order(model, np.setdiff1d(self.free, kept))
+        if not len(order):
+            raise ModelError("interfaces: they hold every node, so that nothing can bend; name fewer nodes")
         self.entries = estimated_entries(model, order)
         needed = BYTES_PER_ENTRY * self.entries
         say(f"factorising {len(order)} degrees of freedom, about {needed / 1e9:.2g} GB")

@@ -82,7 +82,7 @@ def check_one_file(raw: bytes, form: str, name: str) -> None:
     """Refuse a file of Abaqus, CalculiX or Nastran that has part of its content in another."""
     line = _INCLUDES[form].search(raw) if form in _INCLUDES else None
     if line is not None:
-        words = " ".join(line.group().decode("utf-8", "replace").split())[:80]
+        words = " ".join(line[0].decode("utf-8", "replace").split())[:80]
         raise ModelError(f"{name}: `{words}` names another file, which is not opened; write all into one file")
 
 

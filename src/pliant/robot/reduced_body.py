@@ -28,6 +28,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.reading import read_input
+from pliant.robot.fields import LARGEST
 from pliant.writing import atomic_write
 
 FORMAT = 1
@@ -164,14 +165,14 @@ class ReducedBody:
                 value = np.zeros(shape)
             elif value.shape != shape:
                 raise ModelError(f"body: `{name}` has shape {value.shape}, expected {shape}")
-            if not np.isfinite(value).all():
-                raise ModelError(f"body: `{name}` has numbers that are not finite")
+            if not (np.isfinite(value) & (np.abs(value) <= LARGEST)).all():
+                raise ModelError(f"body: `{name}` has numbers that are not finite, or beyond {LARGEST:g}")
             value.setflags(write=False)
             object.__setattr__(self, name, value)
         self._check()
 
     def _check(self) -> None:
-        if not (np.isfinite(self.mass) and self.mass > 0):
+        if not 0 < self.mass <= LARGEST:
             raise ModelError(f"body: mass must be above 0, got {self.mass:g}")
         if self.frames[:2] != (ROOT, TIP):
             raise ModelError(f"body: frames must begin with root and tip, got {', '.join(self.frames)}")
