@@ -50,6 +50,8 @@ FOLDERS = ("/dev/", "/proc/", "/sys/", "/tmp", "/var/", "/etc/", "/usr/", "/bin/
 
 GUARDED = {  # (file, what) -> the line that leads around it where the system has it not
     ("bodies/held_stiffness.py", "os.sysconf"): "except (AttributeError, OSError, ValueError):",
+    ("bodies/library_tasks.py", "resource"): "with suppress(ImportError, OSError, ValueError):",
+    ("bodies/library_tasks.py", "/proc/self/statm"): "with suppress(ImportError, OSError, ValueError):",
     ("kernels/llvm.py", "os.register_at_fork"): 'if hasattr(os, "register_at_fork"):',
     ("kernels/threads.py", "os.register_at_fork"): 'if hasattr(os, "register_at_fork"):',
     ("kernels/threads.py", "os.sched_getaffinity"): 'if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1',

@@ -195,7 +195,7 @@ def test_rest_of_a_mechanism_moves_with_its_numbers() -> None:
 
 def test_a_gpu_refuses_gradients_of_loops() -> None:
     model = four_bar().model()
-    asked = Inquiry.read(model, None, None, None, None, {}, None, terminal, None, ["q0"], (), None, False, False)
+    asked = Inquiry.read(model, None, None, None, None, {}, None, terminal, None, ["q0"], (), None, False, 0.1, False)
     with pytest.raises(UnsupportedModel, match=r"gradients on a GPU are not built yet for closed loops"):
         source(asked.run.differentiated([]), rk4())
 

@@ -90,19 +90,23 @@ def load(
     """
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
         paths = FilePaths.of_text(search_paths)
-        return _load_urdf(source, "URDF text", _side(flexible) or {}, tip, floating, paths)
+        return _load_urdf(source, "URDF text", _side(flexible), tip, floating, paths)
     path = _find(source)
     paths = FilePaths.of_file(path, search_paths)
-    return load_file(path, paths, _side(flexible), tip, floating)
+    return load_file(path, paths, flexible, tip, floating)
 
 
 def load_file(
-    path: Path, paths: FilePaths, side: dict[str, Any] | None = None, tip: str | None = None, floating: bool = False
+    path: Path,
+    paths: FilePaths,
+    side: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    tip: str | None = None,
+    floating: bool = False,
 ) -> Robot:
     """The robot of a file that is there; `paths` says what it may read."""
     if path.suffix.lower() == ".urdf":
         raw = read_input(path, _MOST_URDF_BYTES, RIGHT)
-        return _load_urdf(raw, path.name, side or {}, tip, floating, paths)
+        return _load_urdf(raw, path.name, _side(side), tip, floating, paths)
     if side is not None or tip is not None or floating:
         raise ModelError(
             f"{path.name}: `flexible`, `tip` and `floating` are for URDF files; edit this robot file itself"
@@ -223,13 +227,8 @@ def _find(source: str | os.PathLike[str]) -> Path:
     raise ModelError(f"no file and no bundled arm `{short_key(str(source), 200)}`{suggestion(str(source), arms())}")
 
 
-def read_side(path: Path) -> dict[str, Any]:
-    """What a side file of a URDF says."""
-    return read_document(path, "a side file says which links bend")[0]
-
-
-def _side(flexible: str | os.PathLike[str] | Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The side file as a caller gives it, who may name any."""
+def _side(flexible: str | os.PathLike[str] | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Flexible links of a URDF, from a side file or a mapping."""
     if flexible is None or isinstance(flexible, Mapping):
-        return None if flexible is None else dict(flexible)
-    return read_side(Path(flexible))
+        return dict(flexible or {})
+    return read_document(Path(flexible), "a side file says which links bend")[0]

@@ -13,7 +13,7 @@ from pliant.robot import Robot, arms
 from pliant.robot.faults import clash, short_key, suggestion
 from pliant.robot.fields import Alternatives, Description
 from pliant.robot.file_paths import FilePaths, paths_of
-from pliant.robot.files import bundled, load_file, read_side
+from pliant.robot.files import bundled, load_file
 from pliant.scenario.parts import nested, raise_together
 
 
@@ -56,7 +56,7 @@ def _of_name(name: str, paths: FilePaths) -> Robot:
 
 
 def _from_urdf(given: UrdfRobot, paths: FilePaths) -> Robot:
-    side = read_side(paths.find(given.flexible)) if isinstance(given.flexible, str) else given.flexible
+    side = paths.find(given.flexible) if isinstance(given.flexible, str) else given.flexible
     path = paths.find(given.urdf)
     return load_file(path, paths.beside(path), side, given.tip, given.floating)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pliant.errors import ModelError
 from pliant.robot import Robot, arms
 from pliant.robot.file_paths import FilePaths
-from pliant.robot.files import bundled, load_file, read_side, read_text
+from pliant.robot.files import bundled, load_file, read_text
 from pliant.robot.yaml_text import read_yaml
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Shelf:
             return Result.load(path)
         if path.suffix == ".urdf":
             side = path.with_name(path.stem + SIDE)
-            return load_file(path, paths, read_side(side) if self._inside(side) and side.is_file() else None)
+            return load_file(path, paths, side if self._inside(side) and side.is_file() else None)
         return self._described(path, name, paths)
 
     def _described(self, path: Path, name: str, paths: FilePaths) -> Robot | Scenario:
