@@ -12,6 +12,7 @@ import pytest
 import pliant
 from oracle import material_points
 from pliant import Beam, Joint, Link, Lump, Model, RigidBody, Robot, Shapes, TipLoad
+from pliant.dynamics.tracked_modes import TrackedModes, angle_guess
 from pliant.robot import Origin, Payload
 
 BEAM = Beam(length=1.0, mass_per_length=2.0, EI_y=300.0, EI_z=400.0)
@@ -62,6 +63,26 @@ def test_tracked_modes_equal_those_frozen_there(angle: float) -> None:
     rates[1] = 0.0  # while the outer joint stands, the modes do
     for ours, theirs in zip(followed.energy(bent, rates), frozen.energy(bent, rates)):
         assert ours == pytest.approx(theirs, rel=1e-9)
+
+
+@pytest.mark.parametrize("normalise", ["unit", "tip"])
+def test_modes_under_a_load_by_quadrature(normalise: str) -> None:
+    """Norms with the load, orthogonality with and without curvature, and beta^4 N as strain, of an eccentric load."""
+    count, M, J, D = 3, 0.8, 0.3, -0.27
+    modes = TrackedModes(count, M, angle_guess(lambda t: (0.0 * t + J, 0.0 * t + D), count, M), (0.4, 0.1), normalise)
+    at, eta, h = modes.at(ca.SX.zeros(1), ca.SX(J), ca.SX(D)), ca.SX.sym("eta"), 1e-4
+    values = ca.Function("psi", [eta], [ca.vertcat(*at.values(eta))])
+    slopes = ca.Function("slope", [eta], [ca.vertcat(*at.slopes(eta))])
+    points, weights = np.polynomial.legendre.leggauss(24)
+    points, weights = (points + 1) / 2, weights / 2
+    psi, tip, turn = np.array(values.map(24)(points)), np.array(values(1.0)), np.array(slopes(1.0))
+    gram = psi * weights @ psi.T
+    loaded = gram + M * tip @ tip.T + D * (tip @ turn.T + turn @ tip.T) + J * turn @ turn.T
+    norm, beta = (np.array([float(x) for x in own]) for own in (at.norm, at.beta))
+    assert loaded == pytest.approx(np.diag(norm), abs=1e-9 * norm.max())
+    curvature = (np.array(slopes.map(24)(points + h)) - np.array(slopes.map(24)(points - h))) / (2 * h)
+    assert curvature * weights @ curvature.T == pytest.approx(np.diag(beta**4 * norm), rel=1e-6, abs=1e-5)
+    assert (gram.diagonal() if normalise == "unit" else tip[:, 0]) == pytest.approx(np.ones(count), rel=1e-12)
 
 
 @pytest.mark.parametrize("robot", ["straight", pytest.param("turned", marks=pytest.mark.full)])
