@@ -131,6 +131,24 @@ def test_singular_positions_are_named() -> None:
         pliant.simulate(robot.model(), 0.1)
 
 
+def test_of_several_loops_the_faulty_one_is_named() -> None:
+    """A sound four-bar comes first: a flat parallelogram beside it, and a rocker that is mounted the wrong way."""
+    flat = [
+        bar("a", 0.3, parent="base"),
+        bar("b", 0.4, passive()),
+        bar("c", 0.3, passive(origin=Origin(xyz=(0.4, 0, 0))), parent="base"),
+    ]
+    first = four_bar()
+    pins = [*first.loops, Loop(name="flat_pin", between=("b.tip", "c.tip"))]
+    both = first.model_copy(update={"links": (*first.links, *flat), "loops": tuple(pins)})
+    with pytest.raises(ModelError, match="loop `flat_pin`: the position is singular"):
+        pliant.simulate(both.model(), 0.1, dict(zip(("crank", "coupler", "rocker"), (0.3, *four_bar_angles(0.3)))))
+    over = Frame(name="over", link="c", origin=Origin(rpy=(np.pi, 0, 0)))
+    pins[1] = Loop(name="turned_pin", between=("b.tip", "over"))
+    with pytest.raises(ModelError, match="loop `turned_pin` closes only with one of its frames turned by half a turn"):
+        both.model_copy(update={"frames": (over,), "loops": tuple(pins)}).model()
+
+
 def test_dual_screw_refuses_loops() -> None:
     with pytest.raises(UnsupportedModel, match="'dual-screw' does not support closed loops"):
         four_bar().model("dual-screw")
