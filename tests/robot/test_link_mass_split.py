@@ -231,7 +231,12 @@ def test_hub_and_tip_of_the_side_file_are_parts_of_the_link() -> None:
         (FULL, 'ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"', {}, "could carry at most .* kg: its center is at"),
         ("0.4 0.06", "0.9 0.06", {}, "center of mass at 0.9 m along the beam of 0.8 m, not within"),
         ('value="4"', 'value="0"', {}, "has no mass in this file; give its beam `mass_per_length`"),
-        ("", "", {"beam": {**STIFF, "curvature": [0.0, 0.4]}}, "curved beam, whose mass is on no straight line"),
+        (
+            "",
+            "",
+            {"beam": {**STIFF, "length": 0.8, "curvature": [0.0, 0.4]}},
+            "curved beam, whose mass is on no straight line",
+        ),
         ("", "", {"beam": {**STIFF, "slides": True, "total_length": 1.0}}, "0.06 m beside the axis of its beam"),
     ],
 )

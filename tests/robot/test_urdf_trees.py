@@ -170,6 +170,45 @@ def test_a_beam_carries_its_branches_where_they_are() -> None:
         )
 
 
+def test_a_curved_beam_carries_its_branches_where_they_are() -> None:
+    """Frames stay where the file has them, behind and beside the beam, and so does the mass lumped onto it."""
+    text = TREE.replace("MIDDLE", "continuous")
+    section = {"shape": "tube", "outer_diameter": 0.03, "inner_diameter": 0.026}
+    beam = {"material": "aluminium", "section": section, "length": 0.55, "curvature": [0.7, -1.1], "twist": 0.8}
+    side = {"links": {"left": {"beam": beam}}}
+    robot, rigid = from_urdf(text, side), from_urdf(text, {}).model()
+    assert 0.25 < robot.link("left_eye").at.x < 0.35
+    model, q = robot.model(), np.linspace(-0.4, 0.7, rigid.n)
+    for leaf in LEAVES:
+        frame = f"{leaf}.tip"
+        np.testing.assert_allclose(model.pose(q, frame=frame), rigid.pose(q, frame=frame), atol=1e-12)
+
+    def inertia(text: str, side: dict[str, Any]) -> np.ndarray:
+        return from_urdf(text, side, tip="left_hand").model(stiffening=False).mass_matrix([0.3, 0.1, -0.6])
+
+    light = text.replace('value="0.3"', 'value="0"').replace(
+        'ixx="0.001" iyy="0.0012" izz="0.0008" ixy="0.0001"', 'ixx="0" iyy="0" izz="0" ixy="0"'
+    )
+    expected = inertia(text, {}) - inertia(light, {})
+    np.testing.assert_allclose(inertia(text, side) - inertia(light, side), expected, atol=1e-13)
+    del beam["length"]
+    with pytest.raises(ModelError, match="link `left` is a curved beam, which needs its `length` along the curve"):
+        from_urdf(text, side)
+
+
+def test_a_hub_of_the_side_file_keeps_the_rotor_of_the_file() -> None:
+    """A moment that no body has, of a rotor, stays beside the hub that is stated for a rigid link."""
+    moments = (0.0, 0.0, 0.004, 0.0, 0.0, 0.0)
+    text = TREE.replace("MIDDLE", "continuous").replace(
+        body("right", 1.7, "-0.1 0.05 0.2", (0.05, 0.04, 0.03, -0.002, 0.003, 0.001)),
+        body("right", 0.0, "0 0 0", moments, rpy="0 0 0"),
+    )
+    hub = {"mass": 0.5, "com": [0.1, 0.0, 0.0], "inertia": [0.001, 0.002, 0.003]}
+    bare, given = from_urdf(text, {}).model(), from_urdf(text, {"links": {"right": {"hub": hub}}}).model()
+    q, k = np.zeros(bare.n), bare.speeds.index("j_right")
+    assert (given.mass_matrix(q) - bare.mass_matrix(q))[k, k] == pytest.approx(0.003 + 0.5 * 0.1**2, abs=1e-12)
+
+
 NO_MOMENTS = 'ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"'
 MOMENTS = 'ixx="0.9" iyy="1.1" izz="0.7" ixy="0.05" ixz="-0.03" iyz="0.02"'
 BEAM = {"mass_per_length": 3, "EI_y": 1e4}

@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot.angles import rotation_rpy, rpy_of
+from pliant.robot.beam_axis import BeamAxis
 from pliant.robot.faults import Place, listed, short, suggestion
 from pliant.robot.file_paths import FilePaths
 from pliant.robot.files import validated
@@ -440,15 +441,16 @@ def _make_flexible(
     tree, name = kept.tree, joint.child
     link, where = places[name], f"{tree.source}: link `{name}`"
     ends = [(places[further.child], further.xyz) for further in kept.on[name]]
-    if "hub" in link["joint"] and ("beam" in extra or "hub" in extra):
-        del link["joint"]["hub"]  # what replaces it has a mass of its own, or that of the link
+    spin = link["joint"].pop("hub", None)  # a beam and its lump share it with the rest of the link
+    if spin is not None and not {"beam", "hub"} & set(extra):
+        link["joint"]["hub"] = spin
     link["joint"] |= {key: extra[key] for key in ("hub", "drive", "friction") if key in extra}
     if "limits" in extra:  # URDF has no place for some of them: they stand beside its own
         own, more = link["joint"].get("limits", {}), extra["limits"]
         link["joint"]["limits"] = {**own, **more} if isinstance(more, dict) else more
     link |= {key: extra[key] for key in ("shapes", "tip") if key in extra}
     if "beam" not in extra:
-        return []
+        return [_rotor(link["name"], spin)] if spin is not None and "hub" in extra else []
     turned = "tip_rpy" in link.pop("rigid")
     end = max((place for _, place in ends), key=lambda place: float(np.linalg.norm(place)), default=np.zeros(3))
     B = _frame_along(extra.get("along", end if end.any() else (1.0, 0.0, 0.0)), where)
@@ -458,25 +460,35 @@ def _make_flexible(
     if isinstance(beam, dict) and "length" not in beam and not beam.get("slides"):
         if not end.any():
             raise ModelError(f"{where}: the chain ends here, so its beam needs a `length`")
+        if "curvature" in beam:
+            raise ModelError(f"{where} is a curved beam, which needs its `length` along the curve")
         beam["length"] = float(np.linalg.norm(end))
-    riders = _riders(kept, link, name, beam, extra, B) if isinstance(beam, dict) else []
+    length = beam.get("length", 0.0) if isinstance(beam, dict) else 0.0
+    length = float(length) if isinstance(length, (int, float)) else 0.0
+    axis = BeamAxis.of(beam, length)
+    riders = _riders(kept, link, name, beam, extra, B, axis) if isinstance(beam, dict) else []
     link["beam"] = beam
     _turn(link["joint"], B)
     link["visuals"] = _placed(link["visuals"], B.T)
-    length = beam.get("length", 0.0) if isinstance(beam, dict) else 0.0
-    length = length if isinstance(length, (int, float)) else 0.0
     for carried, place in ends:
         along = B.T @ place
-        x = length if len(ends) == 1 else float(np.clip(along[0], 0.0, length))
+        x = length if len(ends) == 1 else axis.nearest(along)
         if x < length * (1 - 1e-12):
             carried["at"] = {"x": x} if x > length * 1e-12 else "root"
-        rest = along - np.array([x, 0.0, 0.0])
-        _hang(carried["joint"], B, np.where(np.abs(rest) < 1e-12 * np.linalg.norm(end), 0.0, rest))
+        R, shift = axis.straightened(x)
+        rest = R @ along + shift - np.array([x, 0.0, 0.0])
+        _hang(carried["joint"], B @ R.T, np.where(np.abs(rest) < 1e-12 * np.linalg.norm(end), 0.0, rest))
     return riders
 
 
+def _rotor(name: str, hub: dict[str, Any]) -> dict[str, Any]:
+    """A link that turns with a rigid one and has a moment that no body has, beside the hub that is stated."""
+    place = {"type": "fixed", "hub": hub}
+    return {"name": f"{name}_rotor", "parent": name, "at": "root", "joint": place, "rigid": {"mass": 0.0}}
+
+
 def _riders(
-    kept: _Kept, link: dict[str, Any], name: str, beam: dict[str, Any], extra: dict[str, Any], B: Array
+    kept: _Kept, link: dict[str, Any], name: str, beam: dict[str, Any], extra: dict[str, Any], B: Array, axis: BeamAxis
 ) -> list[dict[str, Any]]:
     """Share the mass of a link between its beam, its hub or tip, and links that ride on the beam: one with the rest of
     its own, and one for each body beside the chain, on the section nearest to its joint."""
@@ -492,15 +504,17 @@ def _riders(
         raise ModelError(f"{where} carries bodies off the chain; a beam that slides would lose their mass")
     stated: dict[str, Any] = {key: extra[key] for key in ("hub", "tip") if key in extra}
     own = split_mass(beam, stated, _mass(tree, name).moved(B.T, none), where)
-    length = float(beam["length"]) if isinstance(beam.get("length"), (int, float)) else 0.0
+    length = axis.length
     found: list[dict[str, Any]] = []
     if own is not None and not own.spin and own.x in (0.0, length) and ("tip" if own.x else "hub") not in stated:
         (link if own.x else link["joint"])["tip" if own.x else "hub"] = own.lump
     elif own is not None:
         found.append(own.link(f"{link['name']}_lump", link["name"], length))
     for branch, body in beside if length > 0.0 else ():
-        x = float(np.clip((B.T @ branch.xyz)[0], 0.0, length))
-        found.append(Rider(x, *body.split()).link(tree.called[branch.child], link["name"], length))
+        x = axis.nearest(B.T @ branch.xyz)
+        found.append(
+            Rider(x, *body.moved(*axis.straightened(x)).split()).link(tree.called[branch.child], link["name"], length)
+        )
     return found
 
 
