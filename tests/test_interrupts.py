@@ -533,6 +533,7 @@ WHILE_IMPORTED = """
 import os, signal, sys
 
 module, sys.argv = sys.argv[-1], ["pliant", "info", "two-link"]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background would ignore it
 
 class Finder:
     @staticmethod
