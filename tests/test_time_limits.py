@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 import threading
 import time
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +218,28 @@ def test_a_batch_gives_the_arms_that_were_run_in_time(
     assert np.array_equal(part.q[done], whole.q[done])
     assert {STATUS[k] for k in part.status[~done]} == {"stopped"}
     assert np.isnan(part.q[~done]).all()
+
+
+@pytest.mark.parametrize("step", [1e-3, None])
+@pytest.mark.parametrize("by", ["clock", "ctrl-c"])
+def test_arms_of_a_batch_end_where_they_are(arm: pliant.Model, step: float | None, by: str, clock: Clock) -> None:
+    """Amid the compiled loop: rows until then stay, to the last bit; those behind them are NaN."""
+    starts = np.array([[-0.4, 0.2, 0.01, 0.0], [0.3, 0.5, 0.0, -0.01], [0.1, 0.0, 0.0, 0.0]])
+    whole = pliant.simulate_batch(arm, 2.0, starts, step=step, output_step=1.0)
+    end = clock.jump if by == "clock" else partial(os.kill, os.getpid(), signal.SIGINT)
+    threading.Timer(0.2, end).start()
+    told = pytest.warns(UserWarning, match="time limit of 1000 s: 3 of 3 arms end before their time$")
+    with told if by == "clock" else pytest.raises(pliant.Interrupted, match="0 of 3 arms") as caught:
+        part = pliant.simulate_batch(arm, 4e3, starts, step=step, output_step=1.0, time_limit=LIMIT)
+    if by == "ctrl-c":
+        part = caught.value.result
+    assert {STATUS[k] for k in part.status} == {"stopped" if by == "clock" else "not run"}
+    assert np.array_equal(part.q[:, :3], whole.q)
+    for k in range(3):
+        rows = int(np.isfinite(part.q[k, :, 0]).sum())
+        assert 3 < rows < len(part.t)
+        assert np.isnan(part.q[k, rows:]).all()
+        assert part.ended[k] == part.t[rows - 1]
 
 
 @pytest.mark.parametrize("step", [1e-3, None])

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pliant.errors import Interrupted, SimulationError
 
@@ -182,6 +182,38 @@ def require_time() -> None:
         _own.limit.require()
 
 
+class _Beside(Generic[T]):
+    """Work that was begun in a thread of its own."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+        self._found: list[T] = []
+        self._failed: list[BaseException] = []
+        self._done = threading.Event()  # a thread whose `join` is interrupted may count as ended
+        threading.Thread(target=self._run, name="pliant: work").start()
+
+    def _run(self) -> None:
+        try:
+            self._found.append(self._work())
+        except BaseException as error:  # raised again where it is waited for
+            self._failed.append(error)
+        self._done.set()
+
+    def wait(self) -> None:
+        """Wait for the end; raise after Ctrl-C, and when a time limit is over."""
+        while not self._done.wait(LOOK):
+            if pending():
+                raise KeyboardInterrupt
+            require_time()
+
+    def result(self) -> T:
+        """Wait for the end, whatever happens, and return what the work gave."""
+        self._done.wait()
+        if self._failed:
+            raise self._failed[0]
+        return self._found[0]
+
+
 def abandonable(work: Callable[[], T]) -> T:
     """What `work` gives, which spends long in code that knows no signals: Ctrl-C, or the end of a time limit, ends the
     wait for it at once.
@@ -191,25 +223,24 @@ def abandonable(work: Callable[[], T]) -> T:
     """
     if not _in_main_thread() and _own.limit is None:
         return work()
-    found: list[T] = []
-    failed: list[BaseException] = []
-    done = threading.Event()  # a thread whose `join` is interrupted may count as ended
+    begun = _Beside(work)
+    begun.wait()
+    return begun.result()
 
-    def run() -> None:
+
+def haltable(work: Callable[[], T], halt: Callable[[], None]) -> tuple[T, KeyboardInterrupt | TimeOver | None]:
+    """Return what `work` gives, and what cut it short: after Ctrl-C, or when a time limit is over, `halt` is called,
+    which makes it end soon with what it has."""
+    if not _in_main_thread() and _own.limit is None:
+        return work(), None
+    with held_back():
+        begun, reason = _Beside(work), None
         try:
-            found.append(work())
-        except BaseException as error:  # raised again by who waits
-            failed.append(error)
-        done.set()
-
-    threading.Thread(target=run, name="pliant: abandonable").start()
-    while not done.wait(LOOK):
-        if pending():
-            raise KeyboardInterrupt
-        require_time()
-    if failed:
-        raise failed[0]
-    return found[0]
+            begun.wait()
+        except (KeyboardInterrupt, TimeOver) as end:
+            halt()
+            reason = end
+        return begun.result(), reason
 
 
 class Lifeline:

@@ -134,8 +134,8 @@ def simulate_batch(
     equilibrium : bool
         Start at static rest, as in `simulate`.
     time_limit : float, optional
-        Seconds of the clock that the call may take, compiling included. Arms run in slices, and no slice begins when
-        the time is over: arms whose turn has not come have NaN and the status 6, also in a file.
+        Seconds of the clock that the call may take, compiling included. When it is over, arms keep the rows that they
+        have reached, NaN behind them, and the status 6, also in a file. On a GPU the slice that runs is finished first.
     max_steps : int, optional
         Steps that each arm may take, refused ones included; between two impulses of a prescribed motion, if it has any.
         Arms that need more have NaN behind their last row and the status 6; with fixed steps those are all arms.
@@ -153,7 +153,7 @@ def simulate_batch(
     SimulationError
         Every arm broke down or ran away; or `time_limit` was over before an arm was run.
     Interrupted
-        Ctrl-C, a KeyboardInterrupt; `.result` holds the arms that had been run. Nothing of it where a path was given.
+        Ctrl-C, a KeyboardInterrupt; `.result` holds what had been run. Nothing of it where a path was given.
 
     Examples
     --------
@@ -251,20 +251,22 @@ class _Run:
         parameters = np.broadcast_to(given.parameters, (B, given.parameters.shape[1]))
         begin = time.perf_counter()
         summaries, findings = [], in_a_run(model, np.zeros(model.n_q))
-        told = ""
+        told, done, cut = "", 0, 0
         try:
             for first, last in self._slices(size):
                 require_time()
                 arrays, summary = self._slice(first, last, given.on_device and target.path is None)
                 target.put(first, arrays, parameters[first:last], summary)
                 summaries.append(summary)
+                done = last
                 if isinstance(arrays["q"], np.ndarray):
                     own = parameters[first:last, : len(model.parameters)]
                     findings |= steep(model, arrays["q"]) | judge_speeds(model, arrays["qd"], own)
                 if report is not None:
                     report(t_end * last / B)
+                if self.engine.cut_short is not None:
+                    raise self.engine.cut_short
         except KeyboardInterrupt:
-            done = sum(len(summary["status"]) for summary in summaries)
             target.abort()
             if target.path is not None or given.on_device or not done:
                 raise
@@ -275,10 +277,12 @@ class _Run:
             if not summaries:
                 target.abort()
                 raise
-            told = f"{over}: {B - first} of {B} arms were not run"
+            cut = int((summaries[-1]["status"] == LIMITED).sum()) if self.engine.cut_short is over else 0
+            counts = ((cut, "end before their time"), (B - done, "were not run"))
+            told = f"{over}: " + ", ".join(f"{count} of {B} arms {words}" for count, words in counts if count)
             on = self.engine.module if given.on_device and target.path is None else np
             for start, last in self._slices(size):
-                if start >= first:
+                if start >= done:
                     blank = {name: on.full((last - start, *shape), np.nan) for name, shape in shapes.items()}
                     summaries.append(self._not_run(last - start, LIMITED))
                     target.put(start, blank, parameters[start:last], summaries[-1])
@@ -291,8 +295,9 @@ class _Run:
         result = BatchResult(self.t, arrays, model, parameters, given.names, **joined, stats=stats, path=target.path,
                              equations=self.f, inputs=self)  # fmt: skip
         if (result.status == NOT_RUN).any():
+            done = int((result.status != NOT_RUN).sum())
             raise Interrupted(f"simulate_batch: interrupted when {done} of {B} arms had been run", result)
-        out_of_steps = int((np.isfinite(result.ended) & (result.status == LIMITED)).sum())
+        out_of_steps = int((np.isfinite(result.ended) & (result.status == LIMITED)).sum()) - cut
         if out_of_steps:
             told = f"limit of {self.max_steps} steps: {out_of_steps} of {B} arms end there" + (told and f"; {told}")
         if told:
@@ -347,6 +352,9 @@ class _Run:
         arrays = self._arrays(x, module)
         over = x[..., -1] > self.engine.ceilings[first:last, None] if self.f.watched else False
         summary = self._ends(arrays, over, module)
+        if self.engine.cut_short is not None:
+            left = np.isneginf(history[:, :, 0]).any(axis=1) & (summary["status"] == BROKEN)
+            summary["status"][left] = LIMITED if isinstance(self.engine.cut_short, TimeOver) else NOT_RUN
         summary["energy_error"] = self._energy_errors(arrays, x[..., -1], first, module)
         summary["status"][(summary["status"] == FINISHED) & (summary["energy_error"] > ALLOWED)] = UNBALANCED
         counts = np.asarray(counts.get() if hasattr(counts, "get") else counts, dtype=float)

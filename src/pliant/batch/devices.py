@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from pliant.algebra.runge_kutta import dopri5, rk4
+from pliant.arrays import Array
 from pliant.batch.batch_equations import BatchEquations
 from pliant.batch.given import Given
+from pliant.interrupts import TimeOver, haltable
 from pliant.kernels.cuda import emit
 from pliant.kernels.cuda_device import DeviceIntegrator, cupy, shared_bytes
 from pliant.kernels.pack import BatchIntegrator, TimeSegments
@@ -45,6 +47,8 @@ class Cpu:
     """SIMD packs in threads."""
 
     module: Any = np
+    cut_short: KeyboardInterrupt | TimeOver | None = None
+    """What ended the last slice before its time, all arms that were going on at minus infinity."""
 
     def __init__(
         self, f: BatchEquations, given: Given, stages: Stages, settings: tuple[float, ...], method: str,
@@ -63,8 +67,13 @@ class Cpu:
 
     def __call__(self, x: Any, first: int) -> tuple[Any, Any]:
         """Histories (b, rows - 1, n) behind the start, and step counts (b, 2), of arms first, first + 1, ..."""
+        out = np.empty((len(x), self.rows - 1, self.integrator.n))
+        halt = np.zeros(1)
+        counts, self.cut_short = haltable(partial(self._run, x, first, out, halt), partial(halt.fill, 1.0))
+        return out, counts
+
+    def _run(self, x: Any, first: int, out: Array, halt: Array) -> Array:
         b = len(x)
-        out = np.empty((b, self.rows - 1, self.integrator.n))
         pieces, own = self._inputs(first, first + b)
         if self.integrator.form.ticks[1]:  # each arm remembers for itself
             own = np.array(np.broadcast_to(own, (b, own.shape[1])))
@@ -74,12 +83,14 @@ class Cpu:
                 x = np.ascontiguousarray(self.stages.between(k - 1, x, pieces, own))
                 _amend(out, self.stages.plans[k - 1], x)
             ceilings = self.ceilings[first : first + b]
-            counts += self.integrator(x, pieces, own, plan, out, self.settings, ceilings)
-        return out, counts
+            counts += self.integrator(x, pieces, own, plan, out, self.settings, ceilings, halt)
+        return counts
 
 
 class Cuda:
-    """One thread per arm."""
+    """One thread per arm. A slice runs to its end."""
+
+    cut_short: None = None
 
     def __init__(
         self, f: BatchEquations, given: Given, stages: Stages, settings: tuple[float, ...], method: str,

@@ -14,6 +14,7 @@ import numpy as np
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.interrupts import abandonable
 from pliant.kernels import emit, llvm, threads
 from pliant.kernels.adjoint_loop import AdjointForm, AdjointJob, closing_product, ending, product, run_adjoints
 from pliant.kernels.batch import in_blocks
@@ -139,11 +140,17 @@ class AdjointIntegrator:
         run = partial(self._function, job.ctypes.data)
         size = (self.form.starts[-1] + self.rows(int(begin[-1]), block)) * self.lanes.width
         together = max(1, SLICE // int(begin[-1]) // self.lanes.width) * self.lanes.width
-        for first_arm in range(0, B, together):  # Ctrl-C is heard in between
+        for first_arm in range(0, B, together):
             count = min(together, B - first_arm)
             most = min(threads.get_threads(), -(-count // self.lanes.width))
-            in_blocks(partial(_shifted, run, first_arm), size, count, self.lanes.width, most)
+            rows = partial(_shifted, run, first_arm)
+            abandonable(partial(_holding, (told, job), partial(in_blocks, rows, size, count, self.lanes.width, most)))
         return found
+
+
+def _holding(arrays: object, work: Callable[[], bool]) -> None:
+    """Do work on memory of arrays, which stay as long as it lasts."""
+    work()
 
 
 def _shifted(run: Callable[..., int], first: int, scratch: int, start: int, stop: int) -> int:

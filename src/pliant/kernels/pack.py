@@ -137,13 +137,14 @@ class BatchIntegrator:
 
     def __call__(
         self, x: Array, w: Array, p: Array, plan: TimeSegments, out: Array, settings: Array,
-        ceilings: Array | None = None,
+        ceilings: Array | None = None, halt: Array | None = None,
     ) -> Array:  # fmt: skip
         """Run every row of `x` (B, n), which ends as the final state, and fill `out` (B, rows, n).
 
         `w` is (B or 1, pieces, held), `p` is (B or 1, own); gives the numbers of steps taken and refused, (B, 2); of
         fixed steps, the second is how many were too long for what they passed. With
-        adaptive steps, a run whose last state comes above its one of the `ceilings` (B,) ends there, at infinity.
+        adaptive steps, a run whose last state comes above its one of the `ceilings` (B,) ends there, at infinity. All
+        end at minus infinity soon after another thread makes the number in `halt` (1,) positive.
         """
         B = len(x)
         counts = np.zeros((B, 2))
@@ -151,7 +152,8 @@ class BatchIntegrator:
         strides = [0 if len(a) == 1 else int(np.prod(a.shape[1:])) for a in (w, p)]
         early, late = plan.sides()
         told = Job(x, w, strides[0], p, strides[1], out, int(np.prod(out.shape[1:])), plan.t, plan.h, early, late,
-                   plan.count, plan.row, plan.piece, plan.ticks, len(plan.t), settings, most, counts)  # fmt: skip
+                   plan.count, plan.row, plan.piece, plan.ticks, len(plan.t), settings, most, counts,
+                   np.zeros(1) if halt is None else halt)  # fmt: skip
         job = table(told)
 
         count = min(threads.get_threads(), -(-B // self.lanes.width))

@@ -19,8 +19,8 @@ from pliant.kernels.primitives import Doubles, Integers, Lane, Packs, fma, in_la
 
 
 class Job(NamedTuple):
-    """What a loop is told: arrays, strides in elements, settings (rtol, atol, largest step, most steps), and for each
-    run the largest value that its last state may take."""
+    """What a loop is told: arrays, strides in elements, settings (rtol, atol, largest step, most steps), for each run
+    the largest value that its last state may take, and a number that is positive as soon as all runs shall halt."""
 
     x: Doubles
     w: Doubles
@@ -41,6 +41,7 @@ class Job(NamedTuple):
     settings: Doubles
     ceilings: Doubles
     counts: Doubles
+    halt: Doubles
 
 
 class Pack(NamedTuple):
@@ -146,12 +147,15 @@ def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackF
         gather(form, job.ceilings, 1, 0, 1, shift(pack.own, Own.CEILING), first, stop)
         for s in range(job.segments):
             gather(form, job.w, job.w_stride, job.piece[s] * form.held, form.held, shift(pack.inp, 1 + n), first, stop)
-            if form.ticks[1] > 0 and job.tick[s] != 0:
-                take_tick(pack, form, job.t[s])
-            if form.method.adaptive:
-                adaptive_steps(pack, form, job.t[s], job.h[s], job.early[s], job.late[s], job.settings)
-            else:
-                fixed_steps(pack, form, job.t[s], job.h[s], job.early[s], job.late[s], job.count[s])
+            if job.halt[0] <= 0.0:
+                if form.ticks[1] > 0 and job.tick[s] != 0:
+                    take_tick(pack, form, job.t[s])
+                if form.method.adaptive:
+                    adaptive_steps(pack, form, job.t[s], job.h[s], job.early[s], job.late[s], job.settings, job.halt)
+                else:
+                    fixed_steps(pack, form, job.t[s], job.h[s], job.early[s], job.late[s], job.count[s], job.halt)
+            if job.halt[0] > 0.0:
+                mark_halted(pack, form)
             if job.row[s] >= 0:
                 scatter(form, job.out, job.out_stride, job.row[s] * n, n, pack.x, first, stop)
         scatter(form, job.x, n, 0, n, pack.x, first, stop)
@@ -160,6 +164,13 @@ def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackF
         scatter(form, job.counts, 2, 0, 2, shift(pack.own, Own.TAKEN), first, stop)
         first += form.width
     return stop
+
+
+def mark_halted(pack: Pack, form: PackForm) -> None:
+    """States of runs that were going on become minus infinity; those of runs that had ended keep NaN or infinity."""
+    going = abs(pack.x[0]) < math.inf
+    for j in range(form.n):
+        pack.x[j] = -math.inf if going else pack.x[j]
 
 
 def gather(
@@ -203,8 +214,10 @@ def slopes(pack: Pack, form: PackForm, time: Lane, early: float, late: float, k:
     body(pack.inp, k, pack.work)
 
 
-def fixed_steps(pack: Pack, form: PackForm, t: float, h: float, early: float, late: float, count: int) -> None:
-    """`count` steps of size h from t, in the short form of the method."""
+def fixed_steps(
+    pack: Pack, form: PackForm, t: float, h: float, early: float, late: float, count: int, halt: Doubles
+) -> None:
+    """`count` steps of size h from t, in the short form of the method; fewer once they shall `halt`."""
     n = form.n
     state = shift(pack.inp, 1)
     total = shift(pack.k, n)
@@ -212,6 +225,8 @@ def fixed_steps(pack: Pack, form: PackForm, t: float, h: float, early: float, la
     if form.meets > 0:
         look(pack, form, t, early, late, pack.near)
     for step in range(count):
+        if halt[0] > 0.0:
+            break
         for stage, (clock, weight, ahead) in unrolled(tuple(enumerate(stages))):
             slopes(pack, form, t + (step + clock) * h, early, late, pack.k)
             for j in range(n):
@@ -306,10 +321,10 @@ def start_step(pack: Pack, form: PackForm, rtol: float, atol: float, largest: fl
 
 
 def adaptive_steps(
-    pack: Pack, form: PackForm, t: float, end: float, early: float, late: float, settings: Doubles
+    pack: Pack, form: PackForm, t: float, end: float, early: float, late: float, settings: Doubles, halt: Doubles
 ) -> None:
-    """Every lane to time `end` by steps of its own. One whose step vanishes or that takes too many gets NaN and is
-    through, and one whose last state is above its ceiling gets infinity."""
+    """Every lane to time `end` by steps of its own, until they shall `halt`. One whose step vanishes or that takes too
+    many gets NaN and is through, and one whose last state is above its ceiling gets infinity."""
     n = form.n
     stages = form.method.stages
     rtol, atol, largest, most = settings[0], settings[1], settings[2], settings[3]
@@ -320,6 +335,8 @@ def adaptive_steps(
     if form.meets > 0:
         look(pack, form, in_lanes(t), early, late, pack.near)
     while primitives.any_lane(pack.own[Own.T] < end):
+        if halt[0] > 0.0:
+            break
         now, planned = pack.own[Own.T], pack.own[Own.H]
         last = now + control.REACH * planned >= end
         step = end - now if last else planned
