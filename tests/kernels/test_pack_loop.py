@@ -61,7 +61,7 @@ def by_python(monkeypatch, f, method, plan, x, w, p, judged=None, ceilings=None,
     early, late = plan.sides()
     ceilings = np.full(len(x), np.inf) if ceilings is None else ceilings
     job = table(Job(x, w, 2, p, 1, out, n, plan.t, plan.h, early, late, plan.count, plan.row, plan.piece, plan.ticks,
-                    2, SETTINGS, ceilings, counts))  # fmt: skip
+                    2, SETTINGS, ceilings, counts, np.zeros(1)))  # fmt: skip
     with monkeypatch.context() as patch:
         patch.setattr(pack_loop, "body", body)
         patch.setattr(pack_loop, "closing", closing)

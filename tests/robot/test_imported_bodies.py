@@ -7,6 +7,7 @@ import os
 import pickle
 import zipfile
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,9 @@ def _whole() -> ReducedBody:
         (lambda b: {"second": 0.2 * b.second}, "not those of any distribution of masses"),
         (lambda b: {"first": 3 * b.first}, "not those of any distribution of masses"),
         (lambda b: {"products": -b.products}, "not those of any distribution of masses"),
+        (lambda b: {"products": 1.01 * b.products, "spin": 0 * b.spin}, "not the traces of `products`"),
+        (lambda b: {"gram": 1.01 * b.gram, "spin": 0 * b.spin}, "not the traces of `products`"),
+        (lambda b: {"gram": 1e6 * b.gram}, "e-07 of the inertia of `gram`"),
         (lambda b: {"eps": 4 * b.eps}, "negative kinetic energy"),
         (lambda b: {"stiffness": 1e300 * b.stiffness}, "`stiffness` has numbers that are not finite, or beyond"),
         (lambda b: {"second": 1e308 * np.eye(3)}, "`second` has numbers that are not finite, or beyond"),
@@ -242,6 +246,26 @@ def test_bodies_that_physics_does_not_have(change, words) -> None:
     """Each entry has the right shape and finite numbers, and no body has them."""
     with pytest.raises(ModelError, match=words):
         replace(_whole(), **change(_whole()))
+
+
+@pytest.mark.parametrize("name", ["eps", "arms", "products"])
+@pytest.mark.parametrize("factor", [-1.0, 1e6])
+def test_shapes_beyond_first_order_that_physics_does_not_have(name: str, factor: float) -> None:
+    body, name = stiffened(), f"beyond_{name}"
+    with pytest.raises(ModelError, match="are not those of its masses"):
+        replace(body, **{name: factor * getattr(body, name)})
+    mixed = body.beyond_products.copy()
+    mixed[1, body.size] *= 1.01
+    with pytest.raises(ModelError, match="`beyond_products` is not symmetric"):
+        replace(body, beyond_products=mixed)
+
+
+@cache
+def stiffened() -> ReducedBody:
+    """A tapered bar of bricks to second order, no two of its sides equal."""
+    bar = pliant.bodies.brick_mesh(np.linspace(0, 0.37, 4), [-0.012, 0.02], [-0.006, 0.003])
+    model = pliant.bodies.mesh_model(bar, "aluminium", unit="m")
+    return pliant.bodies.reduce_model(model, "x = 0", "x = 0.37", modes=1, stiffening=True)
 
 
 def _npz(path: Path, **entries: Any) -> Path:

@@ -45,7 +45,11 @@ _NEGATIVE = 1e-9
 _NOT_MASSES = 0.1
 """The same of integrals of shapes; those of elements whose nodes turn are known roughly, and only in sum."""
 _ROUGHLY = 2.0
-"""Largest ratio of inertia by these integrals to that of the mass matrix."""
+"""Largest ratio of inertia by these integrals to that of the mass matrix, and of this to the other."""
+_ALIKE = 1e-6
+"""Part of the largest entry by which `gram` of a solid may differ from the traces of `products`."""
+_ROUNDED = 1e-4
+"""The same as `_NEGATIVE` of integrals of solids: shapes that nearly depend on each other, after the scaling."""
 MOST_ENTRIES = 10_000
 """Arrays of a file."""
 _NAME, _FRAME = re.compile(r"[A-Za-z_][\w.]{0,63}", re.ASCII), re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
@@ -209,12 +213,7 @@ class ReducedBody:
         The fields 1, X and phi_j have products in it, and the motions of the root and the coordinates a kinetic energy:
         neither matrix has a negative eigenvalue.
         """
-        k = self.size
-        fields = np.zeros((4 + 3 * k, 4 + 3 * k))
-        fields[0, 0], fields[0, 1:4], fields[1:4, 1:4] = self.mass, self.first, self.second
-        fields[0, 4:], fields[1:4, 4:] = self.eps.T.ravel(), self.arms.transpose(1, 0, 2).reshape(3, -1)
-        fields[4:, 4:] = self.products.transpose(0, 2, 1, 3).reshape(3 * k, 3 * k)
-        fields = np.triu(fields) + np.triu(fields, 1).T
+        k, fields = self.size, self._products_of_fields()
         if _least(fields[:4, :4], 1) < -_NEGATIVE:
             raise ModelError("body: `mass`, `first` and `second` are not those of any distribution of masses")
         motions = np.zeros((6 + k, 6 + k))
@@ -226,12 +225,29 @@ class ReducedBody:
         motions[:3, 6:] = self.spin + turned
         if _least(np.triu(motions) + np.triu(motions, 1).T, 3, 6) < -_NEGATIVE:
             raise ModelError("body: a motion has negative kinetic energy: `eps`, `arms` and `gram` do not fit its mass")
-        moving = np.trace(self.products, axis1=2, axis2=3)
-        if np.trace(moving) > _ROUGHLY * np.trace(self.gram):
-            raise ModelError("body: `products` have more inertia than `gram`")
-        solid = np.abs(self.gram - moving).max(initial=0.0) <= _SYMMETRY * np.abs(self.gram).max(initial=0.0)
-        if _least(moving) < -_NOT_MASSES or (solid and _least(fields, 1, 4) < -_NOT_MASSES):
+        moving, turns = np.trace(self.products, axis1=2, axis2=3), bool(self.spin.any())
+        ratio = np.trace(moving) / np.trace(self.gram) if k else 1.0
+        if _least(moving) < -_NOT_MASSES or (not turns and _least(fields[: 4 + 3 * k, : 4 + 3 * k], 1, 4) < -_ROUNDED):
             raise ModelError("body: `eps`, `arms` and `products` are not those of any distribution of masses")
+        if not 1 / _ROUGHLY < ratio < _ROUGHLY:
+            raise ModelError(f"body: `products` have {ratio:.3g} of the inertia of `gram`")
+        if not turns and np.abs(self.gram - moving).max(initial=0.0) > _ALIKE * np.abs(self.gram).max(initial=0.0):
+            raise ModelError("body: `gram` is not the traces of `products`, as it is without `spin` of turning nodes")
+        mixed = self.beyond_products[:, k:]
+        if np.abs(mixed - mixed.transpose(1, 0, 3, 2)).max(initial=0.0) > _SYMMETRY * np.abs(mixed).max(initial=0.0):
+            raise ModelError("body: `beyond_products` is not symmetric")
+        if self.beyond and not turns and _least(fields, 1, 4, 4 + 3 * k) < -_ROUNDED:
+            raise ModelError("body: `beyond_eps`, `beyond_arms` and `beyond_products` are not those of its masses")
+
+    def _products_of_fields(self) -> Array:
+        """Integrals of products of the fields 1, X, phi_j and chi_a over the mass, component by component."""
+        b = self.lifted if self.beyond else self
+        k = b.size
+        fields = np.zeros((4 + 3 * k, 4 + 3 * k))
+        fields[0, 0], fields[0, 1:4], fields[1:4, 1:4] = b.mass, b.first, b.second
+        fields[0, 4:], fields[1:4, 4:] = b.eps.T.ravel(), b.arms.transpose(1, 0, 2).reshape(3, -1)
+        fields[4:, 4:] = b.products.transpose(0, 2, 1, 3).reshape(3 * k, 3 * k)
+        return np.triu(fields) + np.triu(fields, 1).T
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ReducedBody) and self.digest == other.digest
