@@ -69,6 +69,17 @@ def test_a_run_repeats_itself(method: str) -> None:
     assert _run(pliant.load("two-link").model(), method) == first
 
 
+def test_functions_of_a_model_repeat_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an empty cache too: a new model, the same once more, and another that finds what was compiled."""
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))
+    q, qd = np.random.default_rng(3).normal(size=(2, 4))
+    made = [pliant.load("two-link").replace({"payload.mass": 0.123}).model() for _ in range(2)]
+    for name in ("energy", "momentum", "center_of_mass", "bias", "tip_pose"):
+        arguments = (q,) if name in ("tip_pose", "center_of_mass") else (q, qd)
+        found = [np.asarray(getattr(m, name)(*arguments)).tobytes() for m in (made[0], *made)]
+        assert len(set(found)) == 1, name
+
+
 @pytest.mark.parametrize("controller", CONTROLLERS)
 def test_a_controlled_run_repeats_itself(controller: str) -> None:
     assert _run(pliant.load("two-link").model(), controller=controller) == _run(model(), controller=controller)

@@ -31,12 +31,9 @@ if TYPE_CHECKING:
     from pliant.kernels.vm import VirtualMachine
 
 Backend = Literal["llvm", "vm"]
-Asked = Literal["llvm", "vm", "trial"]
 
 #: Fewer states than this run one by one until batch code exists.
 LEAST_BATCH = 32
-#: Instructions that a kernel on trial interprets before it is compiled: some 0.05 s of the virtual machine.
-TRIAL = 1e7
 
 _SINGLE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -53,9 +50,8 @@ class Kernel:
     ----------
     f : casadi.Function, ColumnFunction or Recorded
         Dense inputs; outputs of any sparsity.
-    backend : {"llvm", "vm", "trial"}
-        Machine code, or CasADi's virtual machine where a compile does not pay. "trial" begins on the virtual machine
-        and is compiled once it is asked often, or in another process than the one that traced it.
+    backend : {"llvm", "vm"}
+        Machine code, or CasADi's virtual machine where a compile does not pay.
     in_shapes, out_shapes : sequence of shapes, optional
         Shapes of one state's inputs and outputs. By default a column `(n, 1)` is `(n,)`, anything else `(r, c)`.
     names : sequence of str, optional
@@ -67,21 +63,19 @@ class Kernel:
     def __init__(
         self,
         f: llvm.Compilable,
-        backend: Asked = "llvm",
+        backend: Backend = "llvm",
         *,
         in_shapes: Sequence[Shape] | None = None,
         out_shapes: Sequence[Shape] | None = None,
         names: Sequence[str] | None = None,
         longest_optimised: int = llvm.LONGEST_OPTIMISED,
     ) -> None:
-        if backend not in ("llvm", "vm", "trial"):
-            raise ModelError(f"backend: got {backend!r}, expected 'llvm', 'vm' or 'trial'")
+        if backend not in ("llvm", "vm"):
+            raise ModelError(f"backend: got {backend!r}, expected 'llvm' or 'vm'")
         self._known, self._longest = Recorded.of(f), longest_optimised
         self._code: llvm.Code | None = None
         known = self._known
-        self._left = TRIAL if backend == "trial" and known.is_new() else math.inf
-        """Instructions to interpret before it is compiled."""
-        few = (_FEW_CALLS.get() and not self.is_cached()) or self._left < math.inf
+        few = _FEW_CALLS.get() and not self.is_cached()
         self.backend: Backend = "vm" if few or backend == "vm" else "llvm"
         shapes = _shapes("in_shapes", in_shapes, known.in_sizes), _shapes("out_shapes", out_shapes, known.out_sizes)
         self.signature = Signature(known.name, _names(known.in_names, names), *shapes)
@@ -112,6 +106,13 @@ class Kernel:
     def n_calls(self) -> int:
         """How often it calls functions that links share."""
         return self._known.n_calls()
+
+    @functools.cached_property
+    def interpreted(self) -> Kernel:
+        """The same function on the virtual machine, for a few states that are worth no compile; its last bits are
+        others."""
+        s = self.signature
+        return Kernel(self._known, "vm", in_shapes=s.in_shapes, out_shapes=s.out_shapes, names=s.in_names)
 
     @property
     def address(self) -> int:
@@ -157,10 +158,6 @@ class Kernel:
             return outputs[0] if len(outputs) == 1 else tuple(outputs)
         arrays = plain(self.signature, given)
         leading = batch_shape(self.signature, arrays)
-        if self.backend == "vm":
-            self._left -= math.prod(leading) * self._known.n_instructions()
-            if self._left < 0:
-                self.backend = "llvm"
         if self.backend == "vm":
             refuse_non_finite(self.signature, arrays)
             outputs = self._virtual_machine(arrays, leading)

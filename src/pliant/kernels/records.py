@@ -123,10 +123,6 @@ class Recorded:
         found |= {"remarks": {} if self._remark is None else self._remark(self.traced)}
         return found if self.recipe is None else found | {"digest": _digest(self.traced)}
 
-    def is_new(self) -> bool:
-        """Whether this process traced it, since no record was kept."""
-        return bool(self._record) and "traced" in vars(self)
-
     @property
     def remarks(self) -> dict[str, Any]:
         """What was to be kept with the record."""

@@ -33,11 +33,11 @@ class Recipe:
 
     inputs: tuple[str, ...]
     build: Callable[..., Sequence[Any] | SolvedColumns]
-    backend: Literal["llvm", "vm", "trial", "by size"] = "llvm"
+    backend: Literal["llvm", "vm", "by size"] = "llvm"
     shared: bool = False
     closed: bool = False
 
-    def where(self, instructions: int) -> Literal["llvm", "vm", "trial"]:
+    def where(self, instructions: int) -> Literal["llvm", "vm"]:
         """Where a function of so many instructions runs."""
         if self.backend == "by size":
             return "llvm" if instructions <= QUICKLY_COMPILED else "vm"
@@ -131,7 +131,7 @@ EXPRESSIONS: dict[str, Recipe] = {
     "inverse_dynamics": Recipe(
         ("q", "qd", "qdd"), lambda e, q, qd, qdd: [e.tree_forces(q, qd, qdd)], shared=True, closed=True
     ),
-    "energy": Recipe(("q", "qd"), lambda e, q, qd: [energies(e.chain, q, qd)], "trial", closed=True),
+    "energy": Recipe(("q", "qd"), lambda e, q, qd: [energies(e.chain, q, qd)], closed=True),
     "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)], closed=True),
     "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)], closed=True),
     "stiffness": Recipe(("q",), lambda e, q: [stiffness(e, q)], "vm", closed=True),

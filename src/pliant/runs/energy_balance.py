@@ -30,6 +30,8 @@ SINGLE_STATIC = 1e-2
 """The same part in single precision, whose rounding is 1e-7 of every energy."""
 ROWS = 250
 """Rows of a run that are looked at, evenly spaced; all of them where the arm touches something, which is brief."""
+MOST_INTERPRETED = 1e7
+"""Instructions that are interpreted for a look at the energy: some 0.05 s of the virtual machine."""
 STATUS = "energy error"
 """Status of a run that came to its end with more than the allowed error."""
 
@@ -118,10 +120,21 @@ def balance_of(
     good = np.asarray(np.isfinite(q[:, rows]).all(axis=2) & np.isfinite(qd[:, rows]).all(axis=2))
     q, qd = (np.where(good[..., None], x[:, rows], x[:, :1]) for x in (q, qd))
     own = p if p is None or np.ndim(p) == 1 else p[:, None]
-    energy = model.energy(q, qd, own)
+    energy = energies_to_judge(model, q, qd, own)
     blank = np.where(good, 0.0, np.nan)
     found.add(t[rows], Energy(*(part + blank for part in energy)), work[:, rows], worked[:, rows])
     return found
+
+
+def energies_to_judge(model: Model, q: Array, qd: Array, p: Array | None) -> Energy:
+    """Energies of states (..., n); where these are few, without a compile. Their number alone decides, so that equal
+    runs are judged by equal bits."""
+    kernel = model.kernel("energy")
+    if np.prod(q.shape[:-1]) * kernel.n_instructions() > MOST_INTERPRETED:
+        return model.energy(q, qd, p)
+    given = (model.nominal_parameters if p is None else p,) if model.parameters else ()
+    values = kernel.interpreted(q, qd, *given)
+    return Energy(values[..., 0], values[..., 1], values[..., 2])
 
 
 def touches(model: Model) -> bool:

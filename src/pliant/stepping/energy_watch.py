@@ -11,7 +11,7 @@ from pliant.errors import warn_user
 from pliant.model import Model
 from pliant.model.level import is_checked
 from pliant.model.validity import tell
-from pliant.runs.energy_balance import ALLOWED, EnergyBalance
+from pliant.runs.energy_balance import ALLOWED, EnergyBalance, energies_to_judge
 from pliant.runs.left_out import judge_speeds
 
 SELDOM = 256
@@ -72,7 +72,7 @@ class EnergyWatch:
     def _add(self, t: float, q: Array, qd: Array, work: Array, p: Array) -> None:
         moving = np.asarray(np.isfinite(q).all(axis=1) & np.isfinite(qd).all(axis=1))
         q, qd = (np.where(moving[:, None], x, 0.0) for x in (q, qd))
-        energy = self._model.energy(q, qd, p if p.size else None)
+        energy = energies_to_judge(self._model, q, qd, p if p.size else None)
         blank = np.where(moving, 0.0, np.nan)
         change = np.zeros(len(work)) if self._first or self._work.shape != work.shape else np.abs(work - self._work)
         self._worked = np.where(moving, change, 0.0) + self._worked
