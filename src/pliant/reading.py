@@ -64,13 +64,17 @@ def read_at_most(read: Callable[[int], bytes], most: int, expected: int = 0) -> 
 
 
 def require_regular(path: str | os.PathLike[str], folder: bool = False) -> None:
-    """What a library is to open by itself: a regular file, or with `folder` a folder of such."""
+    """What a library is to open by itself: a regular file, or with `folder` a folder of such without links."""
     if not folder:
         open_input(path).close()
         return
-    for root, _, names in os.walk(path):
-        for name in names:
-            open_input(os.path.join(root, name)).close()
+    for root, folders, names in os.walk(path):
+        for name in (*folders, *names):
+            entry = os.path.join(root, name)
+            if os.path.islink(entry):
+                raise ModelError(f"{entry}: got a link, expected a regular file; copy the file that it names")
+            if name in names:
+                open_input(entry).close()
 
 
 def not_regular(path: str | os.PathLike[str], mode: int) -> str:

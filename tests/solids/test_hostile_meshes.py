@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import random
 import resource
 from collections.abc import Callable
@@ -18,6 +19,7 @@ meshio: Any = pytest.importorskip("meshio", reason="the mesh extra is not instal
 from nastran_files import write_op2  # noqa: E402
 from pliant.bodies import SolidMesh, from_mesh, mesh_model, read_model, reduce_model  # noqa: E402
 from pliant.bodies import library_process as processes  # noqa: E402
+from pliant.bodies import library_tasks  # noqa: E402
 from pliant.bodies.body_surface import as_triangles, skin  # noqa: E402
 from pliant.bodies.closed_surfaces import closed_surface, filled  # noqa: E402
 from pliant.bodies.mesh_reading import MESH_FORMATS, read_solid_mesh  # noqa: E402
@@ -169,8 +171,23 @@ def test_hdf5_files_with_data_in_others(tmp_path: Path, kind: str) -> None:
             layout = h5py.VirtualLayout((10,), "f8")
             layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "x", (10,))
             file.create_virtual_dataset("stray", layout)
-    with said("bar.med: cannot be read as .med .med.: asks for another file by an external"):
+    words = "`/stray` is a link" if kind == "link" else "`/stray` has its values in another file"
+    with said(f"bar.med: cannot be read as .med .med.: {words}"):
         read_solid_mesh(path)
+
+
+def test_what_opens_files_is_imported_before_files_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader of `.med` imports h5py, which may start `uname` at its first import, and that opens `/dev/null`."""
+    imported: list[str] = []
+    real = builtins.__import__
+
+    def spied(name: str, *more: Any, **named: Any) -> Any:
+        imported.append(name)
+        return real(name, *more, **named)
+
+    monkeypatch.setattr(builtins, "__import__", spied)
+    library_tasks.TASKS["mesh"][0]()
+    assert {"meshio", "h5py"} <= set(imported)
 
 
 # -------------------------------------------------------------------------------------------------- bounds of a reader
@@ -197,7 +214,7 @@ def test_a_reader_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.full
 def test_a_reader_that_takes_all_memory(tmp_path: Path) -> None:
-    (tmp_path / "bar.inp").write_text("*NODE\n1, 0, 0, 0\n*NSET, NSET=a, GENERATE\n1, 100000000000, 1\n")
+    (tmp_path / "bar.inp").write_text("*NODE\n1, 0, 0, 0\n*NSET, NSET=a, GENERATE\n1, 2000000000, 1\n")
     with said("bar.inp: cannot be read as .inp .abaqus.: takes more than 1024 MiB of memory; is it damaged"):
         read_solid_mesh(tmp_path / "bar.inp")
 
