@@ -81,3 +81,21 @@ def not_regular(path: str | os.PathLike[str], mode: int) -> str:
     """The words for what is not a regular file."""
     kind = next((words for test, words in _KINDS if test(mode)), "something else")
     return f"{os.fspath(path)}: got {kind}, expected a regular file"
+
+
+def plain_number(text: str) -> float:
+    """Number as files write it: without the digits of other scripts and the underscores that Python takes."""
+    require_plain(text)
+    return float(text)
+
+
+def whole_number(text: str) -> int:
+    """Whole number as files write it."""
+    require_plain(text)
+    return int(text)
+
+
+def require_plain(text: str | bytes) -> None:
+    """Check that words which are read as numbers have letters of ASCII alone, and no underscore."""
+    if not text.isascii() or (b"_" in text if isinstance(text, bytes) else "_" in text):
+        raise ValueError(f"{text[:40]!r} is no number")

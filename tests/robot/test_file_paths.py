@@ -430,6 +430,23 @@ def test_a_mesh_that_cannot_be_read_is_told_once(house: Path) -> None:
     assert drawn(robot) == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.obj", OBJ.replace("v 1 0 0", "v 1_0 0 0")),
+        ("a.obj", OBJ.replace("v 1 0 0", "v \uff11 0 0")),
+        ("a.obj", OBJ.replace("f 1 2 3", "f 0_1 2 3")),
+        ("a.stl", "solid a_b\nvertex 0 0 0\nvertex 1_0 0 0\nvertex 0 1 0\nendsolid"),
+    ],
+)
+def test_numbers_of_meshes(house: Path, name: str, text: str) -> None:
+    """Names may have underscores, numbers have not."""
+    (house / name).write_text(text, encoding="utf-8")
+    assert "got no triangles, expected a mesh" in said(MeshContent.read, house / name)
+    (house / name).write_text("# a_b\n" + text.replace("1_0", "1").replace("\uff11", "1").replace("0_1", "1"))
+    assert len(MeshContent.read(house / name).faces) == (1 if name == "a.stl" else 2)
+
+
 def test_a_mesh_that_is_not_there_is_told_once(house: Path) -> None:
     """When its robot file is read: neither by what is made of the robot nor by a saved run."""
     with pytest.warns(UserWarning, match=r"\A'gone\.stl': no such mesh; it is not drawn\Z") as told:
