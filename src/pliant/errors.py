@@ -106,7 +106,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the user, the nearest that is not of pliant or what it calls: so Python shows it once for each such line."""
+    """Warn at the line of the user, the nearest that is in no package of `PASSED`: Python shows it once for each."""
     frame, level = currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PASSED:
         frame, level = frame.f_back, level + 1

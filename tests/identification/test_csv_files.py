@@ -126,7 +126,7 @@ def test_lines_in_quotes_and_of_other_systems(tmp_path) -> None:
     with pytest.raises(ModelError, match="line 4, column `upper`: got '2_0', expected a number"):
         read_csv(path, ["upper"])
     path.write_bytes(b"time,upper\n0,1\n1,\xff\n")
-    with pytest.raises(ModelError, match="not a CSV file in UTF-8 .line 3: "):
+    with pytest.raises(ModelError, match=r"not a CSV file in UTF-8 .line 3: "):
         read_csv(path)
 
 

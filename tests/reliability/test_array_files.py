@@ -176,12 +176,10 @@ class _Evil:
 
 def test_pickles_in_a_zarr_folder_are_not_opened(copied: Callable[[int], Path], monkeypatch: Any) -> None:
     """As numcodecs below 0.16 opens them: refused before zarr looks at the folder."""
-    numcodecs = pytest.importorskip("numcodecs")
-    import numcodecs.pickles
-
+    pickles = pytest.importorskip("numcodecs.pickles")
     opened: list[Any] = []
-    monkeypatch.setattr(numcodecs.pickles, "ALLOW_UNSAFE_PICKLE_DECODE", True, raising=False)
-    monkeypatch.setattr(numcodecs.pickles.Pickle, "decode", lambda *a: opened.append(a))
+    monkeypatch.setattr(pickles, "ALLOW_UNSAFE_PICKLE_DECODE", True, raising=False)
+    monkeypatch.setattr(pickles.Pickle, "decode", lambda *a: opened.append(a))
     path = copied(2)
     name = path / "tau" / ".zarray"
     filters = [{"id": "vlen-utf8"}, {"id": "pickle"}]
@@ -193,7 +191,8 @@ def test_pickles_in_a_zarr_folder_are_not_opened(copied: Callable[[int], Path], 
 
 
 WRONG_2: dict[str, dict[str, Any]] = {
-    "dtype": {"dtype": "|O"}, "records": {"dtype": [["a", "<f8"]]}, "object": {"dtype": "|V8"}, "time": {"dtype": "<M8"},
+    "dtype": {"dtype": "|O"}, "records": {"dtype": [["a", "<f8"]]}, "object": {"dtype": "|V8"},
+    "time": {"dtype": "<M8"},
     "filters": {"filters": [{"id": "pickle"}]}, "compressor": {"compressor": {"id": "pickle"}},
     "no name": {"compressor": {}}, "separator": {"dimension_separator": "/../"}, "shape": {"shape": [1e9, 1.5]},
     "negative": {"shape": [-1, 2]}, "chunks": {"chunks": "ab"}, "axes": {"shape": [1] * 100},

@@ -11,8 +11,8 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.bodies.element_model import ElementModel, Indices, present_nodes, rigid_motions
 from pliant.errors import ModelError
-from pliant.reading import plain_number
 from pliant.options import InterfaceKind
+from pliant.reading import plain_number
 from pliant.robot.angles import rotation_rpy
 from pliant.robot.faults import suggestion
 from pliant.signatures import checked

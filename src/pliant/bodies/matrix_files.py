@@ -220,7 +220,8 @@ def _abaqus_nodes(path: Path) -> tuple[list[int], Array, dict[str, Indices]]:
     places: list[list[float]] = []
     sets: dict[str, set[int | range]] = {}
     copied = 0
-    keyword, options, open_ended = "", {}, False
+    keyword, open_ended = "", False
+    options: dict[str, str] = {}
     raw = read_input(path, MOST_BYTES)
     check_one_file(raw, "abaqus", path.name)
     try:

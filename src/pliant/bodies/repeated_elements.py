@@ -103,7 +103,7 @@ def _check_insides(points: Array, cells: Indices, name: str) -> None:
     count = np.cumsum(tree.query_ball_point(middle, reach, p=np.inf, return_length=True))
     if len(count) and count[-1] > bound:
         warn_user(f"{name}: its elements are too unlike in shape to look for all that overlap; check its mass")
-    most = np.searchsorted(count, bound, side="right")
+    most = int(np.searchsorted(count, bound, side="right"))
     for first in range(0, most, PIECE):
         chosen = np.arange(first, min(first + PIECE, most))
         near = tree.query_ball_point(middle[chosen], reach[chosen], p=np.inf)

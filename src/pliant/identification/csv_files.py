@@ -79,17 +79,18 @@ def read_csv(
         if name not in place_of:
             raise ModelError(f"{source.name}: no column `{name}`{suggestion(name, header)}")
     named = [(name, place_of[name]) for name in wanted]
-    numbers, rows_read = array("d"), 0
+    numbers, read = array("d"), 0
     _check_numbers(content.count(b"\n") * len(wanted), source.name)
-    for rows_read, (line, cells) in enumerate(rows, 1):
+    for line, cells in rows:
+        read += 1
         if len(cells) != len(header):
             raise ModelError(f"{source.name}: line {line} has {len(cells)} cells, the header has {len(header)}")
         numbers.extend([_number(cells[place], source.name, line, name, gaps) for name, place in named])
         _check_numbers(len(numbers), source.name)
-    if not rows_read:
+    if not read:
         raise ModelError(f"{source.name}: no rows below the header")
     del content, rows  # which are as large as the numbers
-    table = np.frombuffer(numbers).reshape(rows_read, len(wanted))
+    table = np.frombuffer(numbers).reshape(read, len(wanted))
     return {name: np.array(table[:, j]) for j, name in enumerate(wanted)}
 
 

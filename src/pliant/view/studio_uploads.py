@@ -101,7 +101,7 @@ def _forget_given_up(everyone: list[dict[str, Any]]) -> None:
 
 @contextmanager
 def uploaded(name: str, content: bytes) -> Iterator[tuple[Shelf, str]]:
-    """The content as a file alone in a folder; of its name only the ending is used, and what goes wrong has its name."""
+    """The content as a file alone in a folder; of its name only the ending is used, errors have it whole."""
     ending = Path(name).suffix.lower()
     if ending not in ENDINGS:
         raise ModelError(f"{name}: expected a file that ends in {', '.join(ENDINGS)}")
