@@ -98,7 +98,7 @@ def _array_bytes(path: Path, folder: Path) -> int:
         shape, chunk = about["shape"], _chunk(about)
         for axes in (shape, chunk):
             _demand("axes", axes, len(axes) <= MOST_AXES and all(type(n) is int and 0 <= n < 1 << 63 for n in axes))
-        return size * max(math.prod(shape), math.prod(chunk))
+        return size * max(int(math.prod(shape)), int(math.prod(chunk)))
     except _Unknown as error:
         raise ModelError(f"{place}: {error}, which is not read; save it by `to_zarr` as it comes") from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
