@@ -15,10 +15,10 @@ from sources import nodes
 ROOT = Path(__file__).parents[1] / "src" / "pliant"
 ORDER = (
     "started", "version", "later", "options", "arrays", "errors", "interrupts", "stages", "deprecation", "derived",
-    "content", "tuning", "signatures", "progress", "reading", "writing", "quoting", "algebra", "kernels", "integrate",
-    "horizon", "robot", "bodies", "shapes", "dynamics", "model", "control", "loads", "protocols", "timing", "runs",
-    "batch", "stepping", "gradients", "analysis", "export", "view", "scenario", "identification", "validation", "rigs",
-    "ringing", "sweeps", "environments", "products",
+    "content", "tuning", "signatures", "progress", "reading", "array_files", "writing", "quoting", "algebra", "kernels",
+    "integrate", "horizon", "robot", "bodies", "shapes", "dynamics", "model", "control", "loads", "protocols",
+    "timing", "runs", "batch", "stepping", "gradients", "analysis", "export", "view", "scenario", "identification",
+    "validation", "rigs", "ringing", "sweeps", "environments", "products",
     "jax", "torch", "studies", "bench", "cli",
 )  # fmt: skip
 TWICE = {"RestToRest"}  # a motion of `control`, and the task of an environment that asks for one; both public

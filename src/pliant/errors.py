@@ -9,6 +9,8 @@ from typing import Any
 
 LONGEST = 3000
 """Characters of a message; what a user gave may be a megabyte long."""
+PASSED = ("pliant", "contextlib", "pydantic")
+"""Packages whose lines are not those of a user."""
 
 
 class PliantError(Exception):
@@ -104,9 +106,9 @@ class Interrupted(KeyboardInterrupt):
 
 
 def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the user, the nearest that is not of pliant: so Python shows it once for each such line."""
+    """Warn at the line of the user, the nearest that is in no package of `PASSED`: Python shows it once for each."""
     frame, level = currentframe(), 1
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("pliant", "contextlib"):
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PASSED:
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
 

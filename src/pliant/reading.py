@@ -64,16 +64,38 @@ def read_at_most(read: Callable[[int], bytes], most: int, expected: int = 0) -> 
 
 
 def require_regular(path: str | os.PathLike[str], folder: bool = False) -> None:
-    """What a library is to open by itself: a regular file, or with `folder` a folder of such."""
+    """What a library is to open by itself: a regular file, or with `folder` a folder of such without links."""
     if not folder:
         open_input(path).close()
         return
-    for root, _, names in os.walk(path):
-        for name in names:
-            open_input(os.path.join(root, name)).close()
+    for root, folders, names in os.walk(path):
+        for name in (*folders, *names):
+            entry = os.path.join(root, name)
+            if os.path.islink(entry):
+                raise ModelError(f"{entry}: got a link, expected a regular file; copy the file that it names")
+            if name in names:
+                open_input(entry).close()
 
 
 def not_regular(path: str | os.PathLike[str], mode: int) -> str:
     """The words for what is not a regular file."""
     kind = next((words for test, words in _KINDS if test(mode)), "something else")
     return f"{os.fspath(path)}: got {kind}, expected a regular file"
+
+
+def plain_number(text: str) -> float:
+    """Number as files write it: without the digits of other scripts and the underscores that Python takes."""
+    require_plain(text)
+    return float(text)
+
+
+def whole_number(text: str) -> int:
+    """Whole number as files write it."""
+    require_plain(text)
+    return int(text)
+
+
+def require_plain(text: str | bytes) -> None:
+    """Check that words which are read as numbers have letters of ASCII alone, and no underscore."""
+    if not text.isascii() or (b"_" in text if isinstance(text, bytes) else "_" in text):
+        raise ValueError(f"{text[:40]!r} is no number")

@@ -16,7 +16,7 @@ import pliant
 from pliant.cli import app
 from pliant.errors import ModelError
 from pliant.identification.study_file import IdentificationStudy
-from pliant.robot import Visual, parse, urdf_meshes
+from pliant.robot import Robot, Visual, parse, urdf_meshes
 from pliant.robot.faults import short
 from pliant.robot.file_paths import NOWHERE, FilePaths
 from pliant.robot.mesh_files import MeshContent
@@ -100,6 +100,7 @@ def test_a_robot_file_leads_nowhere_else(house: Path) -> None:
     assert {t.replace("absent", "secret") for t in found.values()} == {t for t in found.values() if "absent" not in t}
 
 
+@pytest.mark.filterwarnings("ignore:.*no such mesh")
 def test_percent_signs_of_a_robot_file_are_letters(house: Path) -> None:
     assert drawn(pliant.load(arm(house / "strange", "..%2fsecret.obj"))) == 0
 
@@ -182,6 +183,7 @@ def test_the_working_directory_is_no_place_to_look(house: Path) -> None:
     assert pliant.Scenario.load(path).robot.name == "two-link elastic arm"
 
 
+@pytest.mark.filterwarnings("ignore:.*no such mesh")
 def test_an_absent_mesh_is_not_looked_for_again(house: Path) -> None:
     """A robot that was read and changed does not find in the working directory what was not beside its file."""
     robot = pliant.load(arm(house / "strange", "secret.obj"))
@@ -312,7 +314,8 @@ def test_packages_that_were_installed_by_links(house: Path, monkeypatch: pytest.
 def test_the_user_names_what_the_user_likes(house: Path) -> None:
     """The top file by a link or from elsewhere, a side file, a mesh in Python."""
     os.symlink(arm(house / "strange", "meshes/rod.obj"), house / "linked.yaml")
-    assert drawn(pliant.load("strange/../linked.yaml")) == 0  # seen from the link, there is no such mesh
+    with pytest.warns(UserWarning, match="'meshes/rod.obj': no such mesh; it is not drawn"):  # seen from the link
+        assert drawn(pliant.load("strange/../linked.yaml")) == 0
     assert drawn(pliant.load(arm(house, "strange/meshes/rod.obj"))) == 2
     (house / "strange" / "arm.urdf").write_text(URDF.replace("MESH", "meshes/rod.obj"))
     (house / "side.yaml").write_text("links: {}\n")
@@ -425,6 +428,33 @@ def test_a_mesh_that_cannot_be_read_is_told_once(house: Path) -> None:
     with pytest.warns(UserWarning, match=r"bad\.stl: got no triangles, expected a mesh in STL; it is not drawn"):
         robot = pliant.load(arm(house / "strange", "bad.stl"))
     assert drawn(robot) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.obj", OBJ.replace("v 1 0 0", "v 1_0 0 0")),
+        ("a.obj", OBJ.replace("v 1 0 0", "v \uff11 0 0")),
+        ("a.obj", OBJ.replace("f 1 2 3", "f 0_1 2 3")),
+        ("a.stl", "solid a_b\nvertex 0 0 0\nvertex 1_0 0 0\nvertex 0 1 0\nendsolid"),
+    ],
+)
+def test_numbers_of_meshes(house: Path, name: str, text: str) -> None:
+    """Names may have underscores, numbers have not."""
+    (house / name).write_text(text, encoding="utf-8")
+    assert "got no triangles, expected a mesh" in said(MeshContent.read, house / name)
+    (house / name).write_text("# a_b\n" + text.replace("1_0", "1").replace("\uff11", "1").replace("0_1", "1"))
+    assert len(MeshContent.read(house / name).faces) == (1 if name == "a.stl" else 2)
+
+
+def test_a_mesh_that_is_not_there_is_told_once(house: Path) -> None:
+    """When its robot file is read: neither by what is made of the robot nor by a saved run."""
+    with pytest.warns(UserWarning, match=r"\A'gone\.stl': no such mesh; it is not drawn\Z") as told:
+        robot = pliant.load(arm(house / "strange", "gone.stl"))
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    assert drawn(robot.replace({"gravity.0": 1.0})) == 0
+    Robot.model_validate(robot.to_dict(), context={"files": NOWHERE})
 
 
 @pytest.mark.parametrize("cut", [lambda raw: raw[:-1], lambda raw: raw[:4], lambda raw: raw[:-4] + b"\xff" * 4])

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 import random
+import re
 import resource
+import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,16 +15,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 pytest.importorskip("skfem", reason="the mesh extra is not installed")
 meshio: Any = pytest.importorskip("meshio", reason="the mesh extra is not installed")
 
 from nastran_files import write_op2  # noqa: E402
-from pliant.bodies import SolidMesh, from_mesh, mesh_model, read_model, reduce_model  # noqa: E402
+from pliant.bodies import (  # noqa: E402
+    SolidMesh,
+    from_mesh,
+    library_tasks,
+    mesh_model,
+    read_model,
+    reduce_model,
+)
 from pliant.bodies import library_process as processes  # noqa: E402
 from pliant.bodies.body_surface import as_triangles, skin  # noqa: E402
 from pliant.bodies.closed_surfaces import closed_surface, filled  # noqa: E402
-from pliant.bodies.mesh_reading import MESH_FORMATS, read_solid_mesh  # noqa: E402
+from pliant.bodies.mesh_reading import MESH_FORMATS, check_one_file, read_solid_mesh  # noqa: E402
+from pliant.bodies.repeated_elements import without_repeats  # noqa: E402
 from pliant.errors import ModelError, PliantError  # noqa: E402
 from pliant.robot.reduced_body import ReducedBody  # noqa: E402
 from reliability.damage import torn  # noqa: E402
@@ -97,6 +110,65 @@ def test_elements_that_overlap() -> None:
     mesh_model(quadratic(mesh), "steel", unit="m")
 
 
+def _bent(points: Any) -> Any:
+    """Places of a bar that is twisted, tapered and bent, so that no face is flat."""
+    x, y, z = points.T / LENGTH
+    turn, thin = 0.9 * x, 1 + 0.4 * x
+    y, z = thin * (y * np.cos(turn) - z * np.sin(turn)), thin * (y * np.sin(turn) + z * np.cos(turn))
+    return LENGTH * np.stack([x - 0.5 * y * x, y + 4e-3 * x**2, z - 3e-3 * x**3], axis=1)
+
+
+@pytest.mark.parametrize("shape", [lambda points: points, _bent])
+@pytest.mark.parametrize("tetrahedra", [False, True])
+@pytest.mark.parametrize("counts", [(2, 2, 1), (2, 2, 2), (1, 1, 3)])
+def test_an_element_over_small_ones(counts: tuple[int, int, int], tetrahedra: bool, shape: Any) -> None:
+    """With their corners, or with nodes of its own: no face is shared, so that faces tell nothing."""
+    small, big = (bar(each, tetrahedra=tetrahedra) for each in (counts, (1, 1, 1)))
+    n = len(small.points)
+    points = shape(np.concatenate([small.points, big.points]))
+    one = replace(small, points=points)
+    corner = np.array([int(np.abs(small.points - point).sum(axis=1).argmin()) for point in big.points])
+    assert np.allclose(small.points[corner], big.points)
+    mesh_model(one, "steel", unit="m")
+    for cells in (corner[big.cells], big.cells + n):
+        with said(r"bar.vtk: elements overlap"), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*nodes stand where others do")
+            mesh_model(replace(one, cells=np.concatenate([small.cells, cells])), "steel", unit="m")
+
+
+@pytest.mark.parametrize("tetrahedra", [False, True])
+def test_a_copy_that_is_shifted(tetrahedra: bool) -> None:
+    """Two meshes of one place, by a part of an element apart."""
+    mesh = bar((4, 2, 2), tetrahedra=tetrahedra)
+    points = np.concatenate([mesh.points, mesh.points + np.array([0.011, 0.002, 0.0013])])
+    with said(r"bar.vtk: elements overlap, \d+ hold parts of others, the first near \("):
+        mesh_model(replace(mesh, points=points, cells=np.concatenate([mesh.cells, mesh.cells + len(mesh.points)])),
+                   "steel", unit="m")  # fmt: skip
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(6))
+def test_sound_meshes_have_nothing_inside(seed: int) -> None:
+    """Graded, twisted and sheared ones, with edges of any ratio, of both kinds and turned in space."""
+    rng = np.random.default_rng(seed)
+    mesh = bar((5, 3, 2), tetrahedra=bool(seed % 2))
+    points = mesh.points.copy()
+    inner = points + 0.02 * rng.normal(size=points.shape) * np.ptp(points, axis=0) / [5, 3, 2]
+    for axis in range(3):  # a grading that keeps order
+        low, size = inner[:, axis].min(), np.ptp(inner[:, axis])
+        inner[:, axis] = low + size * ((inner[:, axis] - low) / size) ** rng.uniform(0.5, 2.0)
+    turned = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    placed = _bent(inner) @ (turned * np.sign(np.linalg.det(turned))) * rng.choice([1e-3, 1.0])
+    without_repeats(replace(mesh, points=placed))
+
+
+def test_elements_that_are_too_unlike_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pliant.bodies.repeated_elements.PAIRS", 3)
+    monkeypatch.setattr("pliant.bodies.repeated_elements.PAIRS_EACH", 0)
+    with pytest.warns(UserWarning, match=r"bar.vtk: its elements are too unlike in shape to look for all that overlap"):
+        without_repeats(bar((4, 1, 1)))
+
+
 def test_nodes_at_one_place_are_told() -> None:
     """Two halves that touch and do not hold together are refused; one node that tears is told: it may be a slit."""
     mesh = bar((4, 1, 1))
@@ -120,6 +192,10 @@ def test_nodes_at_one_place_are_told() -> None:
     [
         ("bar.inp", "*NODE\n1, 0, 0, 0\n*INCLUDE, INPUT=secret.inp\n", r"`\*INCLUDE, INPUT=secret.inp` names another"),
         ("bar.inp", "*Node, nset=a, input = secret.txt\n", "names another file, which is not opened"),
+        ("bar.inp", "*NODE\n1, 0, 0, 0\n*INCLUDE, FILE=secret.inp\n", r"`\*INCLUDE, FILE=secret.inp` names another"),
+        ("bar.inp", "*NODE\n1, 0, 0, 0\n * include ,\r\nINPUT=secret.inp\n", r"`\* include ,` names another"),
+        ("bar.inp", "*NODE\n1, 0, 0, 0\r*INCLUDE INPUT=a\r", r"`\*INCLUDE INPUT=a` names another"),
+        ("bar.inp", "*NSET, NSET=a,\nB ,\n input = a.txt\n", r"`\*NSET, NSET=a, B , input = a.txt` names"),
         ("bar.bdf", "BEGIN BULK\n  include 'secret.bdf'\n", "`include 'secret.bdf'` names another file"),
         ("bar.xdmf", "<Xdmf/>", "got .xdmf, expected a mesh in one file, .avs, .*`meshio convert bar.xdmf bar.vtu`"),
         ("bar.xmf", "<Xdmf/>", "got .xmf, expected a mesh in one file"),
@@ -134,10 +210,21 @@ def test_files_that_name_others_are_not_read(tmp_path: Path, name: str, text: st
         mesh_model(tmp_path / name, "steel", unit="m")
 
 
-def test_matrices_of_calculix_name_no_other_file(tmp_path: Path) -> None:
-    (tmp_path / "job.inp").write_text("*NODE\n1, 0, 0, 0\n*INCLUDE, INPUT=/dev/zero\n")
-    with said("`.INCLUDE, INPUT=/dev/zero` names another file"):
+@pytest.mark.parametrize(
+    "line", ["*INCLUDE, INPUT=/dev/zero", "*INCLUDE, FILE=/dev/zero", "*INCLUDE,\nINPUT=/dev/zero"]
+)
+def test_matrices_of_calculix_name_no_other_file(tmp_path: Path, line: str) -> None:
+    (tmp_path / "job.inp").write_text(f"*NODE\n1, 0, 0, 0\n{line}\n")
+    with said(f"`{re.escape(line.splitlines()[0])}` names another file"):
         read_model(tmp_path / "job.inp", unit="m", mass_unit="kg")
+
+
+def test_lines_that_name_files_are_looked_for_in_proportion() -> None:
+    """Keywords whose lines end in commas, and lines of data that do."""
+    for text in ("*A,\n", "1,\n", "*A, B, C,\n1, 2,\n", " " * 20, ","):
+        begun = time.process_time()
+        check_one_file(b"*X,\n" + text.encode() * (200_000 // len(text)), "abaqus", "a.inp")
+        assert time.process_time() < begun + 2
 
 
 def test_a_reader_opens_no_other_file(tmp_path: Path) -> None:
@@ -169,8 +256,23 @@ def test_hdf5_files_with_data_in_others(tmp_path: Path, kind: str) -> None:
             layout = h5py.VirtualLayout((10,), "f8")
             layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "x", (10,))
             file.create_virtual_dataset("stray", layout)
-    with said("bar.med: cannot be read as .med .med.: asks for another file by an external"):
+    words = "`/stray` is a link" if kind == "link" else "`/stray` has its values in another file"
+    with said(f"bar.med: cannot be read as .med .med.: {words}"):
         read_solid_mesh(path)
+
+
+def test_what_opens_files_is_imported_before_files_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader of `.med` imports h5py, which may start `uname` at its first import, and that opens `/dev/null`."""
+    imported: list[str] = []
+    real = builtins.__import__
+
+    def spied(name: str, *more: Any, **named: Any) -> Any:
+        imported.append(name)
+        return real(name, *more, **named)
+
+    monkeypatch.setattr(builtins, "__import__", spied)
+    library_tasks.TASKS["mesh"][0]()
+    assert {"meshio", "h5py"} <= set(imported)
 
 
 # -------------------------------------------------------------------------------------------------- bounds of a reader
@@ -197,7 +299,7 @@ def test_a_reader_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.full
 def test_a_reader_that_takes_all_memory(tmp_path: Path) -> None:
-    (tmp_path / "bar.inp").write_text("*NODE\n1, 0, 0, 0\n*NSET, NSET=a, GENERATE\n1, 100000000000, 1\n")
+    (tmp_path / "bar.inp").write_text("*NODE\n1, 0, 0, 0\n*NSET, NSET=a, GENERATE\n1, 2000000000, 1\n")
     with said("bar.inp: cannot be read as .inp .abaqus.: takes more than 1024 MiB of memory; is it damaged"):
         read_solid_mesh(tmp_path / "bar.inp")
 
@@ -316,6 +418,82 @@ def test_sets_of_calculix(lines: list[str], words: str, tmp_path: Path) -> None:
     (tmp_path / "job.inp").write_text("\n".join(["*NODE", *nodes, *lines]))
     with said(words):
         read_model(tmp_path / "job.inp", unit="m", mass_unit="kg")
+
+
+@pytest.fixture(scope="module")
+def calculix(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Nodes, list of rows and matrices of two triangles, as CalculiX leaves them."""
+    model = mesh_model(bar((1, 1, 1)), "aluminium", unit="m")
+    lines = ["*NODE", *(f"{k + 1}, {x!r}, {y!r}, {z!r}" for k, (x, y, z) in enumerate(model.nodes.tolist()))]
+    found = {"inp": "\n".join(lines) + "\n"}
+    found["dof"] = "".join(f"{k // 3 + 1}.{k % 3 + 1}\n" for k in range(model.size))
+    for ending, matrix in (("sti", model.stiffness), ("mas", model.mass)):
+        one = sparse.tril(matrix).tocoo()
+        found[ending] = "".join(f"{i + 1} {j + 1} {v!r}\n" for i, j, v in zip(one.row, one.col, one.data.tolist()))
+    return found
+
+
+def _calculix_model(folder: Path, files: dict[str, str]) -> Any:
+    for ending, text in files.items():
+        (folder / f"job.{ending}").write_text(text, encoding="utf-8")
+    return read_model(folder / "job.inp", unit="m", mass_unit="kg")
+
+
+@pytest.mark.parametrize("ending", ["sti", "mas", "dof", "inp"])
+def test_files_of_calculix_that_stand_twice(calculix: dict[str, str], tmp_path: Path, ending: str) -> None:
+    """`cat job.mas job.mas` had twice the mass; so had a single line of it."""
+    mass = _calculix_model(tmp_path, calculix).mass.sum() / 3
+    assert mass == pytest.approx(mesh_model(bar((1, 1, 1)), "aluminium", unit="m").mass.sum() / 3, rel=1e-12)
+    text = calculix[ending]
+    words = {"inp": "job.inp: node .* stands 2 times", "dof": "job.dof: the list has .* entries that stand twice"}
+    for added in (text, text.splitlines()[1] + "\n"):
+        with said(words.get(ending, f"job.{ending}: the matrix has .* entries that stand twice")):
+            _calculix_model(tmp_path, calculix | {ending: text + added})
+    with said(words.get(ending, f"job.{ending}: the matrix has 1 entries that stand twice")):
+        _calculix_model(tmp_path, calculix | {ending: text + text.splitlines()[1] + "\n"})
+
+
+@pytest.mark.parametrize(
+    ("ending", "old", "new"),
+    [
+        ("mas", "1 1 ", "1 1_0 "), ("sti", "1 1 ", "1 1 0_"), ("dof", "1.1\n", "1.1.1\n"),
+        ("dof", "1.1\n", "\uff11.1\n"),
+        ("dof", "2.1\n", "0_2.1\n"), ("inp", "\n2, ", "\n0_2, "), ("inp", ", 0.0\n", ", 0_0.0\n"),
+        ("inp", ", 0.0\n", ", \uff10.0\n"), ("inp", "\n2, ", "\n\uff12, "),
+    ],
+)  # fmt: skip
+def test_numbers_of_calculix(calculix: dict[str, str], tmp_path: Path, ending: str, old: str, new: str) -> None:
+    """Without underscores and digits of other scripts, as in tables."""
+    assert old in calculix[ending]
+    with said(rf"\Ajob.{ending}: "):
+        _calculix_model(tmp_path, calculix | {ending: calculix[ending].replace(old, new, 1)})
+
+
+@pytest.mark.parametrize(
+    ("lines", "held"),
+    [
+        (["*NSET, NSET=a,", "GENERATE", "2, 6, 2"], [1, 3, 5]), (["*NSET,", "NSET=a", "2, 6, 2"], [1, 5]),
+        (["*NSET, NSET=a,", "2, 6"], [1, 5]), (["*NSET, NSET=a, GENERATE", "6, 2, -2"], [1, 3, 5]),
+    ],
+)  # fmt: skip
+def test_keywords_go_on_behind_a_comma(
+    calculix: dict[str, str], tmp_path: Path, lines: list[str], held: list[int]
+) -> None:
+    text = calculix["inp"] + "\n".join(lines) + "\n"
+    assert _calculix_model(tmp_path, calculix | {"inp": text}).groups["a"].tolist() == held
+
+
+@pytest.mark.parametrize("letter", "KM")
+def test_arrays_with_entries_that_stand_twice(arrays: dict[str, Any], letter: str, tmp_path: Path) -> None:
+    both = {f"{letter}_{part}": np.repeat(arrays[f"{letter}_{part}"], 2) for part in ("data", "indices")}
+    np.savez(tmp_path / "bar.npz", **{**arrays, **both, f"{letter}_indptr": 2 * arrays[f"{letter}_indptr"]})
+    with said(f"bar.npz: `{letter}` has {len(arrays[f'{letter}_data'])} entries that stand twice"):
+        read_model(tmp_path / "bar.npz", unit="m", mass_unit="kg")
+    turned = {f"{letter}_{part}": arrays[f"{letter}_{part}"].copy() for part in ("data", "indices")}
+    for each in turned.values():  # an order of one's own is no fault
+        each[:2] = each[1::-1]
+    np.savez(tmp_path / "bar.npz", **{**arrays, **turned})
+    read_model(tmp_path / "bar.npz", unit="m", mass_unit="kg")
 
 
 def test_sets_of_calculix_that_name_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,6 +160,7 @@ frames:
     assert np.linalg.norm(found - model.pose(q, frame="eye")[:3, 3]) < 5e-3 * moved
 
 
+@pytest.mark.filterwarnings("ignore:.*no such mesh; it is not drawn")
 def test_a_mesh_that_is_not_there_is_told_and_the_link_drawn_from_its_numbers(tmp_path: Path) -> None:
     text = """<robot name="a"><link name="ground"/><link name="upper"><visual><geometry>
       <mesh filename="package://nowhere/upper.stl"/></geometry></visual><inertial><mass value="1"/>

@@ -212,9 +212,9 @@ def test_urdf_opens_with_the_side_file_of_its_name(shelf: Shelf) -> None:
     ("name", "content", "said"),
     [
         ("arm.exe", b"", "ends in"),
-        ("../../etc/passwd.yaml", b"links: [", "upload.yaml"),
-        ("arm.urdf", b"<robot", "URDF|upload.urdf"),
-        ("run.nc", b"no run", "upload.nc"),
+        ("../../etc/passwd.yaml", b"links: [", r"\Apasswd.yaml: "),
+        ("arm.urdf", b"<robot", r"\Aarm.urdf: "),
+        ("run.nc", b"no run", r"\Arun.nc: "),
         ("s.yaml", b"robot: arm.yaml\nduration: 1\n", "arm.yaml"),
         ("s.yaml", b"robot: ../secret.yaml\nduration: 1\n", "outside"),
     ],

@@ -233,11 +233,8 @@ class BatchResult:
     @cached_property
     def dataset(self) -> xr.Dataset:
         """Everything as one xarray dataset; read from disk where the batch was stored there."""
-        import xarray as xr
-
         if self.path is not None:
-            engine = "zarr" if self.path.suffix == ".zarr" else "h5netcdf"
-            return xr.open_dataset(self.path, engine=engine)
+            return saved.open_arrays(self.path)
         arrays = {name: self._host(name) if hasattr(a, "get") else a for name, a in self.arrays.items()}
         summary, names = self.summary(), self.parameter_names
         return saved.with_digest(dataset(self.model, self.t, arrays, self.parameters, names, summary, self.stats))

@@ -12,6 +12,7 @@ from pliant.arrays import Array
 from pliant.bodies.element_model import ElementModel, Indices, present_nodes, rigid_motions
 from pliant.errors import ModelError
 from pliant.options import InterfaceKind
+from pliant.reading import plain_number
 from pliant.robot.angles import rotation_rpy
 from pliant.robot.faults import suggestion
 from pliant.signatures import checked
@@ -153,7 +154,7 @@ def _region(places: Array, name: str, term: str, groups: Mapping[str, Indices]) 
         return np.asarray(along <= bound + touch if plane[2][0] == "<" else along >= bound - touch)
     region = _REGION.fullmatch(term)
     try:
-        numbers = [float(word) for word in region[2].split(",")] if region else []
+        numbers = [plain_number(word) for word in region[2].split(",")] if region else []
     except ValueError:
         numbers = []
     if region and region[1] == "box" and len(numbers) == 6:

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.array_files import check_hdf5
+
 Arrays = dict[str, NDArray[Any]]
 FAILED, LARGE, MISSING = "failed", "large", "missing"
 """Names under which a message stands in place of a result: wrong input, too large a result, a library not there."""
@@ -109,6 +111,9 @@ def _only(files: list[str]) -> Callable[[str, tuple[Any, ...]], None]:
 def _load_meshio() -> Any:
     import meshio
 
+    with suppress(ImportError):  # which opens files of its own while it is imported; `.med` alone needs it
+        import h5py  # noqa: F401
+
     return meshio
 
 
@@ -116,7 +121,7 @@ def _mesh(meshio: Any, files: NDArray[Any], format: NDArray[Any]) -> Arrays:
     """Points, elements by kind and named sets of points of a mesh."""
     path, kind = str(files[0]), str(format)
     if kind == "med":
-        _check_own_data(path)
+        check_hdf5(path)
     raw = meshio.read(path, kind)
     points = np.asarray(raw.points, dtype=float)
     blocks: dict[str, list[NDArray[Any]]] = {}
@@ -124,24 +129,6 @@ def _mesh(meshio: Any, files: NDArray[Any], format: NDArray[Any]) -> Arrays:
         blocks.setdefault(block.type, []).append(np.asarray(block.data, dtype=np.int64))
     cells = {f"cells {kind}": np.concatenate(parts) for kind, parts in blocks.items()}
     return {"points": points, **cells, **{f"group {name}": nodes for name, nodes in _groups(raw, len(points)).items()}}
-
-
-def _check_own_data(path: str) -> None:
-    """Refuse HDF5 files whose data lie in others."""
-    import h5py
-
-    def look(group: Any, seen: set[int]) -> None:
-        for name in group:
-            if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
-                raise OtherFile("asks for another file by an external link")
-            entry = group.get(name)
-            if isinstance(entry, h5py.Dataset) and (entry.external or entry.is_virtual):
-                raise OtherFile("asks for another file by an external data set")
-            if isinstance(entry, h5py.Group) and (place := h5py.h5o.get_info(entry.id).addr) not in seen:
-                look(entry, seen | {place})
-
-    with h5py.File(path) as file:
-        look(file, set())
 
 
 def _groups(raw: Any, count: int) -> Arrays:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from pliant.bodies.library_process import in_process
 from pliant.bodies.mesh_reading import check_one_file
 from pliant.errors import ModelError, install
 from pliant.options import LengthUnit, MassUnit
-from pliant.reading import open_input, read_input
+from pliant.reading import open_input, plain_number, read_input, whole_number
 from pliant.robot.reduced_body import unpacked
 from pliant.signatures import checked
 from pliant.stages import work
@@ -143,6 +144,9 @@ def _arrays(path: Path, _: Any) -> Pieces:
             matrix.check_format()
         except (ValueError, TypeError) as error:
             raise ModelError(f"{path.name}: `{letter}` is no matrix of compressed rows: {error}") from None
+        whole = matrix.copy()
+        whole.sum_duplicates()
+        _check_once(path.name, f"`{letter}`", matrix.nnz - whole.nnz)
         matrices.append(matrix)
     groups = {name.removeprefix("set_"): _indices(path, name, value, len(nodes)).ravel()
               for name, value in found.items() if name.startswith("set_")}  # fmt: skip
@@ -150,6 +154,12 @@ def _arrays(path: Path, _: Any) -> Pieces:
     if triangles.ndim != 2 or triangles.shape[1] != 3:
         raise ModelError(f"{path.name}: `triangles` has shape {triangles.shape}, expected (t, 3)")
     return nodes, *matrices, groups, triangles
+
+
+def _check_once(name: str, what: str, extra: int) -> None:
+    """Refuse entries that stand twice: a matrix with all of them twice has twice the mass."""
+    if extra:
+        raise ModelError(f"{name}: {what} has {extra} entries that stand twice; is it two files in one?")
 
 
 def _indices(path: Path, name: str, value: Indices, count: int) -> Indices:
@@ -169,28 +179,31 @@ def _calculix(path: Path, _: Any) -> Pieces:
     place = {label: k for k, label in enumerate(labels)}
     dofs = _numbers(path.with_suffix(".dof"), 1, str)
     try:
-        pairs = [(place[int(word.split(".")[0])], int(word.split(".")[1])) for (word,) in dofs]
-    except (KeyError, ValueError, IndexError):
+        parts = [[whole_number(part) for part in word.split(".")] for (word,) in dofs]
+        pairs = [(place[node], direction) for node, direction in parts]
+    except (KeyError, ValueError):
         raise ModelError(
             f"{path.stem}.dof: names a node that {path.name} has not, or is no list of node.direction"
         ) from None
     if any(not 1 <= direction <= 3 for _, direction in pairs):
         raise ModelError(f"{path.stem}.dof: expected directions 1 to 3")
     at = np.array([3 * node + direction - 1 for node, direction in pairs])
+    _check_once(f"{path.stem}.dof", "the list", len(at) - len(np.unique(at)))
     matrices = []
     for ending in (".sti", ".mas"):
-        table = np.array(_numbers(path.with_suffix(ending), 3, float))
+        table = np.array(_numbers(path.with_suffix(ending), 3, plain_number))
         places = table[:, :2]
         if not ((places >= 1) & (places <= len(at)) & (places == np.floor(places))).all():
             raise ModelError(f"{path.stem}{ending}: has rows that {path.stem}.dof has not")
         rows, columns = (places.astype(int) - 1).T
+        _check_once(f"{path.stem}{ending}", "the matrix", len(rows) - len(np.unique(rows * len(at) + columns)))
         half = sparse.csr_array((table[:, 2], (at[rows], at[columns])), shape=(3 * len(nodes),) * 2)
         one_triangle = (rows >= columns).all() or (rows <= columns).all()
         matrices.append(half + half.T - sparse.diags_array(half.diagonal()) if one_triangle else half)
     return nodes, *matrices, groups, np.zeros((0, 3), dtype=int)
 
 
-def _numbers(path: Path, columns: int, kind: type) -> list[list[Any]]:
+def _numbers(path: Path, columns: int, kind: Callable[[str], Any]) -> list[list[Any]]:
     lines = read_input(path, MOST_BYTES).decode("ascii", "replace").splitlines()
     try:
         found = [[kind(word) for word in line.replace(",", " ").split()] for line in lines if line.strip()]
@@ -207,7 +220,8 @@ def _abaqus_nodes(path: Path) -> tuple[list[int], Array, dict[str, Indices]]:
     places: list[list[float]] = []
     sets: dict[str, set[int | range]] = {}
     copied = 0
-    keyword, options = "", {}
+    keyword, open_ended = "", False
+    options: dict[str, str] = {}
     raw = read_input(path, MOST_BYTES)
     check_one_file(raw, "abaqus", path.name)
     try:
@@ -215,21 +229,27 @@ def _abaqus_nodes(path: Path) -> tuple[list[int], Array, dict[str, Indices]]:
             words = [word.strip() for word in line.strip().rstrip(",").split(",")]
             if line.startswith("**") or not line.strip():
                 continue
-            if line.startswith("*"):
-                keyword = words[0].upper()
-                options = {k.strip().upper(): v.strip() for k, _, v in (word.partition("=") for word in words[1:])}
+            more = open_ended and not line.startswith("*") and not _begins_with_number(words[0])
+            if line.startswith("*") or more:  # a line of a keyword that ends in a comma goes on in the next
+                keyword, options = (keyword, options) if more else (words[0].upper(), {})
+                named = (word.partition("=") for word in (words if more else words[1:]))
+                options |= {k.strip().upper(): v.strip() for k, _, v in named}
+                open_ended = line.rstrip().endswith(",")
                 if keyword == "*NODE" and "NSET" in options:
                     sets.setdefault(options["NSET"], set())
-            elif keyword == "*NODE":
-                labels.append(int(words[0]))
-                places.append([float(word) for word in words[1:4]])
+                continue
+            open_ended = False
+            if keyword == "*NODE":
+                labels.append(whole_number(words[0]))
+                places.append([plain_number(word) for word in words[1:4]])
                 if "NSET" in options:
                     sets[options["NSET"]].add(labels[-1])
             elif keyword == "*NSET":
                 own = sets.setdefault(options.get("NSET", ""), set())
-                numbers = [int(word) for word in words if word.lstrip("+").isdigit()]
+                numbers = [whole_number(word) for word in words if _begins_with_number(word)]
                 if "GENERATE" in options:
-                    own.add(range(numbers[0], numbers[1] + 1, numbers[2] if len(numbers) > 2 else 1))
+                    step = numbers[2] if len(numbers) > 2 else 1
+                    own.add(range(numbers[0], numbers[1] + (1 if step > 0 else -1), step))
                 else:
                     own.update(numbers)
                 for word in words:  # a set may hold others by name
@@ -241,6 +261,9 @@ def _abaqus_nodes(path: Path) -> tuple[list[int], Array, dict[str, Indices]]:
         raise ModelError(f"{path.name}: not an input of CalculiX or Abaqus: {error}") from None
     if not labels or any(len(row) != 3 for row in places):
         raise ModelError(f"{path.name}: has no *NODE lines with three places each")
+    if len(set(labels)) < len(labels):
+        label, times = Counter(labels).most_common(1)[0]
+        raise ModelError(f"{path.name}: node {label} stands {times} times; each must have one place")
     number, rising = {label: k for k, label in enumerate(labels)}, sorted(labels)
     groups = {}
     for name, held in sets.items():
@@ -254,6 +277,10 @@ def _abaqus_nodes(path: Path) -> tuple[list[int], Array, dict[str, Indices]]:
                 chosen.update(number[k] for k in between if k in part)
         groups[name] = np.array(sorted(chosen), dtype=int)
     return labels, np.array(places), groups
+
+
+def _begins_with_number(word: str) -> bool:
+    return word.lstrip("+-")[:1].isdecimal()
 
 
 def _check_copies(path: Path, copied: int, size: int) -> None:

@@ -30,10 +30,14 @@ MESH_FORMATS = {
 NEEDS = f"meshes need meshio and scikit-fem; {install('mesh')}"
 _BRICK_MIDDLES = {"hexahedron20", "hexahedron27"}
 _INCLUDES = {
-    "abaqus": re.compile(rb"^[ \t]*\*[^*\n][^\n]*\bINPUT[ \t]*=[^\n]*", re.IGNORECASE | re.MULTILINE),
-    "nastran": re.compile(rb"^[ \t]*INCLUDE\b[^\n]*", re.IGNORECASE | re.MULTILINE),
+    "abaqus": re.compile(
+        rb"(?:\A|[\r\n])[ \t]*\*(?:[ \t]*INCLUDE\b|[^*\r\n]"
+        rb"(?:[^\r\n]*,[ \t]*\r?\n(?![ \t]*\*))*[^\r\n]*\bINPUT[ \t]*=)[^\r\n]*",
+        re.IGNORECASE,
+    ),
+    "nastran": re.compile(rb"(?:\A|[\r\n])[ \t]*INCLUDE\b[^\r\n]*", re.IGNORECASE),
 }
-"""Lines by which a file has part of its content in another."""
+"""Lines by which a file has part of its content in another; those of Abaqus go on behind a comma at their end."""
 KINDS = {"tetra": 4, "tetra10": 4, "hexahedron": 8, "hexahedron20": 8, "hexahedron27": 8}
 """Elements that are understood, and their corners."""
 

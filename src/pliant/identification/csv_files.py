@@ -9,20 +9,29 @@ import io
 import math
 import os
 import zlib
+from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.reading import read_at_most, read_input
+from pliant.reading import plain_number, read_at_most, read_input
 from pliant.robot.faults import suggestion
 from pliant.runs.digest import without_comment
 from pliant.signatures import checked
 
-MOST_BYTES = 1 << 30
+MOST_BYTES = 256 << 20
+"""Bytes of a table, also of one that is packed: with its numbers it takes less than 1 GiB of memory."""
+MOST_NUMBERS = 1 << 25
+MOST_CELLS = 100_000
+"""Of a line."""
+LONGEST_LINE = 16 << 20
+"""Bytes."""
+REMEDY = "cut it, or give arrays in Python"
 
 
 @checked
@@ -35,8 +44,8 @@ def read_csv(
     ----------
     path : path
         Comma, semicolon or tab separated, with names in the first line; also packed by gzip (`.csv.gz`), whose members
-        are read one after another. A table that `Result.to_csv` wrote has a line with its digest above them, and has
-        to match it.
+        are read one after another, zeros behind them left out. At most 256 MiB, unpacked. A table that `Result.to_csv`
+        wrote has a line with its digest above them, and has to match it.
     columns : iterable of str, optional
         Those wanted; all by default.
     gaps : bool
@@ -62,52 +71,108 @@ def read_csv(
     [0.1 0.2]
     """
     source = Path(path)
-    header, rows = _rows(source)
+    content, above = _content(source)
+    header, rows = _rows(content, above, source.name)
     wanted = list(header) if columns is None else list(dict.fromkeys(columns))
     place_of = {name: place for place, name in enumerate(header)}
     for name in wanted:
         if name not in place_of:
             raise ModelError(f"{source.name}: no column `{name}`{suggestion(name, header)}")
-    places = [place_of[name] for name in wanted]
-    table = np.empty((len(rows), len(wanted)))
-    for k, (line, cells) in enumerate(rows):
+    named = [(name, place_of[name]) for name in wanted]
+    numbers, read = array("d"), 0
+    _check_numbers(content.count(b"\n") * len(wanted), source.name)
+    for line, cells in rows:
+        read += 1
         if len(cells) != len(header):
             raise ModelError(f"{source.name}: line {line} has {len(cells)} cells, the header has {len(header)}")
-        for j, place in enumerate(places):
-            table[k, j] = _number(cells[place], source.name, line, wanted[j], gaps)
-    return {name: np.ascontiguousarray(table[:, j]) for j, name in enumerate(wanted)}
+        numbers.extend([_number(cells[place], source.name, line, name, gaps) for name, place in named])
+        _check_numbers(len(numbers), source.name)
+    if not read:
+        raise ModelError(f"{source.name}: no rows below the header")
+    del content, rows  # which are as large as the numbers
+    table = np.frombuffer(numbers).reshape(read, len(wanted))
+    return {name: np.array(table[:, j]) for j, name in enumerate(wanted)}
 
 
-def _rows(source: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    raw = read_input(source, MOST_BYTES, "cut it, or give arrays in Python")
-    if source.suffix == ".gz":
+def _check_numbers(count: int, name: str) -> None:
+    if count > MOST_NUMBERS:
+        raise ModelError(f"{name}: more than {MOST_NUMBERS} numbers; name the columns you need, or cut it")
+
+
+def _content(source: Path) -> tuple[bytes, int]:
+    """Bytes of a table, unpacked and without its comment, and the lines of the comment."""
+    raw = read_input(source, MOST_BYTES, REMEDY)
+    if source.suffix.lower() == ".gz":
         raw = _unpacked(raw, source.name)
     if b"\0" in raw:
         raise ModelError(f"{source.name}: not a CSV file in UTF-8 (it has bytes of zero); damaged, or another format")
+    raw = raw.removeprefix(codecs.BOM_UTF8)
+    content = without_comment(raw, source.name)
+    return content, raw[: len(raw) - len(content)].count(b"\n")
+
+
+def _rows(content: bytes, above: int, file: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Names of the columns, and the lines below them with their numbers, one after another."""
+    lines = _lines(content, above, file)
+    first = next(lines, "")
+    separator = max(",;\t", key=first.count)
+    _check_cells(first.count(separator), file, above + 1)
     try:
-        text = without_comment(raw.removeprefix(codecs.BOM_UTF8), source.name).decode()
-        above = raw.count(b"\n") - text.count("\n")  # lines of a comment
-        first, _, rest = text.partition("\n")
-        separator = max(",;\t", key=first.count)
         header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])]
-        reader = csv.reader(io.StringIO(rest, newline=""), delimiter=separator)
-        rows = [(reader.line_num + 1 + above, cells) for cells in reader if any(cell.strip() for cell in cells)]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ModelError(f"{source.name}: not a CSV file in UTF-8 ({error})") from None
+    except csv.Error as error:
+        raise ModelError(f"{file}: not a CSV file in UTF-8 ({error})") from None
     if not header or all(_is_number(cell) for cell in header):
-        raise ModelError(f"{source.name}: the first line must name the columns, such as time,upper,tip.x")
+        raise ModelError(f"{file}: the first line must name the columns, such as time,upper,tip.x")
     if "" in header:
-        raise ModelError(f"{source.name}: column {header.index('') + 1} has no name; name it, or remove it")
-    name, count = Counter(header).most_common(1)[0]
-    if count > 1:
-        raise ModelError(f"{source.name}: column `{name}` is there twice")
-    if not rows:
-        raise ModelError(f"{source.name}: no rows below the header")
-    return header, rows
+        raise ModelError(f"{file}: column {header.index('') + 1} has no name; name it, or remove it")
+    name, times = Counter(header).most_common(1)[0]
+    if times > 1:
+        raise ModelError(f"{file}: column `{name}` is there twice")
+    return header, _records(lines, separator, above, file)
+
+
+def _records(lines: Iterator[str], separator: str, above: int, file: str) -> Iterator[tuple[int, list[str]]]:
+    waiting = 0  # cells of lines that belong to one record, in which quotes may hold line ends
+
+    def counted() -> Iterator[str]:
+        nonlocal waiting
+        for line in lines:
+            for part in io.StringIO(line, newline="") if "\r" in line else (line,):
+                waiting += part.count(separator) + 1
+                _check_cells(waiting, file, reader.line_num + 2 + above)
+                yield part
+
+    reader = csv.reader(counted(), delimiter=separator)
+    try:
+        for cells in reader:
+            waiting = 0
+            if any(cell.strip() for cell in cells):
+                yield reader.line_num + 1 + above, cells
+    except csv.Error as error:
+        raise ModelError(f"{file}: not a CSV file in UTF-8 ({error})") from None
+
+
+def _check_cells(count: int, file: str, line: int) -> None:
+    if count > MOST_CELLS:
+        raise ModelError(f"{file}: line {line} has more than {MOST_CELLS} cells; is it a table of measurements?")
+
+
+def _lines(content: bytes, above: int, file: str) -> Iterator[str]:
+    """Lines as text, one at a time: letters that are no ASCII make all of a text four times as large."""
+    source = io.BytesIO(content)
+    for number in count(above + 1):
+        if not (line := source.readline(LONGEST_LINE + 1)):
+            return
+        if len(line) > LONGEST_LINE:
+            raise ModelError(f"{file}: line {number} is longer than {LONGEST_LINE >> 20} MiB; is it a table?")
+        try:
+            yield line.decode()
+        except UnicodeDecodeError as error:
+            raise ModelError(f"{file}: not a CSV file in UTF-8 (line {number}: {error})") from None
 
 
 def _unpacked(raw: bytes, name: str) -> bytes:
-    """Contents of all members of a gzip file, up to the size that is read."""
+    """Contents of all members of a gzip file, up to the size that is read; zeros behind the last fill up a block."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
             found = read_at_most(file.read, MOST_BYTES + 1)
@@ -116,7 +181,7 @@ def _unpacked(raw: bytes, name: str) -> bytes:
     except (OSError, zlib.error) as error:
         raise ModelError(f"{name}: not a gzip file from its first byte to its last ({error})") from None
     if len(found) > MOST_BYTES:
-        raise ModelError(f"{name}: more than {MOST_BYTES >> 20} MB inside; cut it, or give arrays in Python")
+        raise ModelError(f"{name}: more than {MOST_BYTES >> 20} MiB inside; {REMEDY}")
     return found
 
 
@@ -125,7 +190,7 @@ def _number(cell: str, file: str, line: int, column: str, gaps: bool) -> float:
     if not text and gaps:
         return math.nan
     try:
-        value = _value(text)
+        value = plain_number(text)
     except ValueError:
         raise ModelError(f"{file}: line {line}, column `{column}`: got {cell!r}, expected a number") from None
     if math.isinf(value) or (math.isnan(value) and not gaps):
@@ -138,14 +203,7 @@ def _number(cell: str, file: str, line: int, column: str, gaps: bool) -> float:
 
 def _is_number(text: str) -> bool:
     try:
-        _value(text)
+        plain_number(text)
     except ValueError:
         return False
     return True
-
-
-def _value(text: str) -> float:
-    """Number as tables write it: without the digits of other scripts and the underscores that Python takes."""
-    if not text.isascii() or "_" in text:
-        raise ValueError
-    return float(text)

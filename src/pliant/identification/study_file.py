@@ -206,7 +206,8 @@ class MeasuredRun(Description):
         wanted = [self.time, *self.columns.values(), *inputs.values(), *(one.column for one in followed.values())]
         table = read_csv(paths.find(self.data), wanted, self.gaps)
         t = table[self.time]
-        title = self.name or Path(self.data.removesuffix(".gz")).stem
+        file = Path(self.data)
+        title = self.name or Path(file.stem if file.suffix.lower() == ".gz" else file).stem
         if not np.isfinite(t).all():
             raise ModelError(f"{self.data}: column `{self.time}` has gaps; every row needs a time")
         scenario = self._scenario(robot, model, max(float(t[-1]), 1e-9), bool(inputs))

@@ -214,7 +214,7 @@ def read_trajectory(path: str | os.PathLike[str]) -> JointMotion:
     ('upper',)
     """
     source = Path(path)
-    if source.suffix in (".csv", ".gz"):
+    if source.suffix.lower() in (".csv", ".gz"):
         table = read_csv(source)
         if "time" not in table:
             raise ModelError(f"{source.name}: no column `time`{suggestion('time', table)}")

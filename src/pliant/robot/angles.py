@@ -9,7 +9,7 @@ from typing import Any
 SNAP = 1e-12  # a sine or cosine of a fixed angle this near to one of a multiple of 30 or 45 degrees is meant to be it
 SIMPLE = (0.0, 0.5, math.sqrt(0.5), math.sqrt(0.75), 1.0)
 
-_TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(pi|deg|rad)\b|([-+*/()°π]))")
+_TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(pi|deg|rad)\b|([-+*/()°π]))", re.ASCII)
 _LONGEST = 80
 
 Matrix = list[list[Any]]

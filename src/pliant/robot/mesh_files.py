@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.reading import read_input
+from pliant.reading import read_input, require_plain
 from pliant.writing import atomic_write
 
 MOST_BYTES = 64 << 20
@@ -159,7 +159,10 @@ def _stl(raw: bytes) -> Triangles:
     else:
         words = raw.split()
         starts = [k for k, word in enumerate(words) if word == b"vertex"]
-        corners = np.array([words[k + 1 : k + 4] for k in starts], dtype=float).reshape(-1, 3)
+        rows = [words[k + 1 : k + 4] for k in starts]
+        for row in rows:
+            require_plain(b"".join(row))
+        corners = np.array(rows, dtype=float).reshape(-1, 3)
     return corners, np.arange(len(corners) // 3 * 3, dtype=np.int64).reshape(-1, 3)
 
 
@@ -168,6 +171,8 @@ def _obj(raw: bytes) -> Triangles:
     faces: list[tuple[int, int, int]] = []
     for line in raw.splitlines():
         kind, *words = line.split() or [b""]
+        if kind in (b"v", b"f"):
+            require_plain(line)
         if kind == b"v":
             points.append(words[:3])
         elif kind == b"f":

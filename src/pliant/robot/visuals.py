@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from pliant.errors import ModelError, warn_user
-from pliant.robot.faults import clash, fault
+from pliant.robot.faults import clash, fault, short
 from pliant.robot.fields import Description, Positive, Vector
-from pliant.robot.file_paths import FilePaths, paths_of
+from pliant.robot.file_paths import NOWHERE, FilePaths, paths_of
 from pliant.robot.joint import Origin
 from pliant.robot.mesh_files import MeshContent
 
@@ -46,7 +46,7 @@ class Visual(Description):
     """Something that is drawn and has no mass: one of `mesh`, `box`, `cylinder` and `sphere`, in the axes of its link.
 
     The file of a mesh is read with the robot, and its triangles go wherever the robot goes. A mesh that is not there
-    is left out of the drawing.
+    is left out of the drawing, with a warning.
 
     Examples
     --------
@@ -106,6 +106,8 @@ def _read(name: str, paths: FilePaths) -> MeshContent:
     except ModelError as error:
         raise clash(str(error)) from None
     if found is None:
+        if paths is not NOWHERE:
+            warn_user(f"{short(name)}: no such mesh; it is not drawn")
         return MeshContent.none()
     try:
         return MeshContent.read(found)

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.array_files import check_hdf5, check_zarr
 from pliant.arrays import Array
-from pliant.errors import ModelError, warn_user
+from pliant.errors import ModelError, PliantError, warn_user
 from pliant.model import Model
 from pliant.reading import require_regular
 from pliant.robot import Robot
@@ -115,8 +116,8 @@ def reading(path: str | os.PathLike[str], what: str, stats: str, arrays: Sequenc
     source = Path(path)
     if not os.path.exists(source):
         raise ModelError(f"{source}: no such {what} file")
-    zarr = source.suffix == ".zarr" and source.is_dir()
-    require_regular(source, folder=zarr)
+    if not (zarr := _is_zarr(source)):
+        require_regular(source)
     whole = not zarr and sealed(source)
     data = _opened(source, what)
     try:
@@ -172,34 +173,38 @@ def _damaged(source: Path, what: str, error: Exception) -> ModelError:
 
 
 def _opened(source: Path, what: str) -> xr.Dataset:
-    import h5py
-    import xarray as xr
-
-    zarr = source.suffix == ".zarr"
     try:
-        claimed = _claimed(source) if zarr else 0
-    except Exception as error:
-        raise ModelError(f"{source}: not a readable {what} file ({error}); was it written by pliant?") from error
-    if claimed > MOST_PACKED * sum(path.stat().st_size for path in source.rglob("*")) + (1 << 30):
-        raise ModelError(f"{source}: damaged {what} file: arrays of {claimed} bytes, more than its files can hold")
-    try:
-        if not zarr:
-            with h5py.File(source) as file:  # of a damaged one h5netcdf leaves a half-open file that complains later
-                file.visititems(lambda *_: None)
-        data = xr.open_dataset(source, engine="zarr" if zarr else "h5netcdf")
+        data = open_arrays(source)
+    except PliantError:
+        raise
     except Exception as error:  # the libraries raise whatever their parts raise
         raise ModelError(f"{source}: not a readable {what} file ({error}); was it written by pliant?") from error
-    if not zarr and data.nbytes > 2 * source.stat().st_size:  # nothing is packed, so a shape must be wrong
+    if not _is_zarr(source) and data.nbytes > 2 * source.stat().st_size:  # nothing is packed: a shape must be wrong
         data.close()
         raise ModelError(f"{source}: damaged {what} file: arrays of {data.nbytes} bytes, more than the file has")
     return data
 
 
-def _claimed(folder: Path) -> int:
-    """Bytes of all arrays of a Zarr folder, as its metadata say, before anything is read."""
-    import zarr
+def open_arrays(source: Path) -> xr.Dataset:
+    """Dataset of a NetCDF file or a Zarr folder that holds all its values itself, which is checked before."""
+    import xarray as xr
 
-    return sum(int(array.nbytes) for _, array in zarr.open_group(str(folder), mode="r").arrays())
+    zarr = _is_zarr(source)
+    try:
+        claimed = check_zarr(source) if zarr else 0
+        if not zarr:
+            check_hdf5(source)
+    except ModelError as error:
+        raise ModelError(f"{source}: {str(error).removeprefix(f'{source}: ')}") from None
+    if claimed > MOST_PACKED * sum(path.stat().st_size for path in source.rglob("*")) + (1 << 30):
+        raise ModelError(f"{source}: damaged: arrays of {claimed} bytes, more than its files can hold")
+    if zarr:  # what was checked is read: each array describes itself, and no list of all counts
+        return xr.open_dataset(source, engine="zarr", consolidated=False)
+    return xr.open_dataset(source, engine="h5netcdf")
+
+
+def _is_zarr(source: Path) -> bool:
+    return source.suffix == ".zarr" and source.is_dir()
 
 
 def model_of(robot: Robot, options: Mapping[str, Any]) -> Model:

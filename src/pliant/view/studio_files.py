@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, PliantError
 from pliant.robot import Robot, arms
 from pliant.robot.file_paths import FilePaths
 from pliant.robot.files import bundled, load_file, read_text
@@ -46,7 +47,15 @@ class Shelf:
         return found if isinstance(found, Robot) else found.robot
 
     def read(self, name: str) -> Robot | Scenario | Result:
-        """A bundled arm, or what a file of the folder describes."""
+        """A bundled arm, or what a file of the folder describes; what goes wrong does not say where the folder is."""
+        try:
+            return self._read(name)
+        except PliantError as error:
+            for folder in {self.folder, self.folder.absolute(), self.folder.resolve()}:
+                error.args = (str(error).replace(f"{folder}{os.sep}", ""),)
+            raise
+
+    def _read(self, name: str) -> Robot | Scenario | Result:
         if name in arms():
             return bundled(name)
         path, paths = self.path(name), FilePaths.within(self.folder, REMEDY)

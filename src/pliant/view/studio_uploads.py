@@ -7,10 +7,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, PliantError
 from pliant.view.studio_files import ENDINGS, Shelf
 
 MOST = 64 << 20
@@ -101,7 +101,7 @@ def _forget_given_up(everyone: list[dict[str, Any]]) -> None:
 
 @contextmanager
 def uploaded(name: str, content: bytes) -> Iterator[tuple[Shelf, str]]:
-    """The content as a file alone in a folder; of its name only the ending is used."""
+    """The content as a file alone in a folder; of its name only the ending is used, errors have it whole."""
     ending = Path(name).suffix.lower()
     if ending not in ENDINGS:
         raise ModelError(f"{name}: expected a file that ends in {', '.join(ENDINGS)}")
@@ -110,4 +110,8 @@ def uploaded(name: str, content: bytes) -> Iterator[tuple[Shelf, str]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"upload{ending}"
         path.write_bytes(content)
-        yield Shelf(Path(folder)), path.name
+        try:
+            yield Shelf(Path(folder)), path.name
+        except PliantError as error:
+            error.args = (str(error).replace(path.name, PurePosixPath(name).name),)
+            raise
