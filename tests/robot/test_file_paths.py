@@ -6,8 +6,11 @@ import base64
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from time import process_time
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -434,3 +437,51 @@ def test_a_damaged_text_of_a_mesh_is_refused(house: Path, cut: Callable[[bytes],
     damaged = base64.b64encode(cut(base64.b64decode(content.text()))).decode()
     assert "not the text of a mesh" in said(Visual, mesh="a.obj", content=damaged)
     assert "not the text of a mesh" in said(Visual, mesh="a.obj", content="é")
+
+
+# --------------------------------------------------------------------------------------------------- many and long names
+
+
+@pytest.mark.parametrize("scheme", ["", "file://", "file:///", "package://strange/", "package://"])
+@pytest.mark.parametrize("long", ["a/" * 40_000 + "x.obj", "a" * 256 + ".obj", "é" * 128 + ".obj", "x/" * 2047 + "x.obj"])
+def test_names_longer_than_systems_take(house: Path, scheme: str, long: str) -> None:
+    """They are refused before the system is asked for their folders."""
+    paths = FilePaths.of_file(house / "strange" / "arm.yaml")
+    took = process_time()
+    assert "expected the name of a file" in said(paths.find, scheme + long) or scheme == "package://"
+    assert process_time() - took < 0.1
+    assert "expected the name of a file" in said(pliant.load, arm(house / "strange", long))
+
+
+def test_the_longest_names_are_looked_for(house: Path) -> None:
+    paths = FilePaths.of_file(house / "strange" / "arm.yaml")
+    for name in ("a" * 251 + ".obj", "x/" * 2045 + "x.obj"):
+        assert paths.look_for(name) is None
+    assert paths.look_for("x/" * 100 + "../" * 100 + "meshes/rod.obj") == house / "strange" / "meshes" / "rod.obj"
+
+
+@pytest.mark.parametrize("way", ["package://p{}/m.obj", "m{}.obj", "meshes/m{}.obj", "package://deep/{}/m.obj", "out/{}"])
+def test_many_names_ask_the_system_little(house: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    paths, count, asked = FilePaths.of_file(house / "strange" / "arm.yaml"), 100, 0
+    (house / "strange" / "deep" / "er").mkdir(parents=True)
+    ask = os.lstat
+
+    def counted(*given: Any, **options: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return ask(*given, **options)
+
+    monkeypatch.setattr(os, "lstat", counted)
+    for number in range(count):
+        with suppress(ModelError):
+            paths.look_for(way.format(number))
+    assert asked < 12 * count + 100
+
+
+def test_a_folder_that_becomes_a_link_is_noticed(house: Path) -> None:
+    """Though it was a folder when names of the file were first looked for."""
+    paths = FilePaths.of_file(house / "strange" / "arm.yaml")
+    assert paths.find("meshes/rod.obj").is_file()
+    (house / "strange" / "meshes").rename(house / "strange" / "moved")
+    (house / "strange" / "meshes").symlink_to(house)
+    assert "lies outside" in said(paths.find, "meshes/secret.obj")
