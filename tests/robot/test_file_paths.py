@@ -12,6 +12,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -19,10 +20,10 @@ import pliant
 from pliant.cli import app
 from pliant.errors import ModelError
 from pliant.identification.study_file import IdentificationStudy
-from pliant.robot import Visual, parse, urdf_meshes
+from pliant.robot import Visual, mesh_files, parse, urdf_meshes
 from pliant.robot.faults import short
 from pliant.robot.file_paths import NOWHERE, FilePaths
-from pliant.robot.mesh_files import MeshContent
+from pliant.robot.mesh_files import MOST_FACES, MeshContent, read_mesh
 from pliant.sweeps import SweepStudy
 from pliant.validation.recording_file import RecordingFile
 from pliant.view.scene import make_scene
@@ -485,3 +486,43 @@ def test_a_folder_that_becomes_a_link_is_noticed(house: Path) -> None:
     (house / "strange" / "meshes").rename(house / "strange" / "moved")
     (house / "strange" / "meshes").symlink_to(house)
     assert "lies outside" in said(paths.find, "meshes/secret.obj")
+
+
+# ------------------------------------------------------------------------------------------------------- crowded meshes
+
+
+def test_a_crowd_of_triangles_is_made_coarser(tmp_path: Path) -> None:
+    """The same triangle many times, of a few points, and triangles of random points: 8,000 are kept at most."""
+    path, rng = tmp_path / "crowd.obj", np.random.default_rng(1)
+    corners = "v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\n"
+    path.write_text(corners + ("f " + "1 2 3 " * 2_000 + "\n") * 5 + "f 3 2 1\nf 1 3 4\n")
+    assert len(read_mesh(path)[1]) == 3  # one from both sides, and another
+    points = "".join(f"v {x} {y} {z}\n" for x, y, z in rng.random((300, 3)))
+    path.write_text(points + "".join(f"f {a} {b} {c}\n" for a, b, c in rng.integers(1, 301, (20_000, 3))))
+    points_kept, kept = read_mesh(path)
+    assert 500 < len(kept) <= MOST_FACES
+    assert len({tuple(sorted(map(tuple, points_kept[face].tolist()))) for face in kept}) > len(kept) / 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said_of"),
+    [
+        ("line.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf " + "1 2 3 " * 200_000, "1 MiB in a line"),
+        ("faces.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\n" + "f 1 2 3\n" * 101, "100 triangles"),
+        ("fan.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf " + "1 2 3 " * 40, "100 triangles"),
+        ("points.obj", "v 0 0 0\n" * 301, "100 triangles"),
+        ("text.stl", "solid\n" + "vertex 0 0 0\n" * 301, "100 triangles"),
+    ],
+)
+def test_a_mesh_beyond_what_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, said_of: str
+) -> None:
+    monkeypatch.setattr(mesh_files, "MOST_READ", 100)
+    (tmp_path / name).write_text(text)
+    assert f"{name}: got more than {said_of}; no mesh" in said(read_mesh, tmp_path / name)
+
+
+def test_a_torn_vertex_is_no_mesh(tmp_path: Path) -> None:
+    for text in ("vertex 0 0 0\nvertex 1 0 0\nvertex 0 1", "vertex 0 0 0\nvertex 1 0 0\nvertex"):
+        (tmp_path / "torn.stl").write_text(f"solid\n{text}")
+        assert "got no triangles" in said(read_mesh, tmp_path / "torn.stl")
