@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import time
 import zipfile
 from pathlib import Path
@@ -13,6 +15,7 @@ import pliant
 from exported import model
 from pliant.errors import ModelError, PliantError
 from pliant.export import EXPORTS, export
+from pliant.export.contents import TAKEN, identifier
 from pliant.export.placing import MANIFEST, placed, placed_file
 
 
@@ -228,3 +231,20 @@ def test_twenty_thousand_operations_in_ten_seconds(to: str, tmp_path: Path) -> N
     start = time.process_time()
     export(m, to, tmp_path / "out")
     assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize("name", ["time", "main", "linux", "std", "random", "typing", "numpy", "exp", "Link", "int"])
+def test_names_that_others_have(name: str) -> None:
+    """A robot gives its name to files, functions and a namespace: not that of a module or of the C library."""
+    assert identifier(name) == f"{name.lower()}_"
+    assert identifier("arm") == "arm"
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+@pytest.mark.full
+def test_no_name_clashes_with_the_c_library() -> None:
+    """A namespace of that name compiles behind the headers."""
+    names = sorted({identifier(name) for name in TAKEN if "_" not in name})
+    text = "#include <cmath>\n#include <cstdio>\n#include <cstdlib>\n#include <ctime>\n#include <unistd.h>\n"
+    text += "".join(f"namespace {name} {{ const int n = 1; }}\n" for name in names)
+    subprocess.run(["g++", "-x", "c++", "-fsyntax-only", "-"], input=text, text=True, check=True)
