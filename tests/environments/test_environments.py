@@ -305,7 +305,7 @@ def test_a_force_of_a_coupling_needs_a_limit() -> None:
     assert env.action_space.shape == (3,)
 
 
-# ------------------------------------------------------------------------------------------------------- wrong arguments
+# ------------------------------------------------------------------------------------------------------ wrong arguments
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,10 @@ def test_a_force_of_a_coupling_needs_a_limit() -> None:
         ({"spread": -1.0}, "spread: got -1.0, expected"),
         ({"vary": {"payload.mass": (1.0, 0.0)}}, r"vary\['payload.mass'\]: got \(1.0, 0.0\), expected"),
         ({"vary": {"payload.mass": (0.0, np.inf)}}, r"vary\['payload.mass'\]: got \(0.0, inf\), expected"),
-        ({"vary": {"payload.mass": (-5, -1)}}, r"vary\['payload.mass'\]: got \(-5, -1\): .*expected a number of 0 or more"),
+        (
+            {"vary": {"payload.mass": (-5, -1)}},
+            r"vary\['payload.mass'\]: got \(-5, -1\): .*expected a number of 0 or more",
+        ),
         ({"vary": {"payload.mass": (0, 1e308)}}, r"vary\['payload.mass'\]: got \(0, 1e\+308\): .*expected a number"),
         ({"vary": {"payload.mas": (0, 1)}}, "payload.mas"),
         ({"num_envs": 0}, "num_envs: got 0, expected"),

@@ -79,7 +79,20 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
 
 
 NO_LISTS = ["", "{}", '{"files": 3}', '{"files": "abc"}', '{"files": [3]}', "[" * 10**5, '{"files": {"a.c": 1}}']
-NO_NAMES = ["../x", "/x", "", ".", "a.c/../../x", "b\0c", "\ud800", "C:\\\\x", "..\\\\x", "y" * 256, "y/" * 3000 + "y", "a\n"]
+NO_NAMES = [
+    "../x",
+    "/x",
+    "",
+    ".",
+    "a.c/../../x",
+    "b\0c",
+    "\ud800",
+    "C:\\\\x",
+    "..\\\\x",
+    "y" * 256,
+    "y/" * 3000 + "y",
+    "a\n",
+]
 
 
 @pytest.mark.parametrize("text", [*NO_LISTS, *(json.dumps({"files": ["a.c", name]}) for name in NO_NAMES)])

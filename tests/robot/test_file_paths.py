@@ -440,11 +440,13 @@ def test_a_damaged_text_of_a_mesh_is_refused(house: Path, cut: Callable[[bytes],
     assert "not the text of a mesh" in said(Visual, mesh="a.obj", content="é")
 
 
-# --------------------------------------------------------------------------------------------------- many and long names
+# -------------------------------------------------------------------------------------------------- many and long names
 
 
 @pytest.mark.parametrize("scheme", ["", "file://", "file:///", "package://strange/", "package://"])
-@pytest.mark.parametrize("long", ["a/" * 40_000 + "x.obj", "a" * 256 + ".obj", "é" * 128 + ".obj", "x/" * 2047 + "x.obj"])
+@pytest.mark.parametrize(
+    "long", ["a/" * 40_000 + "x.obj", "a" * 256 + ".obj", "é" * 128 + ".obj", "x/" * 2047 + "x.obj"]
+)
 def test_names_longer_than_systems_take(house: Path, scheme: str, long: str) -> None:
     """They are refused before the system is asked for their folders."""
     paths = FilePaths.of_file(house / "strange" / "arm.yaml")
@@ -461,7 +463,9 @@ def test_the_longest_names_are_looked_for(house: Path) -> None:
     assert paths.look_for("x/" * 100 + "../" * 100 + "meshes/rod.obj") == house / "strange" / "meshes" / "rod.obj"
 
 
-@pytest.mark.parametrize("way", ["package://p{}/m.obj", "m{}.obj", "meshes/m{}.obj", "package://deep/{}/m.obj", "out/{}"])
+@pytest.mark.parametrize(
+    "way", ["package://p{}/m.obj", "m{}.obj", "meshes/m{}.obj", "package://deep/{}/m.obj", "out/{}"]
+)
 def test_many_names_ask_the_system_little(house: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     paths, count, asked = FilePaths.of_file(house / "strange" / "arm.yaml"), 100, 0
     (house / "strange" / "deep" / "er").mkdir(parents=True)

@@ -1,8 +1,8 @@
 """Target of an export: nothing is overwritten without `force`, and a new folder appears whole or not at all.
 
 A folder that an export wrote carries a manifest of its files. With `force` these files are replaced or removed; all
-others in the folder stay. A manifest may be that of a stranger: what it lists is checked before a file is placed, and no
-link is followed. A single file says by its content that an export wrote it.
+others in the folder stay. A manifest may be that of a stranger: what it lists is checked before a file is placed, and
+no link is followed. A single file says by its content that an export wrote it.
 """
 
 from __future__ import annotations
