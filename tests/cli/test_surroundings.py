@@ -100,6 +100,7 @@ BINARY = {
     "self.shelf.open(self.name)",
     "self.open(name)",
     "self.path.open('r+b' if size else 'wb')",
+    "archive.open('modelDescription.xml')",
 }
 """Methods of our own of that name, and a mode that is worked out."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ gymnasium = pytest.importorskip("gymnasium", reason="environments need gymnasium
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from pliant.environments import TASKS, ArmEnv, ArmVectorEnv  # noqa: E402
+from pliant.errors import ModelError  # noqa: E402
 
 ARMS = [name for name in pliant.arms() if name not in ("rrp",)]
 
@@ -251,7 +253,7 @@ def test_registered() -> None:
 def test_mistakes() -> None:
     with pytest.raises(pliant.ModelError, match="did you mean 'reach'"):
         ArmEnv("two-link", "reech")
-    with pytest.raises(pliant.ModelError, match="at least 1"):
+    with pytest.raises(pliant.ModelError, match="num_envs: got 0, expected a whole number from 1"):
         ArmVectorEnv(0)
 
 
@@ -301,3 +303,52 @@ def test_a_force_of_a_coupling_needs_a_limit() -> None:
         ArmEnv(strung(flexible=False))
     env = ArmEnv(strung(flexible=False), torque_limit=[5.0, 5.0, 20.0])
     assert env.action_space.shape == (3,)
+
+
+# ------------------------------------------------------------------------------------------------------ wrong arguments
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"horizon": np.inf}, "horizon: got inf, expected"),
+        ({"horizon": -1.0}, "horizon: got -1.0, expected"),
+        ({"horizon": 1e300}, "horizon: got 1e\\+300, expected"),
+        ({"period": 0.0}, "period: got 0.0, expected"),
+        ({"period": 1e300}, "period: got 1e\\+300, expected"),
+        ({"spread": np.inf}, "spread: got inf, expected"),
+        ({"spread": -1.0}, "spread: got -1.0, expected"),
+        ({"vary": {"payload.mass": (1.0, 0.0)}}, r"vary\['payload.mass'\]: got \(1.0, 0.0\), expected"),
+        ({"vary": {"payload.mass": (0.0, np.inf)}}, r"vary\['payload.mass'\]: got \(0.0, inf\), expected"),
+        (
+            {"vary": {"payload.mass": (-5, -1)}},
+            r"vary\['payload.mass'\]: got \(-5, -1\): .*expected a number of 0 or more",
+        ),
+        ({"vary": {"payload.mass": (0, 1e308)}}, r"vary\['payload.mass'\]: got \(0, 1e\+308\): .*expected a number"),
+        ({"vary": {"payload.mas": (0, 1)}}, "payload.mas"),
+        ({"num_envs": 0}, "num_envs: got 0, expected"),
+        ({"num_envs": 10**8}, "num_envs: got 100000000, expected"),
+        ({"num_envs": 10**30}, "num_envs: got 1000000"),
+    ],
+)
+def test_wrong_options_are_named(options: dict[str, Any], said: str) -> None:
+    for kind in (ArmVectorEnv,) if "num_envs" in options else (ArmEnv, ArmVectorEnv):
+        with pytest.raises(ModelError, match=rf"\A[^\n]*{said}[^\n]*\Z"):
+            kind(robot="two-link", **options)
+
+
+def test_wrong_actions_are_named() -> None:
+    one, many = ArmEnv("two-link"), ArmVectorEnv(3, "two-link")
+    one.reset(seed=1)
+    many.reset(seed=1)
+    for wrong in (np.zeros(3), np.zeros((1, 2)), 0.0, "x", None, {}, [1j, 0]):
+        with pytest.raises(ModelError, match=r"\Aaction: got .*, expected numbers of shape \(2,\)\Z"):
+            one.step(wrong)
+    for wrong in (np.zeros(2), np.zeros((2, 2)), np.zeros((3, 2, 1)), "x"):
+        with pytest.raises(ModelError, match=r"\Aactions: got .*, expected numbers of shape \(3, 2\)\Z"):
+            many.step(wrong)
+    assert one.step([0.0, 0.0])[4] == {}
+    for wrong in (-1, 1.5, "x", True):
+        for env in (one, many):
+            with pytest.raises(ModelError, match=r"\Aseed: got .*, expected a whole number from 0"):
+                env.reset(seed=wrong)

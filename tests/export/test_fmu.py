@@ -461,7 +461,8 @@ def test_calls_out_of_order_are_errors(unit: Unit) -> None:
     running.exitInitializationMode()
     unit.set(running, "payload.mass", 2.0)  # which is tunable
     for time, length, words in ((0.5, 0.01, "begin"), (-0.01, 0.01, "begin"), (np.nan, 0.01, "begin"),
-                                (0.0, -0.01, "negative"), (0.0, np.nan, "negative")):  # fmt: skip
+                                (0.0, -0.01, "negative"), (0.0, np.nan, "negative"),
+                                (0.0, 0.0, "zero"), (0.0, np.inf, "not finite")):  # fmt: skip
         refused(words, step, time, length)
     first = step(0.0)
     refused("begin", step, 0.0)
@@ -478,6 +479,43 @@ def test_calls_out_of_order_are_errors(unit: Unit) -> None:
         unit.set(running, name, value)
     running.exitInitializationMode()
     assert np.array_equal(step(0.0), first)
+    running.freeInstance()
+
+
+def test_times_that_no_run_has_are_refused(unit: Unit) -> None:
+    """A start that is no number, a stop before it, and steps beyond the stop, which a saved state knows too."""
+    log: list[str] = []
+
+    def begin(start: float, stop: float) -> Any:
+        running = unit.loaded("slave", log=log)
+        if unit.version == "3.0":
+            running.enterInitializationMode(startTime=start, stopTime=stop)
+        else:
+            running.setupExperiment(startTime=start, stopTime=stop)
+            running.enterInitializationMode()
+        running.exitInitializationMode()
+        return running
+
+    for start, stop, words in ((np.nan, 1.0, "start time"), (np.inf, 1.0, "start time"), (0.0, np.nan, "stop time"),
+                               (0.5, 0.4, "stop time")):  # fmt: skip
+        log.clear()
+        with pytest.raises(Exception, match="failed with status 3"):
+            begin(start, stop)
+        assert words in log[0]
+    running, saved = begin(0.5, 0.53), None
+    for k in range(3):
+        saved = running.getFMUState() if k == 0 and unit.version == "3.0" else saved
+        running.doStep(0.5 + k * 0.01, 0.01 * (1 + 1e-12))  # a master adds up
+        for beyond in (0.02 - k * 0.01 + 0.001, 1.0):
+            log.clear()
+            with pytest.raises(Exception, match="failed with status 3"):
+                running.doStep(0.51 + k * 0.01, beyond)
+            assert "beyond the stop time" in log[0]
+    if saved is not None:
+        running.setFMUState(saved)
+        with pytest.raises(Exception, match="failed with status 3"):
+            running.doStep(0.5, 0.04)
+        running.doStep(0.5, 0.03)
     running.freeInstance()
 
 

@@ -376,3 +376,20 @@ def test_no_two_elements_have_one_name() -> None:
         given = re.findall(rf'<{kind} name="([^"]+)"', text)
         assert len(set(given)) == len(given)
         assert {"boom_1", "upper_motor"} <= set(given)
+
+
+def test_a_link_called_world(tmp_path: Path) -> None:
+    """The ground of MuJoCo has this name; names of other formats are free."""
+    links = [
+        {"name": name, "joint": {"axis": [0, 0, 1]}, "rigid": {"mass": 1.0, "com": [0.5, 0, 0], "inertia": [0.1] * 3}}
+        for name in ("world_2", "world", "main", "default", "time")
+    ]
+    robot = Robot.from_dict({"name": "world", "links": links})
+    text = robot.to_mjcf()
+    names = [body.get("name") for body in ET.fromstring(text).iter("body")]
+    assert len(set(names)) == len(names) == 5
+    assert "world" not in names
+    assert "world_2" in names
+    assert "link world: its body has another name" in text
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    assert mujoco.MjModel.from_xml_string(text).nv == 5

@@ -80,10 +80,11 @@ def test_files_of_others_stay(folder, monkeypatch):
     for path in others:
         path.write_bytes(b"mine")
     (folder / "sub.pliant").mkdir()
-    monkeypatch.setattr(cache, "LIMIT", 10)
+    monkeypatch.setattr(cache, "LIMIT", len(cache._MARK))  # larger files, the marker too, would not be read
     monkeypatch.setattr(cache, "_LOOK", 0)
-    cache.write("cd" * 32, b"object code")  # so that the oldest go
-    cache.clear()
+    cache.write("cd" * 32, b"object code")
+    assert cache.entries() == 1  # the oldest went
+    assert cache.clear() == 1
     assert cache.entries() == 0
     assert {path.read_bytes() for path in others} == {b"mine"}
     cache.write("ab" * 32, b"object code")
@@ -429,3 +430,20 @@ def test_kernels_in_reference_cycles_are_collected_safely():
         assert holder["kernel"](np.ones(2)).shape == (2,)
         del holder, x
     gc.collect()
+
+
+def test_a_folder_behind_a_link_is_not_used(tmp_path, monkeypatch):
+    """Somebody may have linked it to a folder of the user: nothing there is made, read or removed."""
+    monkeypatch.setattr(cache, "_warned", False)
+    (tmp_path / "named").mkdir()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.pliant").write_text("mine")
+    (tmp_path / "named" / cache.FOLDER).symlink_to(tmp_path / "mine")
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "named"))
+    with pytest.warns(UserWarning, match="the folder is a link"):
+        cache.write("key", b"data")
+    assert cache.read("key") is None
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.pliant"]
+    (tmp_path / "mine" / cache.MARKER).write_bytes(cache._MARK)
+    assert (cache.clear(), cache.entries(), cache.size()) == (0, 0, 0)
+    assert (tmp_path / "mine" / "thesis.pliant").read_text() == "mine"

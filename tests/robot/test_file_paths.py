@@ -6,9 +6,13 @@ import base64
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from time import process_time
+from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -16,10 +20,10 @@ import pliant
 from pliant.cli import app
 from pliant.errors import ModelError
 from pliant.identification.study_file import IdentificationStudy
-from pliant.robot import Robot, Visual, parse, urdf_meshes
+from pliant.robot import Robot, Visual, mesh_files, parse, urdf_meshes
 from pliant.robot.faults import short
 from pliant.robot.file_paths import NOWHERE, FilePaths
-from pliant.robot.mesh_files import MeshContent
+from pliant.robot.mesh_files import MOST_FACES, MeshContent, read_mesh
 from pliant.sweeps import SweepStudy
 from pliant.validation.recording_file import RecordingFile
 from pliant.view.scene import make_scene
@@ -464,3 +468,95 @@ def test_a_damaged_text_of_a_mesh_is_refused(house: Path, cut: Callable[[bytes],
     damaged = base64.b64encode(cut(base64.b64decode(content.text()))).decode()
     assert "not the text of a mesh" in said(Visual, mesh="a.obj", content=damaged)
     assert "not the text of a mesh" in said(Visual, mesh="a.obj", content="é")
+
+
+# -------------------------------------------------------------------------------------------------- many and long names
+
+
+@pytest.mark.parametrize("scheme", ["", "file://", "file:///", "package://strange/", "package://"])
+@pytest.mark.parametrize(
+    "long", ["a/" * 40_000 + "x.obj", "a" * 256 + ".obj", "é" * 128 + ".obj", "x/" * 2047 + "x.obj"]
+)
+def test_names_longer_than_systems_take(house: Path, scheme: str, long: str) -> None:
+    """They are refused before the system is asked for their folders."""
+    paths = FilePaths.of_file(house / "strange" / "arm.yaml")
+    took = process_time()
+    assert "expected the name of a file" in said(paths.find, scheme + long) or scheme == "package://"
+    assert process_time() - took < 0.1
+    assert "expected the name of a file" in said(pliant.load, arm(house / "strange", long))
+
+
+def test_the_longest_names_are_looked_for(house: Path) -> None:
+    paths = FilePaths.of_file(house / "strange" / "arm.yaml")
+    for name in ("a" * 251 + ".obj", "x/" * 2045 + "x.obj"):
+        assert paths.look_for(name) is None
+    assert paths.look_for("x/" * 100 + "../" * 100 + "meshes/rod.obj") == house / "strange" / "meshes" / "rod.obj"
+
+
+@pytest.mark.parametrize(
+    "way", ["package://p{}/m.obj", "m{}.obj", "meshes/m{}.obj", "package://deep/{}/m.obj", "out/{}"]
+)
+def test_many_names_ask_the_system_little(house: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    paths, count, asked = FilePaths.of_file(house / "strange" / "arm.yaml"), 100, 0
+    (house / "strange" / "deep" / "er").mkdir(parents=True)
+    ask = os.lstat
+
+    def counted(*given: Any, **options: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return ask(*given, **options)
+
+    monkeypatch.setattr(os, "lstat", counted)
+    for number in range(count):
+        with suppress(ModelError):
+            paths.look_for(way.format(number))
+    assert asked < 12 * count + 100
+
+
+def test_a_folder_that_becomes_a_link_is_noticed(house: Path) -> None:
+    """Though it was a folder when names of the file were first looked for."""
+    paths = FilePaths.of_file(house / "strange" / "arm.yaml")
+    assert paths.find("meshes/rod.obj").is_file()
+    (house / "strange" / "meshes").rename(house / "strange" / "moved")
+    (house / "strange" / "meshes").symlink_to(house)
+    assert "lies outside" in said(paths.find, "meshes/secret.obj")
+
+
+# ------------------------------------------------------------------------------------------------------- crowded meshes
+
+
+def test_a_crowd_of_triangles_is_made_coarser(tmp_path: Path) -> None:
+    """The same triangle many times, of a few points, and triangles of random points: 8,000 are kept at most."""
+    path, rng = tmp_path / "crowd.obj", np.random.default_rng(1)
+    corners = "v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\n"
+    path.write_text(corners + ("f " + "1 2 3 " * 2_000 + "\n") * 5 + "f 3 2 1\nf 1 3 4\n")
+    assert len(read_mesh(path)[1]) == 3  # one from both sides, and another
+    points = "".join(f"v {x} {y} {z}\n" for x, y, z in rng.random((300, 3)))
+    path.write_text(points + "".join(f"f {a} {b} {c}\n" for a, b, c in rng.integers(1, 301, (20_000, 3))))
+    points_kept, kept = read_mesh(path)
+    assert 500 < len(kept) <= MOST_FACES
+    assert len({tuple(sorted(map(tuple, points_kept[face].tolist()))) for face in kept}) > len(kept) / 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said_of"),
+    [
+        ("line.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf " + "1 2 3 " * 200_000, "1 MiB in a line"),
+        ("faces.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\n" + "f 1 2 3\n" * 101, "100 triangles"),
+        ("fan.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf " + "1 2 3 " * 40, "100 triangles"),
+        ("points.obj", "v 0 0 0\n" * 301, "100 triangles"),
+        ("text.stl", "solid\n" + "vertex 0 0 0\n" * 301, "100 triangles"),
+    ],
+)
+def test_a_mesh_beyond_what_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, said_of: str
+) -> None:
+    monkeypatch.setattr(mesh_files, "MOST_READ", 100)
+    (tmp_path / name).write_text(text)
+    assert f"{name}: got more than {said_of}; no mesh" in said(read_mesh, tmp_path / name)
+
+
+def test_a_torn_vertex_is_no_mesh(tmp_path: Path) -> None:
+    for text in ("vertex 0 0 0\nvertex 1 0 0\nvertex 0 1", "vertex 0 0 0\nvertex 1 0 0\nvertex"):
+        (tmp_path / "torn.stl").write_text(f"solid\n{text}")
+        assert "got no triangles" in said(read_mesh, tmp_path / "torn.stl")

@@ -51,6 +51,10 @@ def test_from_mesh_to_body_to_numbers(run: Callable[..., Any]) -> None:
     assert facts["stiffening"] is False
     again = run("mesh", "bar.vtk", "--material", "steel", *ENDS, "--unit", "mm", "-o", "bar.npz")
     assert (again.exit_code, "--force replaces it" in again.stderr) == (2, True)
+    before = Path("bar.vtk").read_bytes()
+    again = run("mesh", "bar.vtk", "--material", "steel", *ENDS, "--unit", "mm", "-o", "bar.vtk", "--force")
+    assert (again.exit_code, "is no body file, and stays" in again.stderr) == (2, True)
+    assert Path("bar.vtk").read_bytes() == before
 
 
 def test_matrices_and_a_material_in_numbers(run: Callable[..., Any]) -> None:

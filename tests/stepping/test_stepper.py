@@ -334,3 +334,19 @@ def test_events_of_a_run_are_not_asked_for() -> None:
     """What a stepper has no argument for is not silently dropped."""
     with pytest.raises(TypeError):
         Stepper(unequal_two_link().model(), events=[Event("x", lambda t, q, qd: q[0])])  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("count", [None, 3])
+def test_wrong_steps_and_torques_are_named(count: int | None) -> None:
+    """Nothing of such a step is taken over: not its torques either."""
+    arm = Stepper(pliant.load("two-link").model(), count=count)
+    for wrong in ("1", b"1", None, [1, 2], 1j, {}, -1, 0, np.inf, np.nan, 10**400):
+        with pytest.raises(ModelError, match=r"\Adt: got .*, expected a positive number of seconds"):
+            arm.step(wrong, [1.0, 2.0])
+    for wrong in ("1", "12", [1.0], [[1.0, 2.0, 3.0]], object()):
+        with pytest.raises(ModelError, match="tau: "):
+            arm.step(1e-3, wrong)
+    arm.step(1e-3)
+    still = Stepper(pliant.load("two-link").model(), count=count)
+    still.step(1e-3)
+    assert np.array_equal(arm.q, still.q)

@@ -189,6 +189,32 @@ def test_folders(tmp_path: Path) -> None:
         sweep(study(vary={"duration": [0.1, 0.2]}, engine="batch"), tmp_path / "c")
 
 
+@pytest.mark.parametrize("journal", [None, "{} of others\n", "one line of others", '{"format": 3'])
+def test_a_folder_of_others_stays(tmp_path: Path, journal: str | None) -> None:
+    """With `force` too: only what a sweep wrote is replaced."""
+    (tmp_path / "table.csv").write_text("mine")
+    if journal is not None:
+        (tmp_path / "points.jsonl").write_text(journal)
+    for force in (False, *([True] if journal != '{"format": 3' else [])):
+        with pytest.raises(ModelError, match=r"not a sweep|line 1 is damaged"):
+            sweep(study(), tmp_path, force=force)
+        assert (tmp_path / "table.csv").read_text() == "mine"
+        assert {path.name for path in tmp_path.iterdir()} <= {"table.csv", "points.jsonl"}
+        assert journal is None or (tmp_path / "points.jsonl").read_text() == journal
+
+
+def test_a_head_that_a_crash_cut_short(tmp_path: Path) -> None:
+    """The journal begins anew, and `force` takes the folder for that of a sweep."""
+    Journal(tmp_path, "x", ["energy"], 2).close()
+    whole = (tmp_path / "points.jsonl").read_bytes()
+    for count in (0, 5, len(whole) - 1):
+        (tmp_path / "points.jsonl").write_bytes(whole[:count])
+        Journal(tmp_path, "x", ["energy"], 2).close()
+        assert (tmp_path / "points.jsonl").read_bytes() == whole
+    (tmp_path / "points.jsonl").write_bytes(whole[:5])
+    assert len(sweep(study(vary={"payload.mass": [3.0]}), tmp_path, force=True)) == 1
+
+
 @pytest.mark.parametrize(
     "line",
     [

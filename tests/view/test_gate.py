@@ -106,6 +106,21 @@ def test_the_command_refuses_other_addresses(
     assert answer.exit_code == 2
     assert "PLIANT_TOKEN" in answer.output
     assert CliRunner().invoke(app, [*arguments, "--token", "short"]).exit_code == 2
+    answer = CliRunner().invoke(app, [*arguments, "--token", "-"], input="with a blank in its middle\nmore\n")
+    assert answer.exit_code == 2
+    assert "token: got one that is short" in answer.output
+
+
+def test_a_token_is_read_from_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where nobody sees it in the arguments of the program."""
+    found: list[Any] = []
+    studio = pytest.importorskip("pliant.view.studio", reason="viser is not installed (the studio extra has it)")
+    monkeypatch.setattr(studio, "studio", lambda *given: found.append(given) or SimpleNamespace(server=None))
+    monkeypatch.setattr("pliant.cli.studio.serve", lambda *given: None)
+    for arguments, text in (["--token", "-"], f"{TOKEN}\nmore\n"), (["--token", TOKEN], ""):
+        answer = CliRunner().invoke(app, ["studio", str(tmp_path), *arguments], input=text)
+        assert answer.exit_code == 0, answer.output
+        assert TOKEN in found.pop()
 
 
 # --------------------------------------------------------------------------------------------------- a real server

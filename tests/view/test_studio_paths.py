@@ -149,3 +149,12 @@ def test_what_lies_in_the_folder_is_read(server: Path, touched: list[str]) -> No
         (visual,) = Shelf(server / "mine").robot("arm.urdf").links[0].visuals
         assert len(visual.content.faces) == 1
     assert touched == []
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".yaml", "x" * 251 + ".yaml", "é" * 126 + ".yaml"])
+def test_names_longer_than_systems_take(tmp_path: Path, name: str) -> None:
+    shelf = Shelf(tmp_path)
+    for ask in (lambda: shelf.path(name, writing=True), lambda: shelf.read(name)):
+        with pytest.raises(ModelError, match=r"\Afile: got '.{1,60}, expected the name of a file in"):
+            ask()
+    assert shelf.path("x" * 250 + ".yaml").parent == tmp_path

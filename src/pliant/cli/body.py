@@ -109,6 +109,13 @@ def _target(file: Path, out: Path | None, force: bool) -> Path:
     target = out if out is not None else file.with_suffix(".body.npz")
     if target.exists() and not force:
         raise ModelError(f"{target}: is there; --force replaces it, --out names another")
+    if target.exists():
+        from pliant.robot.reduced_body import ReducedBody
+
+        try:
+            ReducedBody.read(target)
+        except ModelError:
+            raise ModelError(f"{target}: is no body file, and stays; --out names another") from None
     return target
 
 

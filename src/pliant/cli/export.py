@@ -69,7 +69,7 @@ def command(
     bodies: Annotated[
         int | None, typer.Option(help="Springs per beam (mjcf); by default for an error of 1 %.", metavar="N", min=1)
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace what an export wrote there.")] = False,
     package: Packages = None,
     flexible: Flexible = None,
     tip: Tip = None,

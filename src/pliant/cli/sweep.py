@@ -35,7 +35,7 @@ def command(
         typer.Option(help="Your own metrics: a function of a Result, as package.module:name.", metavar="NAME"),
     ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed points again.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Begin anew in a folder that holds something else.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Begin anew in the folder of another sweep.")] = False,
     json: Json = False,
     package: Packages = None,
 ) -> None:

@@ -21,12 +21,22 @@ from pliant.runs.results import Result
 
 Port = Annotated[int, typer.Option(help="Port on this machine; the next free one is taken.", min=1, max=65535)]
 Host = Annotated[str, typer.Option(help="Address to listen at; one that other machines reach needs a token as well.")]
+_MOST_TOKEN = 1 << 10
+
+
+def _given_token(text: str | None) -> str | None:
+    """A token, which `-` says is the first line of standard input."""
+    return sys.stdin.readline(_MOST_TOKEN).strip() if text == "-" else text
+
+
 Token = Annotated[
     str | None,
     typer.Option(
-        help="Secret part of the address, 16 characters or more; else one is made.",
+        help="Secret part of the address, 16 characters or more; else one is made. Set PLIANT_TOKEN, or give - to "
+        "have it read from standard input: all users of a machine may list the arguments of its programs.",
         envvar="PLIANT_TOKEN",
         metavar="TEXT",
+        callback=_given_token,
     ),
 ]
 LEADING = """<!DOCTYPE html>

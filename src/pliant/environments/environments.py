@@ -15,13 +15,16 @@ from pliant.arrays import Array
 from pliant.control.law import checked_limit
 from pliant.environments.motion import ArmMotion
 from pliant.environments.tasks import TASKS
-from pliant.errors import UnsupportedModel
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import AutoresetName, DeviceName, RenderName, TaskName
 from pliant.robot import Robot, load
-from pliant.signatures import checked
+from pliant.signatures import checked, shown
 
 FALL = -100.0
 """Reward of an arm that was driven out of its joint limits or out of all bounds; its episode ends."""
+LONGEST, MOST_STEPS = 1e9, 1e15
+"""Seconds of an episode, and periods in it."""
+MOST_ENVS = 1_000_000
 
 
 class _Arms:
@@ -31,6 +34,10 @@ class _Arms:
         self, robot: str | Robot, task: TaskName, count: int, period: float, horizon: float, spread: float,
         torque_limit: Any, vary: Mapping[str, tuple[float, float]] | None,
     ) -> None:  # fmt: skip
+        if not 0 < horizon <= LONGEST:
+            raise ModelError(f"horizon: got {horizon!r}, expected a number of seconds above 0, at most {LONGEST:g}")
+        if not 0 <= spread <= LONGEST:
+            raise ModelError(f"spread: got {spread!r}, expected a number from 0 to {LONGEST:g}")
         arm = load(robot) if isinstance(robot, str) else robot
         self.motion = ArmMotion(arm, count, period, vary or {})
         if torque_limit is None:
@@ -40,7 +47,7 @@ class _Arms:
         rest = self.motion.at_rest()
         self.motion.place(np.ones(count, dtype=bool), np.tile(rest, (count, 1)), np.random.default_rng(0))
         self.task = TASKS[task](self.motion, spread, self.limit)
-        self.steps, self.most = np.zeros(count, dtype=int), max(1, round(horizon / period))
+        self.steps, self.most = np.zeros(count, dtype=int), max(1, round(min(horizon / period, MOST_STEPS)))
         size = 2 * self.motion.n + 3 + self.task.goal_size
         self.observation_space = gym.spaces.Box(-np.inf, np.inf, (size,), np.float64)
         self.action_space = gym.spaces.Box(-1.0, 1.0, (self.motion.m,), np.float32)
@@ -55,7 +62,7 @@ class _Arms:
 
     def step(self, action: Array) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
         """Rewards, whether arms have fallen, whether their time is up."""
-        bounded = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
+        bounded = np.clip(action, -1.0, 1.0)
         sound = self.motion.advance(bounded * self.limit)
         self.task.advance()
         self.steps += 1
@@ -67,6 +74,22 @@ class _Arms:
         from pliant.environments.picture import picture
 
         return picture(self.motion, self.task, arm)
+
+
+def _action(name: str, action: Any, shape: tuple[int, ...]) -> Array:
+    """Actions as numbers, of the shape of the space."""
+    try:
+        found = np.asarray(action, dtype=float)
+    except (TypeError, ValueError):
+        found = None
+    if found is None or found.shape != shape:
+        raise ModelError(f"{name}: got {shown(action)}, expected numbers of shape {shape}")
+    return found
+
+
+def _check_seed(seed: int | None) -> None:
+    if seed is not None and (not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0):
+        raise ModelError(f"seed: got {shown(seed)}, expected a whole number from 0, or None")
 
 
 def _check_device(device: DeviceName) -> None:
@@ -151,6 +174,7 @@ class ArmEnv(gym.Env[Array, Array]):
             Coordinates, rates, tip and goal.
         info : dict
         """
+        _check_seed(seed)
         super().reset(seed=seed)
         self._arms.begin(np.ones(1, dtype=bool), self.np_random)
         return self._arms.observe()[0], {}
@@ -168,7 +192,7 @@ class ArmEnv(gym.Env[Array, Array]):
         observation, reward, terminated, truncated, info
             As Gymnasium has them.
         """
-        reward, fallen, over = self._arms.step(np.asarray(action)[None])
+        reward, fallen, over = self._arms.step(_action("action", action, self.action_space.shape or ())[None])
         stopped = str(self._arms.motion.stepper.stopped[0])
         info = {"limit": stopped} if stopped else {}
         return self._arms.observe()[0], float(reward[0]), bool(fallen[0]), bool(over[0]), info
@@ -230,6 +254,8 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         autoreset: AutoresetName = "next-step", device: DeviceName = "cpu",
     ) -> None:  # fmt: skip
         _check_device(device)
+        if not 1 <= num_envs <= MOST_ENVS:
+            raise ModelError(f"num_envs: got {shown(num_envs)}, expected a whole number from 1 to {MOST_ENVS}")
         self.num_envs, self._at_once = num_envs, autoreset == "same-step"
         mode = AutoresetMode.SAME_STEP if self._at_once else AutoresetMode.NEXT_STEP
         self.metadata = {**self.metadata, "autoreset_mode": mode}
@@ -257,6 +283,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
             Coordinates, rates, tip and goal.
         info : dict
         """
+        _check_seed(seed)
         super().reset(seed=seed)
         self._arms.begin(np.ones(self.num_envs, dtype=bool), self.np_random)
         self._done[:] = False
@@ -276,7 +303,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
             As Gymnasium has them, each with num_envs rows; `info["limit"]` names the limits that arms have left.
         """
         begun = self._done.copy()
-        reward, fallen, over = self._arms.step(actions)
+        reward, fallen, over = self._arms.step(_action("actions", actions, self.action_space.shape or ()))
         if begun.any():
             self._arms.begin(begun, self.np_random)
             reward, fallen, over = np.where(begun, 0.0, reward), fallen & ~begun, over & ~begun

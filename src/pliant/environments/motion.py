@@ -20,6 +20,8 @@ from pliant.stepping.step_length import fastest_mode, longest_step
 
 MOST_SUBSTEPS = 2000
 SETTLE_SAMPLES = 32
+SHORTEST, LONGEST = 1e-9, 1e6
+"""Seconds of a period."""
 
 
 def placed_joints(model: Model) -> list[str]:
@@ -34,16 +36,29 @@ def placed_joints(model: Model) -> list[str]:
     ]
 
 
+def _ranges(robot: Robot, vary: Mapping[str, tuple[float, float]]) -> Array:
+    """(k, 2) lowest and highest values, with which the robot is one."""
+    for path, (low, high) in vary.items():
+        if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+            raise ModelError(f"vary[{path!r}]: got ({low}, {high}), expected a finite lowest and highest number")
+        for end in (low, high):
+            try:
+                robot.replace({path: float(end)})
+            except ModelError as error:
+                raise ModelError(f"vary[{path!r}]: got ({low}, {high}): {error}") from None
+    return np.array(list(vary.values()), dtype=float).reshape(-1, 2)
+
+
 class ArmMotion:
     """B arms of one robot, with numbers of their own where some vary, advanced a control period at a time."""
 
     def __init__(self, robot: Robot, count: int, period: float, vary: Mapping[str, tuple[float, float]]) -> None:
-        if count < 1 or not (np.isfinite(period) and period > 0):
-            raise ModelError(f"got {count} arms and a period of {period} s; expected at least 1 and a number above 0")
+        if not SHORTEST <= period <= LONGEST:
+            raise ModelError(f"period: got {period!r}, expected a number of seconds from {SHORTEST:g} to {LONGEST:g}")
         self.model: Model = robot.model(parameters=tuple(vary), shapes="nominal")
         self.model.layout.require_plain("an environment")
         self.joints = placed_joints(self.model)
-        self.ranges = np.array(list(vary.values()), dtype=float).reshape(-1, 2)
+        self.ranges = _ranges(robot, vary)
         self.count, self.period = count, period
         self.n, self.m = self.model.n, self.model.layout.n_inputs
         self._limits = joint_limits(self.model)

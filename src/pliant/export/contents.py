@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
@@ -162,7 +163,7 @@ def identifier(text: str) -> str:
     """`text` as a name that C and Python accept."""
     name = re.sub(r"[^0-9a-zA-Z]+", "_", text).strip("_").lower() or "arm"
     name = f"_{name}" if name[0].isdigit() else name
-    return f"{name}_" if keyword.iskeyword(name) or name in C_KEYWORDS | INCLUDED else name
+    return f"{name}_" if keyword.iskeyword(name) or name in TAKEN else name
 
 
 C_KEYWORDS = frozenset(
@@ -172,12 +173,30 @@ C_KEYWORDS = frozenset(
         *("signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile"),
         *("while", "asm", "bool", "catch", "class", "constexpr", "delete", "explicit", "export", "friend", "mutable"),
         *("namespace", "new", "operator", "private", "protected", "public", "template", "this", "throw", "typename"),
-        *("using", "virtual"),
+        *("using", "virtual", "alignas", "alignof", "and", "bitand", "bitor", "compl", "concept", "decltype", "false"),
+        *("noexcept", "not", "nullptr", "or", "requires", "true", "typeid", "typeof", "xor", "linux", "unix"),
     ]
 )
-"""Of C and C++, for the namespace of the CUDA export."""
-INCLUDED = frozenset(["math", "numpy", "stdbool", "stdint", "stdio", "stdlib", "string"])
+"""Of C and C++, for the namespace of the CUDA export; the last two are macros of GNU."""
+C_LIBRARY = frozenset(
+    [
+        *("abort", "abs", "access", "acos", "acosh", "alarm", "asin", "asinh", "atan", "atan2", "atanh", "bsearch"),
+        *("calloc", "cbrt", "ceil", "clock", "close", "connect", "cos", "cosh", "cuda", "difftime", "div", "dup"),
+        *("erf", "erfc", "errno", "exit", "exp", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax", "fmin"),
+        *("fmod", "fork", "free", "frexp", "gamma", "getenv", "hypot", "ilogb", "index", "isinf", "isnan", "j0", "j1"),
+        *("jn", "kill", "labs", "ldexp", "ldiv", "lgamma", "link", "log", "log2", "log10", "log1p", "logb", "lrint"),
+        *("lround", "malloc", "memcpy", "memset", "modf", "nan", "nice", "open", "pause", "perror", "pipe", "pow"),
+        *("printf", "putchar", "puts", "qsort", "raise", "rand", "random", "read", "realloc", "remainder", "remove"),
+        *("remquo", "rename", "rint", "round", "scanf", "select", "send", "signal", "sin", "sincos", "sinh", "sleep"),
+        *("sqrt", "srand", "std", "stderr", "stdin", "stdout", "strlen", "sync", "system", "tan", "tanh", "tgamma"),
+        *("time", "timer", "tmpfile", "trunc", "uint", "ulong", "ungetc", "unlink", "ushort", "wait", "write", "y0"),
+        *("y1", "yn"),
+    ]
+)
+"""Global functions, variables and types, for the same namespace."""
+INCLUDED = frozenset(["casadi", "numpy", "stdbool", "stdint", "stdio", "stdlib", *sys.stdlib_module_names])
 """Modules and headers that files called like a robot include; one of the same name would stand before them."""
+TAKEN = C_KEYWORDS | C_LIBRARY | INCLUDED
 
 
 def export_name(model: Model) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from pliant.algebra.quaternions import from_matrix
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.export.spring_chains import FIRST, ChainBody, SpringChain, SpringJoint, cut, damp
+from pliant.export.spring_chains import FIRST, WORLD, ChainBody, SpringChain, SpringJoint, cut, damp
 from pliant.robot import Robot
 from pliant.robot.closed_loops import require_tree
 from pliant.robot.unique_names import UniqueNames
@@ -70,6 +70,8 @@ class _Mjcf:
                 "Dampers of beams are in proportion to their springs; a damping ratio holds for the first mode of each "
                 "field of a link, root held, and grows with frequency."
             )
+        if WORLD in (link.name for link in chain.robot.links):
+            self.notes.append(f"link {WORLD}: its body has another name, since MuJoCo calls the ground so.")
         for owner in chain.raised:
             self.notes.append(
                 f"link {owner}: moments of inertia across an axis are raised, since one about it alone is of no body."

@@ -1,35 +1,61 @@
 """Target of an export: nothing is overwritten without `force`, and a new folder appears whole or not at all.
 
 A folder that an export wrote carries a manifest of its files. With `force` these files are replaced or removed; all
-others in the folder stay.
+others in the folder stay. A manifest may be that of a stranger: what it lists is checked before a file is placed, and
+no link is followed. A single file says by its content that an export wrote it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pliant.errors import ModelError, PliantError
-from pliant.reading import read_input
+from pliant.reading import open_input, read_input
 from pliant.writing import atomic_write, unfinished
 
 MANIFEST = "pliant-export.json"
 """File of an exported folder that lists the files of the export."""
+_MOST_NAME, _MOST_PATH = 255, 4096
+"""Bytes of a name and of a path that systems take."""
+_TEXT_MARK = re.compile(rb"<!--[^<>]*, written by pliant ")
+_UNIT_MARK = re.compile(rb'generationTool="pliant ')
+_HEAD = 1 << 16
+"""Bytes in which a file says what wrote it."""
 
 
 def require_free(target: Path, force: bool) -> None:
-    """Raises where something stands already, unless `force`; a link or a device is never replaced."""
+    """Raises where something stands already, unless `force`; then too where no export wrote it."""
     if not (target.exists() or target.is_symlink()):
         return
     if not force:
         raise ModelError(f"{target}: exists already; choose another place, or pass force=True (--force) to replace it")
     if target.is_symlink() or not (target.is_dir() or target.is_file()):
         raise ModelError(f"{target}: is neither a file nor a folder of its own; choose another place")
+    if target.is_file() and not _is_export(target):
+        raise ModelError(f"{target}: was not written by an export and stays; move it, or choose another place")
+
+
+def _is_export(path: Path) -> bool:
+    """Whether a file says that an export wrote it, or is empty."""
+    try:
+        with open_input(path) as file:
+            head = file.read(_HEAD)
+        if not head.startswith(b"PK"):
+            return not head or _TEXT_MARK.search(head) is not None
+        with zipfile.ZipFile(path) as archive, archive.open("modelDescription.xml") as inner:
+            return _UNIT_MARK.search(inner.read(_HEAD)) is not None
+    except ModelError:
+        raise
+    except Exception:  # whatever a damaged archive makes of zipfile
+        return False
 
 
 def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
@@ -79,20 +105,28 @@ def _replace(work: Path, target: Path) -> None:
     new, old = _names(work) - {MANIFEST}, _listed(target)
     for name in sorted(new):
         path = target / name
-        folders = [folder for folder in path.parents if folder != target and target in folder.parents]
-        if name not in old and (path.exists() or path.is_symlink()):
+        if name not in old and os.path.lexists(path):
             raise ModelError(f"{path}: was not written by an export and stays; move it, or choose another place")
-        if path.is_dir() or any(folder.is_symlink() or (folder.exists() and not folder.is_dir()) for folder in folders):
+        if path.is_dir() or any(folder.exists() and not folder.is_dir() for folder in _folders(target, name)):
             raise ModelError(f"{path}: a file of the export cannot stand there; choose another place")
+    for name in sorted(new | old):
+        if any(folder.is_symlink() for folder in _folders(target, name)):
+            raise ModelError(f"{target / name}: stands behind a link; remove the link, or choose another place")
     _list(target, new | old)  # so that an export that is interrupted from here on can be repeated
     for name in sorted(new):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         os.replace(work / name, target / name)
-    for name in sorted(old - new):
-        (target / name).unlink(missing_ok=True)
-        with suppress(OSError):  # it holds something else
-            (target / name).parent.rmdir()
+    for path in (target / name for name in sorted(old - new)):
+        if path.is_file() and not path.is_symlink():
+            path.unlink()
+            with suppress(OSError):  # it holds something else
+                path.parent.rmdir()
     _list(target, new)
+
+
+def _folders(target: Path, name: str) -> list[Path]:
+    """Folders between `target` and a file in it."""
+    return [target / folder for folder in Path(name).parents][:-1]
 
 
 def _names(folder: Path) -> set[str]:
@@ -115,11 +149,21 @@ def _listed(target: Path) -> set[str]:
     remedy = "choose another place, or remove it"
     if not (target / MANIFEST).exists():
         raise ModelError(f"{target}: is a folder that no export wrote (it has no {MANIFEST}); {remedy}")
+    if (target / MANIFEST).is_symlink():
+        raise ModelError(f"{target / MANIFEST}: is a link, expected a file; {remedy}")
     try:
         names = json.loads(read_input(target / MANIFEST, 1 << 20))["files"]
-        paths = [Path(name) for name in names]
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise ModelError(f"{target / MANIFEST}: is not the list of an export; {remedy}") from None
-    if any(path.is_absolute() or ".." in path.parts or not path.parts for path in paths):
-        raise ModelError(f"{target / MANIFEST}: names files outside its folder; {remedy}")
-    return {path.as_posix() for path in paths}
+        names = None
+    if not isinstance(names, list) or not all(map(_is_name, names)):
+        raise ModelError(f"{target / MANIFEST}: is not a list of files of this folder; {remedy}")
+    return {Path(name).as_posix() for name in names} - {MANIFEST}
+
+
+def _is_name(name: object) -> bool:
+    """Whether it names a file of a folder or below, on every system."""
+    if not isinstance(name, str) or not name.isprintable() or any(sign in name for sign in '\\:*?"<>|'):
+        return False
+    parts = name.split("/")
+    short = len(name.encode()) <= _MOST_PATH and all(len(part.encode()) <= _MOST_NAME for part in parts)
+    return short and not {"", ".", ".."} & set(parts)

@@ -26,6 +26,8 @@ FINE = 14
 """Springs per link of the coarser of two chains that tell, by how they differ, the frequencies of the beams."""
 TIP = "tip"
 """Place at the end of a link, and name of the frame at that of the last."""
+WORLD = "world"
+"""Name of the ground in MuJoCo, which no other body may have."""
 FIRST = 3
 """Frequencies, joints held and free, that the error is about."""
 LEAST = 1e-9
@@ -231,7 +233,7 @@ class _Cutter:
         self.frame, self.robot, self.count = frame, robot, count
         self.bodies: list[ChainBody] = []
         self.parts: list[list[tuple[float, int, Array]]] = []  # of each bone: from where, number of body, its origin
-        self.names = UniqueNames(link.name for link in robot.links)
+        self.names = UniqueNames((link.name for link in robot.links), taken=(WORLD,))
         self.joint_names = UniqueNames(body.joint.name or body.name for body in robot.bodies if body.joint.moves)
 
     def chain(self) -> SpringChain:

@@ -88,6 +88,8 @@ def clear() -> int:
 
 def distrust() -> str | None:
     """Why the folder of the cache is not used; None if it is, or is not there yet."""
+    if location().is_symlink():
+        return "the folder is a link"
     try:
         return _distrust(location().stat(), "the folder")
     except OSError:
@@ -214,9 +216,9 @@ def _path(folder: Path, key: str) -> Path:
 
 
 def _files() -> list[Path]:
-    """Files of the cache; none in a folder without its marker."""
+    """Files of the cache; none in a folder without its marker, or behind a link."""
     try:
-        if _content(location() / MARKER) != _MARK:
+        if location().is_symlink() or _content(location() / MARKER) != _MARK:
             return []
         return [path for path in location().iterdir() if path.suffix in (SUFFIX, UNFINISHED) and not path.is_dir()]
     except OSError:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import unquote
@@ -29,6 +31,29 @@ _TITLE = re.compile(rb"<name>\s*([\w.\-]+)\s*</name>")
 _PACKAGE = "package.xml"
 _MOST_BYTES = 1 << 20
 _MOST_LINKS = 40  # on the way to a file, as systems have it
+_MOST_NAME, _MOST_PATH = 255, 4096  # bytes, as systems have it
+
+
+@dataclass
+class _Found:
+    """Folders as they were found while a file is read: many names in it ask the system once for each.
+
+    Attributes
+    ----------
+    below : dict of dict
+        Folders by the path of the one that holds them, then by their names, one in the other; none of them is a link.
+    homes : dict of dict
+        Places that may be read by the package that they belong to, and where they really are.
+    called : dict of list
+        Folders of a file and above it by that of the file, each with what it is called.
+    entries : list, optional
+        Those of the environment.
+    """
+
+    below: dict[str, dict[str, Any]] = field(default_factory=dict)
+    homes: dict[Path | None, dict[str, str]] = field(default_factory=dict)
+    called: dict[Path | None, list[tuple[Path, set[str | None]]]] = field(default_factory=dict)
+    entries: list[tuple[Path, bool]] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +79,7 @@ class FilePaths:
     packages: tuple[tuple[str, Path], ...] = ()
     environment: bool = True
     remedy: str = REMEDY
+    _found: _Found = field(default_factory=_Found, compare=False, repr=False)
 
     @classmethod
     def of_file(cls, path: str | os.PathLike[str], search_paths: SearchPaths | None = None) -> Self:
@@ -94,25 +120,22 @@ class FilePaths:
         scheme, uri, rest = name.partition("://")
         if not uri:
             scheme, rest = "file", name
-        places: list[tuple[Path, Path | None]]
+        package, _, inner = rest.partition("/") if scheme == "package" else ("", "", rest)
+        if scheme not in ("file", "package"):
+            raise ModelError(f"got {short(name)}, expected a file, file://... or package://...")
+        inner = unquote(inner) if uri or encoded else inner
+        if not inner.strip() or not _is_name(inner):
+            raise ModelError(f"got {short(name)}, expected the name of a file")
+        places: list[tuple[Path, Path | None]] = [(self.folder or Path("/"), None)]
         if scheme == "package":
-            package, _, rest = rest.partition("/")
             known = _NAME.fullmatch(package) is not None
-            places = [(folder / unquote(rest), folder) for folder in (self._packages_called(package) if known else ())]
-            places += [(folder / unquote(rest), None) for folder in (self._folders_called(package) if known else ())]
+            places = [(folder, folder) for folder in (self._packages_called(package) if known else ())]
+            places += [(folder, None) for folder in (self._folders_called(package) if known else ())]
             if not places:
                 remedy = self.remedy.replace("NAME", package if known else "NAME")
                 raise ModelError(f"no folder of the package of {short(name)}; {remedy}")
-        elif scheme == "file":
-            places = [((self.folder or Path("/")) / (unquote(rest) if uri or encoded else rest), None)]
-        else:
-            raise ModelError(f"got {short(name)}, expected a file, file://... or package://...")
-        try:
-            allowed = [_absolute(place) for place, folder in places if self._may_read(_absolute(place), folder)]
-        except ValueError:  # a NUL, or letters that the system's file names have not
-            rest = ""
-        if not rest.strip():
-            raise ModelError(f"got {short(name)}, expected the name of a file")
+        found = [(_absolute(folder / inner), of) for folder, of in places]
+        allowed = [place for place, of in found if self._may_read(place, of)]
         if not allowed:
             raise ModelError(f"{short(name)} lies outside {self._inside()}; {self.remedy}")
         return next((place for place in allowed if os.path.exists(place)), None)
@@ -122,21 +145,47 @@ class FilePaths:
 
     def _may_read(self, place: Path, package: Path | None) -> bool:
         """Links are followed one by one, and none that leads outside: nothing there is touched."""
-        homes = [*self.roots, *(folder for _, folder in self.packages)]
-        homes += [] if package is None else _homes(package)
-        homes += [home for folder in self._packages_around(place) for home in _homes(folder)]
-        homes += [_real(home) for home in homes]
+        homes = self._homes(None)
+        for folder in (*([] if package is None else [package]), *self._packages_around(place)):
+            homes = homes | self._homes(folder)
+        way = os.fspath(place)
         for _ in range(_MOST_LINKS):
-            home = next((home for home in homes if place.is_relative_to(home)), None)
+            home = next((home for home in homes if _lies_in(way, home)), None)
             if home is None:
                 return False
-            place = _real(home) / place.relative_to(home)
-            below = [part for part in (*reversed(place.parents), place) if part.is_relative_to(_real(home))][1:]
-            link = next((part for part in below if os.path.islink(part)), None)
-            if link is None:
-                return any(_real(place).is_relative_to(home) for home in homes)
-            place = _absolute(link.parent / os.readlink(link) / place.relative_to(link))
+            below = way[len(home) :].lstrip(os.sep)
+            way = os.path.join(homes[home], below) if below else homes[home]
+            link = self._first_link(homes[home], below)
+            if link is None:  # what has been exchanged since a folder was found is seen here
+                return not os.path.lexists(way) or any(_lies_in(os.path.realpath(way), home) for home in homes)
+            rest = way[len(link) :].lstrip(os.sep)
+            way = os.path.abspath(os.path.join(os.path.dirname(link), os.readlink(link), rest))
         return False
+
+    def _first_link(self, home: str, below: str) -> str | None:
+        """The first link on a way below a folder; None where there is none, or nothing any more."""
+        known, parts = self._found.below.setdefault(home, {}), below.split(os.sep) if below else []
+        for number, part in enumerate(parts, 1):
+            if part not in known:
+                at = os.path.join(home, *parts[:number])
+                try:
+                    mode = os.lstat(at).st_mode
+                except OSError:
+                    return None
+                if stat.S_ISLNK(mode):
+                    return at
+                known[part] = {}
+            known = known[part]
+        return None
+
+    def _homes(self, package: Path | None) -> dict[str, str]:
+        """Places that may be read with a package, without one those that always may, and where they really are."""
+        found = self._found.homes
+        if package not in found:
+            places = _homes(package) if package else [*self.roots, *(folder for _, folder in self.packages)]
+            real = {os.fspath(place): os.path.realpath(place) for place in places}
+            found[package] = real | {place: place for place in real.values()}
+        return found[package]
 
     def _packages_called(self, name: str) -> Iterator[Path]:
         """Folders that the user named so, by search paths or by the environment; these are there."""
@@ -147,27 +196,38 @@ class FilePaths:
 
     def _folders_called(self, name: str) -> Iterator[Path]:
         """Folders among those that may be read that are called so, or whose package is."""
-        for folder in () if self.folder is None else (self.folder, *self.folder.parents):
-            if not any(folder.is_relative_to(root) for root in self.roots):
-                break
-            title = _title(folder) if self._may_read(folder / _PACKAGE, None) else None
-            yield from [folder] if name in (folder.name, title) else []
+        for folder, names in self._names_of_folders():
+            yield from [folder] if name in names else []
             yield from [folder / name] if self._may_read(folder / name, None) and os.path.isdir(folder / name) else []
+
+    def _names_of_folders(self) -> list[tuple[Path, set[str | None]]]:
+        """The folder of the file and those above it that may be read, with what they are called."""
+        found = self._found.called
+        if self.folder not in found:
+            above = [] if self.folder is None else [self.folder, *self.folder.parents]
+            inside = takewhile(lambda folder: any(folder.is_relative_to(root) for root in self.roots), above)
+            may = self._may_read
+            found[self.folder] = [(f, {f.name, _title(f) if may(f / _PACKAGE, None) else None}) for f in inside]
+        return found[self.folder]
 
     def _packages_around(self, place: Path) -> Iterator[Path]:
         """Packages of the environment that a path leads into."""
         for entry, _ in self._entries():
-            for folder in place.parents:
-                if folder.is_relative_to(entry) and os.path.isfile(folder / _PACKAGE):
-                    yield folder
+            if _lies_in(os.fspath(place), os.fspath(entry)):
+                for part in (*place.relative_to(entry).parts[:-1], None):
+                    if os.path.isfile(entry / _PACKAGE):
+                        yield entry
+                    if part is None or not os.path.isdir(entry := entry / part):
+                        break
 
-    def _entries(self) -> Iterator[tuple[Path, bool]]:
+    def _entries(self) -> list[tuple[Path, bool]]:
         """Folders of the environment that have packages, and whether they may be one themselves."""
-        if self.environment:
-            for entry in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
-                yield _absolute(entry), True
-            for entry in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
-                yield _absolute(entry) / "share", False
+        if self._found.entries is None:
+            ros, ament = (os.environ.get(name, "") for name in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"))
+            found = [(_absolute(entry), True) for entry in filter(None, ros.split(os.pathsep))]
+            found += [(_absolute(entry) / "share", False) for entry in filter(None, ament.split(os.pathsep))]
+            self._found.entries = found if self.environment else []
+        return self._found.entries
 
 
 @dataclass(frozen=True)
@@ -215,6 +275,21 @@ def _named(search_paths: SearchPaths | None) -> tuple[tuple[str, Path], ...]:
 def _absolute(path: str | os.PathLike[str]) -> Path:
     """Without `..`, links left as they are."""
     return Path(os.path.abspath(path))
+
+
+def _lies_in(way: str, folder: str) -> bool:
+    """Whether an absolute path is a folder or leads into it."""
+    way, folder = os.path.normcase(way), os.path.normcase(folder)
+    return way == folder or way.startswith(folder if folder.endswith(os.sep) else folder + os.sep)
+
+
+def _is_name(text: str) -> bool:
+    """Whether a system may have a file of this name: no NUL, no letters that file names have not, and not too long."""
+    try:
+        raw = os.fsencode(text)
+    except ValueError:
+        return False
+    return b"\0" not in raw and len(raw) <= _MOST_PATH and max(map(len, raw.split(b"/"))) <= _MOST_NAME
 
 
 def _real(path: str | os.PathLike[str]) -> Path:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import io
+import re
+from array import array
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -24,6 +27,10 @@ LARGEST = 1e12
 """Coordinates beyond it, and what is no number, are refused: products of numbers of single precision stay finite."""
 MOST_FACES = 8_000
 """Triangles that are kept of a mesh; finer ones are made coarser."""
+MOST_READ = MOST_BYTES // 50
+"""Triangles that are read: as many as a binary STL of so many bytes has."""
+_LONGEST_LINE = 1 << 20
+_VERTEX = re.compile(rb"(?:^|\s)vertex(?:\s+(\S+))?(?:\s+(\S+))?(?:\s+(\S+))?")
 Triangles = tuple[Array, NDArray[np.int64]]
 """Points (P, 3), and which three of them make each triangle (K, 3)."""
 
@@ -127,11 +134,17 @@ def read_mesh(path: Path) -> Triangles:
     return _read(path, now.st_mtime_ns, now.st_size)
 
 
+class _TooLarge(Exception):
+    """More of something than is read."""
+
+
 @lru_cache(maxsize=64)
 def _read(path: Path, *_: int) -> Triangles:
     raw = read_input(path, MOST_BYTES, "no mesh that is drawn is that large")
     try:
         points, faces = _obj(raw) if path.suffix.lower() == ".obj" else _stl(raw)
+    except _TooLarge as error:
+        raise ModelError(f"{path.name}: got more than {error}; no mesh that is drawn is that large") from None
     except (ValueError, IndexError, OverflowError):
         points, faces = np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
     if not len(faces) or faces.min() < 0 or faces.max() >= len(points) or not (np.abs(points) < LARGEST).all():
@@ -143,13 +156,27 @@ def _read(path: Path, *_: int) -> Triangles:
 
 
 def coarser(points: Array, faces: NDArray[np.int64], most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Which points are kept of a mesh, and its triangles between them, of which there are at most about `most`."""
-    cells = 1 << 20
-    found = _merged(points, faces, cells)
-    while len(found[1]) > most and cells > 4:
+    """Which points are kept of a mesh, and its triangles between them, of which there are at most `most`."""
+    low, cells = points.min(axis=0), 1 << 20
+    box = low, float((points.max(axis=0) - low).max()) or 1.0
+    kept, found = _merged(points, faces, cells, *box)
+    some = points[faces[:: max(1, len(faces) // (4 * most))]].reshape(-1, 3)  # where these are too many, all are
+    three = np.arange(len(some)).reshape(-1, 3)
+    while len(found) > most and cells > 1:
         cells = min(cells // 2, 512)
-        found = _merged(points, faces, cells)
-    return found
+        if len(_distinct(_merged(some, three, cells, *box)[1])) <= most:
+            kept, found = _merged(points, faces, cells, *box)
+            found = _distinct(found)
+    return kept, found
+
+
+def _distinct(faces: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Triangles that lie upon one another, the same side up, made one."""
+    first = np.argmin(faces, axis=1)[:, None]
+    a, b, c = np.take_along_axis(faces, (first + np.arange(3)) % 3, axis=1).T
+    count = faces.max(initial=0) + 1
+    edge = np.unique(a * count + b, return_inverse=True)[1]
+    return faces[np.sort(np.unique(edge.reshape(-1) * count + c, return_index=True)[1])]
 
 
 def _stl(raw: bytes) -> Triangles:
@@ -157,37 +184,49 @@ def _stl(raw: bytes) -> Triangles:
     if len(raw) == 84 + 50 * count:  # binary; a header of text may begin with `solid` too
         corners = np.frombuffer(raw, _RECORD, count, 84)["floats"][:, 3:].astype(float).reshape(-1, 3)
     else:
-        words = raw.split()
-        starts = [k for k, word in enumerate(words) if word == b"vertex"]
-        rows = [words[k + 1 : k + 4] for k in starts]
-        for row in rows:
-            require_plain(b"".join(row))
-        corners = np.array(rows, dtype=float).reshape(-1, 3)
+        found = array("d")
+        for vertex in _VERTEX.finditer(raw):
+            require_plain(vertex[0])
+            found.extend(float(word or b"") for word in vertex.groups())
+            _require_small(len(found), 9)
+        corners = np.array(found).reshape(-1, 3)
     return corners, np.arange(len(corners) // 3 * 3, dtype=np.int64).reshape(-1, 3)
 
 
 def _obj(raw: bytes) -> Triangles:
-    points: list[list[bytes]] = []
-    faces: list[tuple[int, int, int]] = []
-    for line in raw.splitlines():
+    points, faces = array("d"), array("q")
+    for line in io.BytesIO(raw.replace(b"\r", b"\n")):
+        if len(line) > _LONGEST_LINE:
+            raise _TooLarge("1 MiB in a line")
         kind, *words = line.split() or [b""]
         if kind in (b"v", b"f"):
             require_plain(line)
         if kind == b"v":
-            points.append(words[:3])
+            x, y, z = words[:3]
+            points.extend((float(x), float(y), float(z)))
+            _require_small(len(points), 9)
         elif kind == b"f":
             numbers = [int(word.split(b"/")[0]) for word in words]
-            at = [number - 1 if number > 0 else len(points) + number for number in numbers]
-            faces += [(at[0], b, c) for b, c in pairwise(at[1:])]
-    return np.array(points, dtype=float).reshape(-1, 3), np.array(faces, dtype=np.int64).reshape(-1, 3)
+            at = [number - 1 if number > 0 else len(points) // 3 + number for number in numbers]
+            for b, c in pairwise(at[1:]):
+                faces.extend((at[0], b, c))
+            _require_small(len(faces), 3)
+    return np.array(points).reshape(-1, 3), np.array(faces, dtype=np.int64).reshape(-1, 3)
 
 
-def _merged(points: Array, faces: NDArray[np.int64], cells: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+def _require_small(count: int, each: int) -> None:
+    """Of numbers that were read, `each` per triangle."""
+    if count > each * MOST_READ:
+        raise _TooLarge(f"{MOST_READ} triangles")
+
+
+def _merged(
+    points: Array, faces: NDArray[np.int64], cells: int, low: Array, size: float
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Points in one of `cells` cells along the longest edge of the mesh made one, triangles without area left out."""
-    low = points.min(axis=0)
-    size = float((points.max(axis=0) - low).max()) or 1.0
     grid = np.round((points - low) / size * cells).astype(np.int64)
-    _, first, number = np.unique(grid, axis=0, return_index=True, return_inverse=True)
+    cell = (grid[:, 0] << 42) + (grid[:, 1] << 21) + grid[:, 2]  # of at most 2^20 in each direction
+    _, first, number = np.unique(cell, return_index=True, return_inverse=True)
     kept: Any = number.reshape(-1)[faces]
     sound = (kept[:, 0] != kept[:, 1]) & (kept[:, 1] != kept[:, 2]) & (kept[:, 2] != kept[:, 0])
     return first, kept[sound]

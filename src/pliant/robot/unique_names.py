@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 
 class UniqueNames:
-    """Names of one kind of element, with `dot` for dots; `kept` are those that the robot itself has."""
+    """Names of one kind of element, with `dot` for dots; `kept` are those that the robot itself has, and no element
+    gets those that are `taken` by the format."""
 
-    def __init__(self, kept: Iterable[str] = (), dot: str = "_") -> None:
-        self._dot, self._kept, self._used = dot, {name.replace(".", dot) for name in kept}, set[str]()
+    def __init__(self, kept: Iterable[str] = (), dot: str = "_", taken: Iterable[str] = ()) -> None:
+        self._dot, self._kept, self._used = dot, {name.replace(".", dot) for name in kept}, set(taken)
 
     def give(self, wanted: str, own: bool = False) -> str:
         """One that no other has, nor will have; what the robot itself has is its `own`."""

@@ -29,7 +29,7 @@ from pliant.runs.composition import Composition, compose
 from pliant.runs.drives import Inputs, TorqueInput, listed, read_start, read_torque
 from pliant.runs.left_out import fitted_to_start, judge_speeds
 from pliant.runs.limits import joint_limits
-from pliant.signatures import checked, near
+from pliant.signatures import checked, near, shown
 from pliant.stepping.many_arms import ManyArms
 from pliant.stepping.one_arm import OneArm
 from pliant.stepping.step_length import longest_step
@@ -265,16 +265,21 @@ class Stepper:
         SimulationError
             The arm stands at a limit since an earlier step, or broke down; of many arms, all of them.
         """
+        try:
+            fits = 0.0 < dt < LONGEST
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise ModelError(f"dt: got {shown(dt)}, expected a positive number of seconds, below {LONGEST:g}")
         if tau is not None:
             try:
-                if len(tau) != self._m and self.count is None:
+                wide = len(tau) if self.count is None else np.shape(tau)[-1]
+                if wide != self._m or isinstance(tau, str | bytes):
                     raise ValueError
                 self._command(tau)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, IndexError):
                 self._command(self._torques(tau))
-        if not 0.0 < dt < LONGEST:
-            raise ModelError(f"dt: got {dt!r}, expected a positive number of seconds")
-        self._advance(dt)
+        self._advance(float(dt))
 
     def _torques(self, tau: Any) -> Array:
         constant = read_torque(self.model, tau, "tau", many=self.count is not None).constant

@@ -22,6 +22,16 @@ NAME = "points.jsonl"
 FORMAT = 2
 """With a checksum per line; lines of format 1, of pliant 0.1, have none."""
 DIGITS = 16
+_BEGINNING = b'{"format": '
+
+
+def is_journal(path: Path) -> bool:
+    """Whether a file begins as a journal does, whole or torn."""
+    if path.is_symlink() or not path.exists():
+        return False
+    with open_input(path) as file:
+        head = file.read(len(_BEGINNING))
+    return _BEGINNING.startswith(head)
 
 
 class Journal:
@@ -52,9 +62,12 @@ class Journal:
         size = 0
         with open_input(self.path) as file:
             for number, raw in enumerate(file):
-                if not raw.endswith(b"\n"):
+                torn = not raw.endswith(b"\n")
+                if torn and (number or self._line(self.head).startswith(raw)):
                     break
                 try:
+                    if torn:
+                        raise ValueError("it is not that of a sweep")
                     entry = self._sound(json.loads(raw), number)
                     if number == 0:
                         self._check_head(entry)
@@ -95,8 +108,7 @@ class Journal:
     def _write(self, entry: dict[str, Any]) -> None:
         place = self._file.tell()
         try:
-            line = {**entry, "check": _checksum(entry)} if self._summed else entry
-            self._file.write(f"{json.dumps(line)}\n".encode())
+            self._file.write(self._line(entry))
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -105,6 +117,10 @@ class Journal:
                 f"{self.path}: could not be written ({error.strerror or error}); what was finished before is kept, run "
                 "the same command again to go on"
             ) from error
+
+    def _line(self, entry: dict[str, Any]) -> bytes:
+        line = {**entry, "check": _checksum(entry)} if self._summed else entry
+        return f"{json.dumps(line)}\n".encode()
 
     def _undo(self, place: int) -> None:
         with suppress(OSError):  # the next reader drops the torn line

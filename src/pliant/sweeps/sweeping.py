@@ -11,7 +11,7 @@ from pliant.kernels.threads import processors
 from pliant.signatures import checked
 from pliant.stages import say, work
 from pliant.sweeps import engines
-from pliant.sweeps.journal import NAME, Journal
+from pliant.sweeps.journal import NAME, Journal, is_journal
 from pliant.sweeps.outputs import SweepResult
 from pliant.sweeps.points import Outcomes, Points, UserFunction
 from pliant.sweeps.sweep_file import SweepStudy
@@ -46,7 +46,7 @@ def sweep(
     retry_failed : bool
         Run failed points again.
     force : bool
-        Begin anew in a folder that holds something else.
+        Begin anew in the folder of another sweep. A folder that no sweep wrote stays as it is.
     progress : callable, optional
         Called with the number of points done and of all points.
 
@@ -118,12 +118,12 @@ def _engine(points: Points, workers: int | None, scheduler: str | None) -> Engin
 
 
 def _folder(folder: Path, force: bool) -> Path:
-    """The folder, made; a foreign one only with `force`, which removes an old journal."""
+    """The folder, made; `force` removes the journal of another sweep."""
     if folder.exists() and not folder.is_dir():
         raise ModelError(f"{folder}: a file of this name is in the way; choose another folder")
     journal = folder / NAME
-    if folder.is_dir() and any(folder.iterdir()) and not journal.exists() and not force:
-        raise ModelError(f"{folder}: holds something that is not a sweep; choose another folder, or pass --force")
+    if folder.is_dir() and any(folder.iterdir()) and not (is_journal(journal) if force else journal.exists()):
+        raise ModelError(f"{folder}: holds something that is not a sweep; choose another folder, or empty it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if force and journal.exists():

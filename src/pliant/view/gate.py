@@ -45,7 +45,7 @@ class Gate:
         if token is None and not made.is_local:
             raise ModelError(
                 f"host: got {host!r}, which other machines may reach, expected 127.0.0.1; set a token as well "
-                "(--token, or the environment variable PLIANT_TOKEN) if that is meant"
+                "(the environment variable PLIANT_TOKEN, or --token) if that is meant"
             )
         if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{16,}", token):
             raise ModelError(

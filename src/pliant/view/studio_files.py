@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, PliantError
 from pliant.robot import Robot, arms
+from pliant.robot.faults import short
 from pliant.robot.file_paths import FilePaths
 from pliant.robot.files import bundled, load_file, read_text
 from pliant.robot.yaml_text import read_yaml
@@ -23,6 +24,8 @@ ENDINGS = (".yaml", ".yml", ".urdf", ".nc")
 SIDE = ".flexible.yaml"
 """What follows the name of a URDF file in that of its side file, which says what bends."""
 
+LONGEST_NAME = 255
+"""Bytes of a name of a file, as systems have it."""
 REMEDY = "the studio opens nothing there: copy it into its folder"
 """What to do about a path that leads out of it."""
 
@@ -84,8 +87,9 @@ class Shelf:
 
     def path(self, name: str, endings: tuple[str, ...] = ENDINGS, writing: bool = False) -> Path:
         """The path of a file of the folder by its name."""
-        if not re.fullmatch(r"\w[\w .\-]*", name) or not self._inside(self.folder / name):
-            raise ModelError(f"file: got {name!r}, expected the name of a file in {self.folder}, such as run.yaml")
+        fits = re.fullmatch(r"\w[\w .\-]*", name) and len(name.encode()) <= LONGEST_NAME
+        if not fits or not self._inside(self.folder / name):
+            raise ModelError(f"file: got {short(name)}, expected the name of a file in {self.folder}, such as run.yaml")
         if not name.endswith(endings):
             raise ModelError(f"{name}: expected a name that ends in {', '.join(endings)}")
         if writing and (self.folder / name).exists():

@@ -101,12 +101,15 @@ FMI void fmi2FreeInstance(void *s)
 FMI fmi2Status fmi2SetupExperiment(void *instance, int defined, double tolerance, double time, int stops, double stop)
 {
     State *s = instance;
+    const char *fault;
     ALLOW(instance, INSTANTIATED, "fmi2SetupExperiment")
-    (void)stops, (void)stop;
+    fault = set_times(s, time, stops, stop);
+    if (fault) {
+        return failed(instance, fault);
+    }
     if (defined && tolerance > 0.0) {
         s->tolerance = tolerance;
     }
-    start(s, time);
     return fmi2OK;
 }
 
@@ -246,6 +249,9 @@ FMI fmi2Status fmi2CompletedIntegratorStep(void *s, int no_return, int *event, i
 FMI fmi2Status fmi2SetTime(void *s, double time)
 {
     ALLOW(s, READY, "fmi2SetTime")
+    if (!(fabs(time) <= DBL_MAX)) {
+        return failed(s, "fmi2SetTime: the time is not finite");
+    }
     ((State *)s)->values[0] = time;
     return fmi2OK;
 }

@@ -113,12 +113,15 @@ FMI fmi3Status fmi3EnterInitializationMode(void *instance, bool defined, double 
                                            double stop)
 {
     State *s = instance;
+    const char *fault;
     ALLOW(instance, INSTANTIATED, "fmi3EnterInitializationMode")
-    (void)stops, (void)stop;
+    fault = set_times(s, time, stops, stop);
+    if (fault) {
+        return failed(instance, fault);
+    }
     if (defined && tolerance > 0.0) {
         s->tolerance = tolerance;
     }
-    start(s, time);
     s->mode = INITIALIZATION;
     return fmi3OK;
 }
@@ -291,6 +294,9 @@ FMI fmi3Status fmi3DeserializeFMUState(void *s, const uint8_t bytes[], size_t si
 FMI fmi3Status fmi3SetTime(void *s, double time)
 {
     ALLOW(s, READY, "fmi3SetTime")
+    if (!(fabs(time) <= DBL_MAX)) {
+        return failed(s, "fmi3SetTime: the time is not finite");
+    }
     ((State *)s)->values[0] = time;
     return fmi3OK;
 }

@@ -54,6 +54,7 @@ typedef struct {
     double step;      /* last accepted step of the integrator, 0 before the first */
     double error;     /* of that step, for the controller */
     int stale;        /* accelerations and outputs do not belong to the state yet */
+    double end;       /* time beyond which no step leads, infinite where the environment stated none */
     int stopped;      /* limit at which a step ended, counted from 1; 0 where none did */
 } State;
 
@@ -76,12 +77,27 @@ static void start(State *s, double time)
     s->stale = 1;
 }
 
+/* What is wrong with the times of a run, or NULL; takes them over if nothing is. */
+static const char *set_times(State *s, double time, int stops, double stop)
+{
+    if (!(fabs(time) <= DBL_MAX)) {
+        return "the start time is not finite";
+    }
+    if (stops && !(stop >= time)) {
+        return "the stop time is before the start time, or no number";
+    }
+    s->end = stops ? stop : INFINITY;
+    start(s, time);
+    return NULL;
+}
+
 static void reset(State *s)
 {
     memset(s, 0, sizeof *s);
     memcpy(s->values + Q, start_states, N_STATES * sizeof(double));
     memcpy(s->values + PARAMETERS, start_parameters, N_PARAMETERS * sizeof(double));
     s->tolerance = DEFAULT_TOLERANCE;
+    s->end = INFINITY;
     s->mode = INSTANTIATED;
     start(s, 0.0);
 }
@@ -666,8 +682,11 @@ static const char *step_fault(const Instance *s, double time, double step)
     if (s->exchange) {
         return "doStep: this instance is for model exchange, which has no steps";
     }
-    if (!(step >= 0.0 && step <= DBL_MAX)) {
-        return "doStep: the step is negative or not finite";
+    if (!(step > 0.0 && step <= DBL_MAX)) {
+        return "doStep: the step is negative, zero or not finite";
+    }
+    if (time + step > s->state.end + SAME_TIME * (fabs(s->state.end) + step)) {
+        return "doStep: the step leads beyond the stop time that was stated";
     }
     if (!s->state.stopped && !(fabs(time - now) <= SAME_TIME * (fabs(now) + step))) {
         return "doStep: the step does not begin at the time that the last one reached; restore a saved state to go back";
