@@ -273,7 +273,7 @@ class SmallMotion(FreeFlight):
         """
         model = self._fitted(joints, loads, p, rates, "joints")
         if model is not self:
-            return model.equilibrium(joints, loads, p, held, rates)
+            return model.equilibrium(joints, loads, p, held, rates, stable)
         statics.require_no_fall(self._model, p)
         q = statics.equilibrium(self._model, joints, loads, p, held, rates, stable)
         statics.require_balance(self._model, q, loads, p, rates)
