@@ -182,7 +182,7 @@ def simulate(
         begun = prepared()
         with deadline.holds("simulate"), stage(f"preparing a run of {model.robot.name}"):
             if model.level.can_rise:
-                model = left_out.fitted_to_start(model, q0, qd0, listed(loads), p, t_end)
+                model = left_out.fitted_to_start(model, q0, qd0, listed(loads), p, t_end, motion=motion, base=base)
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
             tell(model, drifted_rows(model, p))
             acting, sampled = listed(loads), one_table(*drives) is not None
