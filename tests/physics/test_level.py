@@ -127,7 +127,7 @@ def test_a_load_that_presses_is_told() -> None:
     """One that the run does not see coming, since it hangs on where the arm is."""
 
     def press(force: float) -> Any:
-        return [pliant.loads.Wrench(force=lambda t, q, qd: [-force * q[0] / 0.02, 0, 0])]
+        return [pliant.loads.Wrench(force=lambda t, q, qd: [-force * q[0] / 0.02, 0, 0], axes="link")]
 
     assert warned(arm(stiff=100.0).model(), 0.2, loads=press(400.0))
     assert not warned(arm(stiff=100.0).model(), 0.2, loads=press(4.0))

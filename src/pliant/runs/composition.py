@@ -380,6 +380,11 @@ class Composition:
         x, v, a = self._motion_kernel(times[:, None], self.inputs_at(times))
         return x, v, a
 
+    def fastest(self, t_end: float) -> float:
+        """Largest sum of the magnitudes of prescribed rates until a time, rad/s and m/s."""
+        rates = np.abs(self._motion(np.linspace(0.0, t_end, LOOKS))[1]).sum(axis=1)
+        return float(np.nan_to_num(rates, nan=np.inf).max())
+
     def kinks(self, t_end: float, declared: Sequence[float] = ()) -> Array:
         """Times at which f is not smooth, so that steps end there: declared by the caller or by a part, or read from
         the comparisons of the time in f itself."""

@@ -203,7 +203,7 @@ def simulate(
             stops = composed.breaks(t_end, read_breaks(breaks), inputs.parameters, called, fixed)
             impulses = replace(composed.impulses(stops, t_end), at_start=work is not None)
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
-            problem = replace(composed.problem(), ceiling=float(ceiling(composed, inputs.functions, qd)))
+            problem = replace(composed.problem(), ceiling=float(ceiling(composed, inputs.functions, qd, float(t_end))))
         end = 0.0 if left else float(t_end)
         rows = _output_times(t_end, output_step) if end else np.zeros(1)
         watching = measured_channels.Watching(model, sensors, composed, rows, end) if len(sensors) else None
