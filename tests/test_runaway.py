@@ -209,7 +209,7 @@ def test_a_batch_of_stiff_arms_that_run_away_ends_soon(soft_arm: pliant.Model) -
 
 @pytest.mark.parametrize("entry", ["run", "batch", "stepper"])
 def test_a_motion_that_drives_links_away_ends_soon(entry: str) -> None:
-    """A rod that first order lets bend outwards in a spin; a spin below its first frequency, and a fast slide, go on."""
+    """A rod that first order lets bend outwards in a spin; one that turns below its first frequency goes on."""
     beam = pliant.Beam(length=1.3, mass_per_length=0.8, EI_y=9.0, EI_z=7.0)
     link = pliant.Link(name="rod", beam=beam, shapes=pliant.Shapes(bending_y=1, bending_z=1))
     model = pliant.Robot(name="rod", gravity=(0, 0, -9.81), links=[link]).model(stiffening=False)
@@ -225,7 +225,7 @@ def test_a_motion_that_drives_links_away_ends_soon(entry: str) -> None:
             pliant.Stepper(model, motion=motion, method="dop853").step(2.0)
 
     begin = time.process_time()
-    with pytest.raises(SimulationError, match="ran away|every arm") as caught:
+    with pytest.raises(SimulationError, match=r"ran away|every arm") as caught:
         call(4 * first)
     assert time.process_time() - begin < MOST_SECONDS
     if entry != "batch":
