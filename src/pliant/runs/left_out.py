@@ -177,15 +177,18 @@ class Farthest:
 
     def __init__(self) -> None:
         self._reach: Array | None = None
+        self.bound: Array = np.full(1, -1.0)
+        """Magnitudes beyond which an arm is judged again."""
 
     def arms(self, *rows: Array) -> list[int]:
         """Numbers of the arms that go farthest, of values (B, ...); none where all have been as far before."""
         each = [np.abs(np.nan_to_num(x)).reshape(len(x), -1, x.shape[-1]).max(axis=1) for x in rows if x.shape[-1]]
         reach = np.concatenate(each, axis=1)
         most = reach.max(axis=0, initial=0.0)
-        if self._reach is not None and not (most > FARTHER * self._reach).any():
+        if not (most > self.bound).any():
             return []
         self._reach = most if self._reach is None else np.maximum(most, self._reach)
+        self.bound = FARTHER * self._reach
         parts = np.divide(reach, most, out=np.zeros_like(reach), where=most > 0)
         order = [int(parts.sum(axis=1).argmax()), *parts.argmax(axis=0).tolist()]
         return sorted(list(dict.fromkeys(order))[:MOST_ARMS])

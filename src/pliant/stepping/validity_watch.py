@@ -27,10 +27,10 @@ class ValidityWatch:
         """Judge coordinates (B, n_q) and rates (B, n) of arms with states x (B, size) under inputs p (B or 1, ...):
         torques first, parameters last."""
         c, model = self._composition, self._model
-        torques = np.broadcast_to(p[:, : c.m], (len(q), c.m))
-        arms = self._farthest.arms(q, qd, torques)
-        if not arms:
+        torques = p[:, : c.m] if len(p) == len(q) else np.broadcast_to(p[:, : c.m], (len(q), c.m))
+        if not (np.abs(np.concatenate((q, qd, torques), axis=1)) > self._farthest.bound).any():
             return
+        arms = self._farthest.arms(q, qd, torques)
         if not self._steep and (found := in_a_run(model, np.nan_to_num(q))):
             tell(model, found)
             self._steep = any(name.startswith(("slope", "turn")) for name in found)
