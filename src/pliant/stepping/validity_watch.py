@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.model.level import is_checked
-from pliant.model.validity import in_a_run, tell
+from pliant.model.validity import steep, tell
 from pliant.runs.composition import Composition
 from pliant.runs.internal_forces import RunHistory
 from pliant.runs.left_out import Farthest, asks_forces, judge_histories, judge_speeds
@@ -31,9 +31,10 @@ class ValidityWatch:
         if not (np.abs(np.concatenate((q, qd, torques), axis=1)) > self._farthest.bound).any():
             return
         arms = self._farthest.arms(q, qd, torques)
-        if not self._steep and (found := in_a_run(model, np.nan_to_num(q))):
+        if not self._steep:
+            found = steep(model, np.nan_to_num(q))
             tell(model, found)
-            self._steep = any(name.startswith(("slope", "turn")) for name in found)
+            self._steep = bool(found)
         if is_checked(model) and not self._left:
             own = p[:, p.shape[1] - len(model.parameters) :]
             found = judge_speeds(model, qd, own if own.size else None)
