@@ -75,6 +75,17 @@ def test_parameters_of_runs_and_batches_are_told() -> None:
 
 
 @pytest.mark.full
+def test_damping_ratios_with_parameters_are_told() -> None:
+    """Beside the ratio that they give, which is the right one of dampers that stayed."""
+    model = arm().model(stiffening=False, parameters=["payload.mass"], shapes="nominal")
+    with pytest.warns(UserWarning, match="dampers stay") as found:
+        least = float(model.damping_ratios({}, p=[20.0])[0])
+    assert told(list(found)) == pytest.approx(least, rel=0.03)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.damping_ratios({}, p=[0.05])
+
+
 def test_parameters_of_steppers_gradients_and_linear_models_are_told() -> None:
     def new() -> pliant.Model:
         return arm().model(stiffening=False, parameters=["payload.mass"], shapes="nominal")

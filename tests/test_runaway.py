@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import casadi
 import numpy as np
 import pytest
 
@@ -204,3 +205,44 @@ def test_a_batch_of_stiff_arms_that_run_away_ends_soon(soft_arm: pliant.Model) -
     with pytest.raises(SimulationError, match="every arm ran away"):
         pliant.simulate_batch(soft_arm, 0.5, q0=[[0.3, 0.3]], controller=loop)
     assert time.process_time() - begin < MOST_SECONDS
+
+
+@pytest.mark.parametrize("entry", ["run", "batch", "stepper"])
+def test_a_motion_that_drives_links_away_ends_soon(entry: str) -> None:
+    """A rod that first order lets bend outwards in a spin; one that turns below its first frequency goes on."""
+    beam = pliant.Beam(length=1.3, mass_per_length=0.8, EI_y=9.0, EI_z=7.0)
+    link = pliant.Link(name="rod", beam=beam, shapes=pliant.Shapes(bending_y=1, bending_z=1))
+    model = pliant.Robot(name="rod", gravity=(0, 0, -9.81), links=[link]).model(stiffening=False)
+    first = 2 * np.pi * float(model.frequencies()[0])
+
+    def call(rate: float) -> None:
+        motion = {"rod": lambda t: rate * t + 0.02 * casadi.sin(9 * t)}
+        if entry == "run":
+            pliant.simulate(model, 2.0, motion=motion, progress=False)
+        elif entry == "batch":
+            pliant.simulate_batch(model, 2.0, motion=motion, progress=False)
+        else:
+            pliant.Stepper(model, motion=motion, method="dop853").step(2.0)
+
+    begin = time.process_time()
+    with pytest.raises(SimulationError, match=r"ran away|every arm") as caught:
+        call(4 * first)
+    assert time.process_time() - begin < MOST_SECONDS
+    if entry != "batch":
+        assert "Joint 'rod', whose motion is prescribed" in str(caught.value)
+        assert "stiffening='second-order'" in str(caught.value)
+    call(0.3 * first)
+
+
+def test_a_fast_prescribed_motion_is_no_runaway() -> None:
+    """A carriage that is led to 900 m/s, nine times the energy at which one that stood at first has run away."""
+    cart = pliant.Link(
+        name="cart", joint=pliant.Joint(type="prismatic", axis=(1, 0, 0)),
+        rigid={"mass": 1.3, "com": [0.0, 0.1, 0.0], "inertia": [0.01, 0.02, 0.03]},
+    )  # fmt: skip
+    beam = pliant.Beam(length=0.4, mass_per_length=0.8, EI_y=900.0, EI_z=700.0)
+    link = pliant.Link(name="rod", beam=beam, shapes=pliant.Shapes(bending_y=1))
+    model = pliant.Robot(name="cart", gravity=(0, 0, 0), links=[cart, link]).model(stiffening=False)
+    run = pliant.simulate(model, 1.0, motion={"cart": lambda t: 450.0 * t**2}, progress=False)
+    assert run.stats.status == "finished"
+    assert run.work[-1] > 9 * (1.3 + 0.32) * 300**2 / 2 * 0.99

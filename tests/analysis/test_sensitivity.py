@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 
@@ -219,3 +220,11 @@ def test_differences_of_cubics(robot) -> None:
     x = robot.paths()[stiff]
     assert finite_difference(robot, stiff, cubic(stiff)) == pytest.approx(15 * x**2 - 2 * x + 3, rel=1e-9)
     assert finite_difference(none, "payload.mass", cubic("payload.mass"), 0.1) == pytest.approx(3.0, rel=1e-9)
+
+
+def test_no_array_is_made_of_what_casadi_warns_of(robot, model) -> None:
+    """With all warnings shown, it told that NumPy was called on its own values, once for each mode."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)
+        found = frequency_sensitivity(model)
+    assert found.gradient.shape == (len(found.values), len(model.parameters))

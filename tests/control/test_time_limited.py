@@ -46,6 +46,8 @@ def test_a_search_is_ended_from_outside(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(PliantError, match=r"motion: nothing found within time_limit 0.1 s.* compiling"):
         in_process(endless, (1,), Watch(0.1), "motion")
     assert started[0].poll() is not None
+    assert started[0].stdin.closed
+    assert started[0].stdout.closed
 
 
 @pytest.mark.full

@@ -143,6 +143,8 @@ def test_a_body_without_second_order_that_spins_is_told() -> None:
             call(robot.model(**options))
         return [text for one in caught if (text := str(one.message)).startswith("stiffening:")]
 
+    held = pliant.control.Sampled(pliant.control.PD(kp=1.0, kd=0.0, reference=[0.0], gravity="none"), 5e-6)
+
     def stepped(model: Any) -> None:
         pliant.Stepper(model, qd0=[rate], step=1e-6).step(1e-6)
 
@@ -150,6 +152,9 @@ def test_a_body_without_second_order_that_spins_is_told() -> None:
         lambda model: model.frequencies(rates=[rate]),
         lambda model: pliant.simulate(model, 1e-5, qd0=[rate], progress=False),
         lambda model: pliant.simulate_batch(model, 1e-5, qd0=[rate], step=1e-6, progress=False),
+        lambda model: pliant.simulate_batch(  # whose torques are not in its rows
+            model, 1e-5, qd0=[rate], step=1e-6, controller=held, progress=False
+        ),
         stepped,
     ):
         (text,) = told(call)
@@ -158,6 +163,35 @@ def test_a_body_without_second_order_that_spins_is_told() -> None:
         assert "pliant body mesh --stiffening" in text
     assert told(lambda model: model.frequencies(rates=[rate]), stiffening=False) == []
     assert told(lambda model: model.frequencies(rates=[0.02 * rate])) == []
+
+
+@pytest.mark.parametrize("entry", ["run", "batch", "stepper"])
+def test_a_body_without_second_order_is_told_by_all(entry: str) -> None:
+    """On a base that spins with a joint that is fixed, where no joint has a speed, and under an axial load."""
+    fixed = Robot(name="flap", gravity=(0, 0, 0), links=[Link(name="fore", joint=Joint(type="fixed"), body=body())])
+    rate = 4 * np.pi * float(body().frequencies[0])
+    axis = body().places[1] / np.linalg.norm(body().places[1])
+    spin = np.cross(axis, [0.0, 0.0, 1.0])
+    size = 0.3 * body().mass * rate**2  # N, of the order of what it carries in the spin
+
+    def call(**acting: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if entry == "stepper":
+                pliant.Stepper(fixed.model(), step=1e-6, **acting).step(1e-6)
+            else:
+                run = pliant.simulate if entry == "run" else pliant.simulate_batch
+                run(fixed.model(), 1e-5, method="rk4", step=1e-6, progress=False, **acting)
+        return [text for one in caught if (text := str(one.message)).startswith("stiffening:")]
+
+    for part, count in ((1.0, 1), (1e-6, 0)):
+        pushed = pliant.loads.Wrench(force=-part * size * axis)
+        for acting in (
+            {"base": pliant.loads.Base(angular_velocity=spin * rate * np.sqrt(part))}, {"loads": [pushed]},
+        ):  # fmt: skip
+            found = call(**acting)
+            assert len(found) == count
+            assert all("got a body without second order for link fore" in text for text in found)
 
 
 @pytest.mark.parametrize("to", ["c", "python", "casadi", "fmu"])

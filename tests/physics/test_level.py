@@ -6,7 +6,6 @@ import pickle
 import warnings
 from typing import Any
 
-import casadi
 import numpy as np
 import pytest
 
@@ -125,13 +124,13 @@ def test_a_run_that_spins_faster_than_the_limits_said_is_told_once(batch: bool) 
 
 
 def test_a_load_that_presses_is_told() -> None:
-    """A pulse that the run did not see coming, between the times at which it looked at its loads."""
+    """One that the run does not see coming, since it hangs on where the arm is."""
 
-    def pulse(force: float) -> Any:
-        return [pliant.loads.Wrench(force=lambda t: [-force * casadi.exp(-(((t - 0.0625) / 3e-3) ** 2)), 0, 0])]
+    def press(force: float) -> Any:
+        return [pliant.loads.Wrench(force=lambda t, q, qd: [-force * q[0] / 0.02, 0, 0], axes="link")]
 
-    assert warned(arm(stiff=100.0).model(), 0.0, loads=pulse(400.0))
-    assert not warned(arm(stiff=100.0).model(), 0.0, loads=pulse(4.0))
+    assert warned(arm(stiff=100.0).model(), 0.2, loads=press(400.0))
+    assert not warned(arm(stiff=100.0).model(), 0.2, loads=press(4.0))
 
 
 @pytest.mark.parametrize("formulation", ["dual-screw", "denoc"])

@@ -20,9 +20,12 @@ from scipy.linalg import eigh
 
 import pliant
 from pliant import Beam, Coupling, Joint, Limits, Link, Lump, Robot, Shapes
-from pliant.loads import Distributed, Wrench
+from pliant.loads import Base, Distributed, Wrench
 from pliant.model.level import is_checked
+from pliant.model.level_choice import loads_at_roots
 from pliant.model.stiffening_check import speeds_bound
+from pliant.robot import RigidBody
+from pliant.runs.left_out import fitted_to_start
 
 LENGTH, EI_Y, EI_Z, MASS, TIP = 1.7, 900.0, 640.0, 0.35, 0.21
 EULER = (np.pi / 2 / LENGTH) ** 2 * EI_Z
@@ -254,6 +257,158 @@ def test_guy_wires_with_preload_soften() -> None:
     across = 2 * (spring * sine**2 + pull / long * (1 - sine**2)), 2 * pull / long
     planes = [column(EI, lambda x: -press, spring=k) for EI, k in zip((EI_Z, EI_Y), across)]
     assert model.frequencies()[[0, 1]] == pytest.approx(hertz(*planes), rel=CLOSE)
+
+
+# ------------------------------------------------------------------------------------------------ what comes later
+
+
+PRESSED = TIP + MASS * LENGTH
+"""kg at the root of the column."""
+
+
+def carriage(**changes: Any) -> Robot:
+    """The column on a slide along it."""
+    cart = Link(
+        name="slide", joint=Joint(type="prismatic", axis=(1, 0, 0), limits=Limits(speed=50.0)),
+        rigid=RigidBody(mass=2.3, inertia=(0.01, 0.02, 0.03)),
+    )  # fmt: skip
+    return mast(links=(cart, *mast().links), **changes)
+
+
+def along(acceleration: float) -> float:
+    """Part of the buckling load that this acceleration along the column asks for."""
+    return acceleration * PRESSED / EULER
+
+
+SPIN = 30.0
+TIMES = np.linspace(0.0, 1.0, 401)
+LATER: dict[str, tuple[Robot, Callable[[float], dict[str, Any]], float]] = {
+    "a load that grows": (
+        mast(),
+        lambda part: {"loads": [Wrench(force=lambda t: [-0.9 * part * EULER * casadi.tanh(5 * t), 0, 0])]},
+        0.9,
+    ),
+    "a pulse": (
+        mast(),
+        lambda part: {"loads": [
+            Wrench(force=lambda t: [-5 * part * EULER * casadi.if_else(casadi.fabs(t - 0.6913) < 5e-4, 1, 0), 0, 0])
+        ]},
+        5.0,
+    ),
+    "a base that accelerates": (
+        mast(), lambda part: {"base": Base(acceleration=lambda t: [1e3 * part * t, 3.0 * part, 0.0])}, along(1e3),
+    ),
+    "a base that turns": (
+        mast(),
+        lambda part: {"base": Base(angular_velocity=[0.0, 0.0, SPIN * np.sqrt(part)])},
+        SPIN**2 * LENGTH * (TIP + MASS * LENGTH / 2) / EULER,
+    ),
+    "a slide that is moved": (
+        carriage(), lambda part: {"motion": {"slide": lambda t: -300.0 * part * t**3 / 6}}, along(300.0),
+    ),
+    "a slide that is moved by a long series": (
+        carriage(),
+        lambda part: {"motion": {"slide": pliant.control.MeasuredMotion(TIMES, part * 150 * TIMES[:, None] ** 2)}},
+        along(300.0),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", LATER)
+def test_what_is_known_of_a_run_raises_the_order(what: str) -> None:
+    """Whenever it comes, and with the number of its largest force, by hand; a small part of it raises nothing."""
+    robot, acting, part = LATER[what]
+    model = robot.model()
+    assert model.level.can_rise
+    found = fitted_to_start(model, None, None, t_end=1.0, **acting(1.0))
+    assert found.level.raised
+    assert f"axial force changes link mast by up to {100 * part:.2g} %" in found.level.reason
+    assert fitted_to_start(model, None, None, t_end=1.0, **acting(1e-4)) is model
+
+
+def test_a_run_without_an_end_is_looked_at_for_hours() -> None:
+    """As a stepper is: a load that comes after a second, and one that comes after an hour."""
+    for late in (1.0, 3600.0):
+        loads = [Wrench(force=lambda t, late=late: [-0.9 * EULER * casadi.tanh(t / late) ** 8, 0, 0])]
+        assert fitted_to_start(mast().model(), None, None, loads, t_end=None).level.raised
+        assert not fitted_to_start(mast().model(), None, None, loads, t_end=late / 100).level.raised
+
+
+def test_motion_alone_raises_the_order_of_what_turns() -> None:
+    """A joint that its motor's motion carries along is as fast as the motor."""
+    model, rate = spinning().model(), 400.0
+    slow, fast = (fitted_to_start(model, None, None, motion={"mast": lambda t, k=k: k * t}) for k in (0.01, rate))
+    assert (slow.level.raised, fast.level.raised) == (False, True)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("what", LATER)
+def test_runs_batches_and_steppers_know_what_comes(what: str) -> None:
+    """They end where the model of second order does, and where that of first order does not."""
+    robot, acting, _ = LATER[what]
+    if what == "a pulse":
+        pytest.skip("it moves nothing across")
+    more = acting(1.0)
+    side = Wrench(force=[0.0, 2.0, 1.0])
+    more["loads"] = [*more.get("loads", ()), side]
+    ends = []
+    for model in (robot.model(), robot.model(stiffening="second-order"), robot.model(stiffening=False)):
+        run = pliant.simulate(model, 0.3, progress=False, **more)
+        batch = pliant.simulate_batch(model, 0.3, progress=False, **more)
+        stepper = pliant.Stepper(model, method="dop853", **more)
+        stepper.step(0.3)
+        ends.append([run.q[-1], batch.q[0, -1], stepper.q])
+    scale = np.abs(ends[1][0][-5:]).max()
+    for own, right, wrong in zip(*ends):
+        assert np.abs(own - right)[-5:].max() < 1e-6 * scale
+        assert np.abs(wrong - right)[-5:].max() > 1e-2 * scale
+
+
+ENTRIES: dict[str, Callable[..., Any]] = {
+    "run": lambda model, more, torque: pliant.simulate(model, 0.05, torque=torque, progress=False, **more),
+    "batch": lambda model, more, torque: pliant.simulate_batch(model, 0.05, torque=torque, progress=False, **more),
+    "stepper": lambda model, more, torque: stepped(pliant.Stepper(model, step=1e-5, **more), torque),
+    "steppers": lambda model, more, torque: stepped(pliant.Stepper(model, step=1e-5, count=2, **more), torque),
+}
+
+
+def stepped(stepper: pliant.Stepper, torque: Any) -> None:
+    for _ in range(5):
+        stepper.step(1e-2, torque)
+
+
+@pytest.mark.parametrize(("part", "count"), [(0.3, 1), (3e-5, 0)])
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_torques_that_press_are_told(entry: str, part: float, count: int) -> None:
+    """Only a run shows how a slide accelerates: by its force over all masses, which presses the column by its part."""
+    force = part * EULER / PRESSED * (2.3 + PRESSED)
+    model = carriage().model()
+    found = told(lambda: ENTRIES[entry](model, {}, [force]))
+    assert len(found) == count
+    assert all("axial force changes link mast by up to 30 %" in text for text in found)
+    assert told(lambda: ENTRIES[entry](model, {}, [force])) == []
+
+
+@pytest.mark.parametrize(("part", "count"), [(0.5, 1), (5e-4, 0)])
+@pytest.mark.parametrize("entry", ["run", "batch", "stepper"])
+def test_loads_on_what_cannot_rise_are_told_by_all(entry: str, part: float, count: int) -> None:
+    model = mast().model("dual-screw")
+    loads = [Wrench(force=[-part * EULER, 0.0, 0.0], axes="base")]
+    found = told(lambda: ENTRIES[entry](model, {"loads": loads}, None))
+    assert len(found) == count
+    assert all("axial force changes link mast by up to 50 %" in text for text in found)
+
+
+def test_accelerations_bound_what_links_carry() -> None:
+    """Everything beyond, stretched out: by a joint that turns and by a slide."""
+    robot = carriage()
+    ((_, still),) = loads_at_roots(robot, {"slide": 0.0})
+    ((_, shaken),) = loads_at_roots(robot, {"slide": 0.0}, {"slide": 70.0})
+    assert still.axial == 0.0
+    assert shaken.axial == pytest.approx(70.0 * PRESSED)
+    turned = spinning()
+    ((_, swung),) = loads_at_roots(turned, {"mast": 0.0}, {"mast": 70.0})
+    assert swung.axial == pytest.approx(70.0 * LENGTH * PRESSED)
 
 
 # ------------------------------------------------------------------------------------------------ what cannot rise

@@ -4,15 +4,18 @@ carry nothing about their axes."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import pliant
 from coupled_arms import PIVOT, boom, crane, lift_length, strung
 from linkages import FOUR_BAR, bar, four_bar, passive, slider_crank
+from pliant.dynamics.section_forces import InternalForces
 from pliant.loads import Wrench
-from pliant.robot import Beam, Contact, Joint, Link, Loop, LoopJoint, Origin, Robot, Shapes
+from pliant.robot import Beam, Contact, Joint, Link, Loop, LoopJoint, Origin, RigidBody, Robot, Shapes
 from pliant.robot.named_frames import Frame
 
 G = 9.81
@@ -179,3 +182,57 @@ def test_beams_on_couplings_and_in_loops_are_judged() -> None:
     run = pliant.simulate(bent_four_bar().model(), 0.05, {"crank": 0.7}, {"crank": 12.0})
     assert [one.link for one in run.validity] == ["coupler"]
     assert run.validity[0].error is not None
+
+
+LENGTH, PER_LENGTH = 1.2, 0.7
+TIP = {
+    "wrench": ([3.0, 5.0, -20.0], [1.0, 2.0, 3.0]),
+    "link": ([0.0, 0.0, -1.5 * G], [1.5 * G * -0.03, 1.5 * G * 0.05, 0.0]),
+    "spring": (7.0 * np.array([0.3, 0.6, -0.2]) / 0.7, [0.0, 0.0, 0.0]),
+    "contact": ([0.0, 0.0, 4e4 * 2e-4], [0.0, 0.0, 0.0]),
+    "loop": ([0.0, -6.0, 9.0], [0.0, 0.0, 0.0]),  # across: nothing gives way along the beam
+}
+"""What acts at the tip, and its force and moment by hand, about the tip."""
+
+
+def ended(what: str) -> tuple[Robot, tuple[Any, ...]]:
+    """A level beam with that at its tip, and its loads."""
+    beam = Beam(length=LENGTH, mass_per_length=PER_LENGTH, EI_y=4e6, EI_z=3e6)
+    links = [Link(name="arm", joint=Joint(axis=(0, 0, 1)), beam=beam, shapes=Shapes(bending_y=1, bending_z=1))]
+    frames, more = [Frame(name="end", link="arm", x=LENGTH)], {}
+    if what == "link":
+        rigid = RigidBody(mass=1.5, com=(0.05, 0.03, 0.01), inertia=(0.01, 0.02, 0.02))
+        links.append(Link(name="box", parent="arm", at={"x": LENGTH}, joint=Joint(type="fixed"), rigid=rigid))
+    elif what == "spring":
+        frames.append(Frame(name="post", link="base", origin=Origin(xyz=(LENGTH + 0.3, 0.6, -0.2))))
+        spring = {"stiffness": 30.0, "length": 0.7, "preload": 7.0}
+        more["couplings"] = [{"name": "string", "between": ["post", "end"], "spring": spring}]
+    elif what == "contact":
+        frames.append(Frame(name="floor", link="base", origin=Origin(xyz=(0, 0, -0.01 + 2e-4))))
+        floor = {"type": "plane", "frame": "floor"}
+        more["contacts"] = [Contact(name="hit", frame="end", radius=0.01, stiffness=4e4, exponent=1.0, surface=floor)]
+    elif what == "loop":
+        frames.append(Frame(name="pin", link="base", origin=Origin(xyz=(LENGTH, 0, 0))))
+        more["loops"] = [Loop(name="pin", between=("pin", "end"), joint=LoopJoint(type="spherical"))]
+    loads = (Wrench(force=TIP[what][0], moment=TIP[what][1]),) if what == "wrench" else ()
+    return Robot(name="ended", links=links, frames=frames, gravity=(0, 0, -G), **more), loads
+
+
+@pytest.mark.parametrize("what", TIP)
+def test_what_acts_at_the_tip_counts_once(what: str) -> None:
+    """Whatever sections are asked for together, and in which order: by statics of what is beyond."""
+    robot, loads = ended(what)
+    model = robot.model(stiffening=False)
+    pull, turn = map(np.array, TIP[what])
+    for etas in ([0.0, 0.5, 1.0], [1.0, 0.5, 0.0, 0.5], [1.0, 1.0, 0.99], [0.25, 0.5]):
+        forces = InternalForces(model.chain, loads)
+        given = [forces.t, forces.q, forces.qd, forces.qdd, forces.push, forces.multipliers]
+        rows = ca.horzcat(*(ca.vertcat(*wrench) for wrench in forces.sections(0, etas)))
+        at_rest = [np.zeros(symbol.shape) for symbol in given[:-1]]
+        closed = pull[1:] if what == "loop" else np.zeros(0)
+        found = np.array(ca.Function("sections", given, [rows]).call([*at_rest, closed])[0])
+        for eta, wrench in zip(etas, found.T):
+            beyond = LENGTH * (1 - eta)
+            own = np.array([0.0, 0.0, -PER_LENGTH * beyond * G])
+            moment = turn + np.cross([beyond, 0, 0], pull) + np.cross([beyond / 2, 0, 0], own)
+            np.testing.assert_allclose(wrench, [*(pull + own), *moment], atol=1e-6)

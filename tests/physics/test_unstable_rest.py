@@ -76,6 +76,17 @@ def test_a_straight_column_above_its_load_is_told() -> None:
     assert abs(tip_angle(model, q)) == pytest.approx(elastica(1.5), abs=np.radians(1.1))
 
 
+def test_a_column_whose_order_the_load_raises_settles_bent() -> None:
+    """On a fixed joint "auto" begins with first order; what was asked for goes on to the model that takes over."""
+    (link,) = column(4).robot.links
+    fixed = link.model_copy(update={"joint": Joint(type="fixed")})
+    model = Robot(name="column", gravity=(0, 0, 0), links=[fixed]).model()
+    assert model.level.can_rise
+    q, words = told(lambda: model.equilibrium([], press(1.5), stable=True))
+    assert words == []
+    assert abs(tip_angle(model, q)) == pytest.approx(elastica(1.5), abs=np.radians(1.1))
+
+
 @pytest.mark.full
 def test_the_bent_column_is_the_elastica() -> None:
     """At 1.5 of Euler's load the tip turns by 98.67 degrees, to either side, whatever the joint is held at."""

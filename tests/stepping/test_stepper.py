@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import casadi as ca
@@ -13,7 +14,20 @@ import pliant
 from arms import unequal_arm, unequal_two_link
 from batch_arms import two_links
 from flyers import small, states
-from pliant import Event, Limits, ModelError, SimulationError, Stepper, UnsupportedModel, simulate
+from pliant import (
+    Beam,
+    Event,
+    Joint,
+    Limits,
+    Link,
+    ModelError,
+    Robot,
+    Shapes,
+    SimulationError,
+    Stepper,
+    UnsupportedModel,
+    simulate,
+)
 from pliant.control import (
     LQR,
     PD,
@@ -350,3 +364,19 @@ def test_wrong_steps_and_torques_are_named(count: int | None) -> None:
     still = Stepper(pliant.load("two-link").model(), count=count)
     still.step(1e-3)
     assert np.array_equal(arm.q, still.q)
+
+
+@pytest.mark.parametrize("count", [None, 2])
+def test_a_slope_beyond_small_ones_is_told_once(count: int | None) -> None:
+    """As runs tell it: a cantilever that its weight bends by 0.6 rad at the end of its swing, and one that is stiff."""
+    for stiffness, times in ((1.0, 1), (100.0, 0)):
+        beam = Beam(length=1.1, mass_per_length=0.9, EI_y=2.3 * stiffness, EI_z=3.1 * stiffness)
+        link = Link(name="rod", joint=Joint(type="fixed"), beam=beam, shapes=Shapes(bending_y=1, bending_z=2))
+        model = Robot(name="rod", gravity=(0, 0, -9.81), links=[link]).model()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            arm = Stepper(model, step=1e-3, count=count)
+            for _ in range(600):
+                arm.step(1e-3)
+        texts = [str(one.message) for one in caught]
+        assert sum(text.startswith("links.rod: got a slope of ") for text in texts) == times

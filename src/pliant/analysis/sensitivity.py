@@ -111,7 +111,7 @@ def frequency_sensitivity(model: Model, q: StateLike | None = None, joints: Join
     stands = q is not None or model.layout.first
     moves = np.zeros((model.n_q, len(model.parameters))) if stands else statics.rest_slope(model, state)
     found = [f(state, model.nominal_parameters, Phi[:, k], squares[k]) for k in range(len(squares))]
-    rows = [np.ravel(by_p) + np.ravel(by_x) @ moves for by_p, by_x in found]
+    rows = [np.array(by_p).ravel() + np.array(by_x).ravel() @ moves for by_p, by_x in found]
     w = np.sqrt(np.abs(squares))
     coincide = (np.diff(squares) <= COINCIDE * np.abs(squares[1:])) & (w[1:] > 0)  # joints that nothing holds have none
     if coincide.any() or _mixing(model.stiffness(state), squares, Phi) > MIXED:

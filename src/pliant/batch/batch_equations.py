@@ -172,6 +172,12 @@ class BatchEquations:
         return Kernel(self.function_of("batch_torques", [self.composition.equations.tau]))
 
     @cached_property
+    def force_kernel(self) -> Kernel:
+        """Accelerations, torques and multipliers of closed loops."""
+        e = self.composition.equations
+        return Kernel(self.function_of("batch_forces", [e.qdd, e.tau, e.multipliers]), "vm")
+
+    @cached_property
     def coordinate_kernel(self) -> Kernel:
         """All coordinates and rates."""
         e = self.composition.equations

@@ -35,21 +35,26 @@ from pliant.kernels.target import machine
 from pliant.loads import Load
 from pliant.model import Model
 from pliant.model.damping_drift import drifted_rows
+from pliant.model.level import is_checked
 from pliant.model.validity import Findings, in_a_run, steep, tell
 from pliant.options import BatchMethodName, DeviceName, PrecisionName
 from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.drives import listed, read_breaks
 from pliant.runs.energy_balance import ALLOWED, balance_of, touches
-from pliant.runs.left_out import fitted_to_start, judge_speeds
+from pliant.runs.internal_forces import RunHistory
+from pliant.runs.left_out import Farthest, asks_forces, differences, fitted_to_start, judge_histories, judge_speeds
 from pliant.runs.limits import joint_limits, passing_words
-from pliant.runs.simulation import MOST_ROWS, require_count, require_span
+from pliant.runs.simulation import MOST_ROWS as MOST_OUTPUTS
+from pliant.runs.simulation import require_count, require_span
 from pliant.signatures import checked
 
 SLICES = 32
 """Pieces in which a batch runs, for progress and Ctrl-C; fewer where one would be done in a moment."""
 LEAST_STEPS = 1_000_000
 """Steps of a piece: about a tenth of a second for the smallest arms."""
+MOST_ROWS = 101
+"""Of an arm whose forces are looked at behind its run."""
 SAMPLED = 1024
 """Arms whose energy is judged where histories stay on a device."""
 LEAST_RTOL_SINGLE = 1e-6
@@ -169,7 +174,7 @@ def simulate_batch(
         _check(t_end, method, step, rtol, atol, output_step, device, precision, time_limit=time_limit)
         require_count("max_steps", max_steps)
         loads = listed(loads)
-        model = fitted_to_start(model, q0, qd0, loads, p, t_end, many=True)
+        model = fitted_to_start(model, q0, qd0, loads, p, t_end, many=True, motion=motion, base=base)
         drives = read_drive(model, torque, "torque"), read_drive(model, controller, "controller")
         integrated = work or (device == "cuda" and touches(model))
         f = composed(model, *drives, motion or {}, loads, base, integrated, True, device == "cpu", device == "cpu")
@@ -207,7 +212,7 @@ def _check(
     if time_limit is not None and not 0.0 < time_limit < np.inf:
         raise ModelError(f"time_limit: got {time_limit!r}, expected a positive number of seconds")
     require_span(t_end)
-    for name, value, most in (("step", step, MOST_FIXED_STEPS), ("output_step", output_step, MOST_ROWS)):
+    for name, value, most in (("step", step, MOST_FIXED_STEPS), ("output_step", output_step, MOST_OUTPUTS)):
         if value is not None and t_end > value * most:
             raise ModelError(f"{name}: got {value:g} s for a run of {t_end:g} s; expected at most {most:g} of them")
     if method == "rk4" and step is None:
@@ -236,6 +241,9 @@ class _Run:
     max_steps: int | None = None
     over: list[int] = field(default_factory=list)
     """Fixed steps, most of an arm in each slice, that may have leapt over what the arm meets."""
+    left: Findings = field(default_factory=dict)
+    """What second order would have changed under the forces of some arms."""
+    farthest: Farthest = field(default_factory=Farthest)
 
     def __call__(
         self, store: Any, stats: BatchStats, report: Callable[[float], None] | None, t_end: float
@@ -304,7 +312,7 @@ class _Run:
             warn_user(f"stopped: {told}")
         if any(self.over):
             warn_user(passing_words(max(self.over)))
-        return _judged(result, findings)
+        return _judged(result, findings | self.left)
 
     @staticmethod
     def _not_run(count: int, status: int = NOT_RUN) -> dict[str, Any]:
@@ -357,6 +365,8 @@ class _Run:
             summary["status"][left] = LIMITED if isinstance(self.engine.cut_short, TimeOver) else NOT_RUN
         summary["energy_error"] = self._energy_errors(arrays, x[..., -1], first, module)
         summary["status"][(summary["status"] == FINISHED) & (summary["energy_error"] > ALLOWED)] = UNBALANCED
+        if module is np and is_checked(self.given.model) and not self.left:
+            self.left.update(judge_histories(self._histories(arrays, x, first)))
         counts = np.asarray(counts.get() if hasattr(counts, "get") else counts, dtype=float)
         if self.max_steps is not None:
             fixed = self.engine.stages.plan.count.any()
@@ -432,6 +442,32 @@ class _Run:
         p = (known if len(known) == 1 else known[first + arms])[:, :count] if count else None
         found[arms] = balance_of(self.given.model, self.t, q, qd, work, p, self.engine.precision).part
         return found
+
+    def _histories(self, arrays: dict[str, Any], x: Any, first: int) -> Iterator[RunHistory]:
+        """Some rows of the arms of a slice that go farthest, where their forces are to be looked at."""
+        model, c, (loads, base) = self.given.model, self.f.composition, self.acting
+        if c.ticks or not len(x):
+            return  # what a sampled controller holds is not kept
+        times, P = self.engine.stages.impulses.behind(self.t), len(model.parameters)
+        pieces, own = self.given.of_arms(self.f, first, first + len(x))
+        samples, before = self.given.samples, own.shape[1] - self.given.parameters.shape[1]
+        for arm in self.farthest.arms(arrays["q"], arrays["qd"]):
+            ended = np.flatnonzero(np.isfinite(arrays["q"][arm]).all(axis=1))
+            rows = ended[np.unique(np.linspace(0, len(ended) - 1, MOST_ROWS).astype(int))] if len(ended) else ended
+            if not len(rows):
+                continue
+            t = times[rows]
+            q, qd, state = (np.asarray(a[arm, rows], dtype=float) for a in (arrays["q"], arrays["qd"], x))
+            held = own[0 if len(own) == 1 else arm]
+            p = held[before : before + P]
+            if not asks_forces(model, loads, base, p if P else None, qd, differences(t, qd)):
+                continue
+            piece = np.zeros(len(rows), dtype=int) if samples is None else samples.piece(t)
+            given = pieces[0 if len(pieces) == 1 else arm][piece]
+            found = self.f.force_kernel(t[:, None], state, given, np.tile(held, (len(rows), 1)))
+            sizes = (model.n, c.m, len(model.constraints))
+            qdd, tau, multipliers = (np.asarray(a).reshape(len(rows), size) for a, size in zip(found, sizes))
+            yield RunHistory(model, t, q, qd, qdd, p, tau[:, model.n_joints :], multipliers, loads, base)
 
     def _evaluations(self, summary: dict[str, Any]) -> int:
         plan = self.engine.stages.plan

@@ -62,7 +62,11 @@ class Cpu:
         self.integrator: BatchIntegrator = f.composition.derived("packs", key, make)
         self.dtype, self.precision = np.float64, precision
         self.stages, self.settings, self.rows = stages, np.array(settings), n_rows
-        self.own, self.ceilings, self._inputs = given.held(f), given.ceilings(f), partial(given.of_arms, f)
+        self.own, self.ceilings, self._inputs = (
+            given.held(f),
+            given.ceilings(f, float(stages.plan.t[-1])),
+            partial(given.of_arms, f),
+        )
         self.slice_bytes = SLICE_BYTES
 
     def __call__(self, x: Any, first: int) -> tuple[Any, Any]:

@@ -103,9 +103,9 @@ class Given:
             pieces = np.concatenate([known, drawn[:, at]], axis=2)
         return np.ascontiguousarray(pieces), np.ascontiguousarray(own)
 
-    def ceilings(self, f: BatchEquations) -> Array:
+    def ceilings(self, f: BatchEquations, t_end: float) -> Array:
         """(B,) energies at which arms have run away; infinite where the work is not watched."""
-        most = ceiling(f.composition, (), self.qd0) if f.watched else np.full(1, np.inf)
+        most = ceiling(f.composition, (), self.qd0, t_end) if f.watched else np.full(1, np.inf)
         return np.broadcast_to(most, self.arms)
 
     def pieces(self) -> Array:

@@ -16,6 +16,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -85,7 +86,8 @@ def in_process(search: Callable[..., Any], given: tuple[Any, ...], watch: Watch,
         stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": paths}, start_new_session=os.name == "posix",
     )  # fmt: skip
     told: queue.Queue[tuple[str, Any]] = queue.Queue()
-    threading.Thread(target=_listen, args=(child, task, told), daemon=True).start()
+    listener = threading.Thread(target=_listen, args=(child, task, told), daemon=True)
+    listener.start()
     try:
         while True:
             if clock() - watch.began > watch.time_limit + GRACE:
@@ -111,6 +113,11 @@ def in_process(search: Callable[..., Any], given: tuple[Any, ...], watch: Watch,
     finally:
         child.kill()
         child.wait()
+        listener.join(GRACE)
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None and not listener.is_alive():
+                with suppress(OSError):  # what was not read is lost with it
+                    pipe.close()
 
 
 def _listen(child: subprocess.Popen[bytes], task: bytes, told: queue.Queue[tuple[str, Any]]) -> None:

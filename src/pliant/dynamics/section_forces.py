@@ -164,7 +164,7 @@ class InternalForces:
         return self.sections(place, [eta])[0]
 
     def sections(self, place: int, etas: Sequence[float], points: int | None = None) -> list[tuple[SX, SX]]:
-        """Likewise at several sections, in rising order; the balance is summed once, from the tip inwards.
+        """Likewise at several sections, in any order; the balance is summed once, from the tip inwards.
 
         `points` of quadrature between two sections; exact for the shapes by default.
         """
@@ -175,11 +175,12 @@ class InternalForces:
             n_own, f_own, _ = body_wrench(link.load, ca.SX(0, 1), *motion.at(0))
             n, f = n + n_own, f + f_own
         n, f = motion.tip.R.apply(n), motion.tip.R.apply(f)
-        found, about = [], motion.tip.p
-        stretches = list(pairwise([*etas, 1.0]))
+        found, about, order = [], motion.tip.p, sorted(range(len(etas)), key=lambda k: etas[k])
+        stretches = list(pairwise([*sorted(etas), 1.0]))
         rules = [station_rule(link, low, high, points) for low, high in stretches]
         r, forces, moments = self._inertia(link, motion, rules)
-        for (low, high), rule in zip(reversed(stretches), reversed(rules)):
+        ends = [*(high for _, high in stretches[:-1]), None]  # what is at the tip itself is beyond the last one alone
+        for (low, _), high, rule in zip(reversed(stretches), reversed(ends), reversed(rules)):
             here, _ = link.body.point(c, low)
             n, f = shift_wrench(n, f, about - here), f
             if count := len(rule.eta):
@@ -189,23 +190,24 @@ class InternalForces:
                 )  # fmt: skip
                 n = n + ca.sum2(spin + ca.cross(own - ca.repmat(here, 1, count), pull, 1))
                 f = f + ca.sum2(pull)
-            n_load, f_load = self._applied(place, low, None if high == 1.0 else high, here)
+            n_load, f_load = self._applied(place, low, high, here)
             n_hung, f_hung = self._hanging(carried, low, high, here)
             n, f = n - n_load + n_hung, f - f_load + f_hung
             R, about = section_axes(link, c, low), here
             found.append((-ca.mtimes(R.T, f), -ca.mtimes(R.T, n)))
-        return found[::-1]
+        return [wrench for _, wrench in sorted(zip(order, found[::-1]), key=lambda pair: pair[0])]
 
     @staticmethod
-    def _hanging(carried: Carried, low: float, high: float, about: SX) -> tuple[SX, SX]:
-        """Moment about a point and force that links need which hang on sections between two others, in link axes; a
-        link on the root asks nothing of the beam."""
+    def _hanging(carried: Carried, low: float, high: float | None, about: SX) -> tuple[SX, SX]:
+        """Moment about a point and force that links need which hang from a section outwards, up to another one, in link
+        axes; a link on the root asks nothing of the beam."""
         n, f = ca.SX.zeros(3), ca.SX.zeros(3)
         for number, place in enumerate(carried.motion.link.places, 1):
             if (
                 number in carried.at_ports
                 and place.eta is not None
-                and (low <= place.eta < high or high == place.eta == 1.0)
+                and low <= place.eta
+                and (high is None or place.eta < high)
             ):
                 port = carried.motion.ports[number].map
                 n_own, f_own = (port.R.apply(x) for x in carried.at_ports[number])
@@ -252,7 +254,7 @@ class InternalForces:
         return self._stretches(self.chain.links[place], eta, *self.section(place, eta))
 
     def all_stretches(self, place: int, etas: Sequence[float], points: int | None = None) -> list[Stretches]:
-        """Likewise at several sections, in rising order."""
+        """Likewise at several sections."""
         link = self.chain.links[place]
         return [self._stretches(link, eta, *wrench) for eta, wrench in zip(etas, self.sections(place, etas, points))]
 

@@ -67,7 +67,7 @@ class Inquiry:
         """Arguments of a gradient, as those of `simulate` or of `simulate_batch`."""
         if terminal is None and running is None:
             raise ModelError("terminal, running: got neither, expected at least one cost to differentiate")
-        model = fitted_to_start(model, q0, qd0, loads, p, t_end, many)
+        model = fitted_to_start(model, q0, qd0, loads, p, t_end, many, motion=motion, base=base)
         drives = {}
         for name, drive in (("torque", torque), ("controller", controller)):
             read_torque(model, drive, name, many)  # one arm's numbers have no batch axis

@@ -187,7 +187,7 @@ def _in_order(model: Model, recordings: Sequence[Recording], start: Mapping[str,
     numbers at which the fit begins."""
     p = [start.get(path, value) for path, value in zip(model.parameters, model.nominal_parameters)]
     for r in recordings:
-        model = fitted_to_start(model, r.q0, r.qd0, listed(r.loads), p, r.t_end)
+        model = fitted_to_start(model, r.q0, r.qd0, listed(r.loads), p, r.t_end, motion=r.motion, base=r.base)
     return model
 
 

@@ -152,7 +152,7 @@ def _lacking(residuals: Residuals, u: Array) -> Iterator[str]:
     said: dict[str, str] = {}
     for run in _runs(residuals, u):
         stiffened = bool(run.model.options.stiffening)
-        effect = None if stiffened else second_order_effect(run, chosen=True)
+        effect = None if stiffened else second_order_effect(run.history, chosen=True)
         if effect is not None and effect.size > NOTICED:
             said.setdefault(effect.link, f"{effect}: give the model stiffening='second-order'")
         for link in run.validity:

@@ -42,6 +42,8 @@ SPARE = {True: 5, False: 3}
 """Modes beyond the half waves that a beam has in the band."""
 MOST = 16
 """Modes of a field."""
+MOST_NAMES = 4
+"""Of couplings in a sentence."""
 NEAR = 1.25
 """Times the best that modes can do, where that is not enough."""
 BEYOND = 1.15
@@ -92,7 +94,10 @@ def _chosen(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
     if cut:
         made, error = _with_elements(made, cut, judge.band, aim)
     chosen = ((link, made.link(link.name).shapes) for link in (*asking, *cut))
-    return made, tuple(_sentence(link, shapes, judge.band, error, aim) for link, shapes in chosen if shapes is not None)
+    pulls = _pulls(robot)
+    return made, tuple(
+        _sentence(link, shapes, judge.band, error, aim) + pulls for link, shapes in chosen if shapes is not None
+    )
 
 
 def _with_elements(robot: Robot, cut: list[Link], band: float, aim: Aim) -> tuple[Robot, float]:
@@ -191,6 +196,18 @@ def _sentence(link: Link, shapes: Shapes, band: float, error: float, aim: Aim) -
     return (
         f"{head}, but {where} err by {_percent(error)}, expected {_percent(aim.accuracy)}, and more modes would help "
         "little; lower `band`, or where links hang along a beam give it `pieces`"
+    )
+
+
+def _pulls(robot: Robot) -> str:
+    """The words for what is not looked at: forces of couplings stiffen or soften beams, and turn with the arm."""
+    names = [one.name for one in robot.couplings]
+    if not names:
+        return ""
+    which = ", ".join(names) if len(names) < MOST_NAMES else f"{len(names)} of them"
+    return (
+        f"; forces of couplings ({which}) are not counted: where they press or stretch beams hard, compare with one "
+        "more mode of each field"
     )
 
 

@@ -87,10 +87,14 @@ def choose(
     return Level(False, SMALL)
 
 
-def worst(robot: Robot, speeds: Mapping[str, float], names: Collection[str] | None = None) -> Effect:
+def worst(
+    robot: Robot, speeds: Mapping[str, float], names: Collection[str] | None = None,
+    accelerations: Mapping[str, float] | None = None,
+) -> Effect:  # fmt: skip
     """The largest effect on the links of these names, or on all, whatever the pose, of weight and of joints that turn
-    at these speeds, rad/s."""
-    carried = (each for each in loads_at_roots(robot, speeds) if names is None or each[0].name in names)
+    at these speeds, rad/s, and accelerate, rad/s^2 or m/s^2."""
+    roots = loads_at_roots(robot, speeds, accelerations or {})
+    carried = (each for each in roots if names is None or each[0].name in names)
     return max(chain.from_iterable(effects(*each) for each in carried), key=lambda effect: effect.size)
 
 
@@ -169,16 +173,21 @@ def speed_limit(freedom: Freedom) -> float | None:
     return None if freedom.limits is None else freedom.limits.speed
 
 
-def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link, RootLoads]]:
+def loads_at_roots(
+    robot: Robot, speeds: Mapping[str, float], accelerations: Mapping[str, float] | None = None
+) -> list[tuple[Link, RootLoads]]:
     """Bounds on what each beam carries: everything beyond its root, stretched out, pulls or bends it as it may."""
     weight, branches = float(np.linalg.norm(robot.gravity)), [beyond(robot.links, k) for k in range(len(robot.links))]
-    spins = np.zeros(len(branches))
+    spins, turned, shifted = np.zeros((3, len(branches)))
     for k, link in enumerate(robot.links):
-        speed = sum(speeds[freedom.name(link.name)] for freedom in link.joint.freedoms)
-        spins[[m for m, carried in enumerate(branches) if k in carried or m in branches[k]]] += speed  # of its branch
+        branch = [m for m, carried in enumerate(branches) if k in carried or m in branches[k]]
+        for freedom in link.joint.freedoms:
+            name = freedom.name(link.name)
+            spins[branch] += speeds[name]
+            (turned if freedom.turns else shifted)[branch] += (accelerations or {}).get(name, 0.0)
     starts, ends, lumps = reaches(robot)
     owners, masses, far, _ = (np.array(column) for column in zip(*lumps))
-    forces = masses * (weight + spins[owners] ** 2 * far)
+    forces = masses * (weight + shifted[owners] + (spins[owners] ** 2 + turned[owners]) * far)
     found = []
     for k, link in enumerate(robot.links):
         if link.bends or (link.body is not None and link.amplitudes):

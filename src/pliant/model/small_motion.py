@@ -171,6 +171,7 @@ class SmallMotion(FreeFlight):
         model = self._fitted(q, (), p)
         if model is not self:
             return model.damping_ratios(q, joints, p)
+        tell(self._model, drifted_rows(self._model, p))
         return statics.damping_ratios(
             self._model, statics.state_or_rest(self._model, q, p), self._free(joints == "locked"), p
         )
@@ -273,7 +274,7 @@ class SmallMotion(FreeFlight):
         """
         model = self._fitted(joints, loads, p, rates, "joints")
         if model is not self:
-            return model.equilibrium(joints, loads, p, held, rates)
+            return model.equilibrium(joints, loads, p, held, rates, stable)
         statics.require_no_fall(self._model, p)
         q = statics.equilibrium(self._model, joints, loads, p, held, rates, stable)
         statics.require_balance(self._model, q, loads, p, rates)

@@ -7,9 +7,9 @@ takes over (`fitted`), or a warning says by how much the model errs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain as joined
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array
 from pliant.derived import SYMBOLS, Same
 from pliant.dynamics.section_forces import InternalForces
+from pliant.kernels.time_inputs import time_inputs
 from pliant.model import closed_statics, level_choice, statics
 from pliant.model.level import Effect, is_checked, linear_bodies
 from pliant.model.level_choice import RootLoads, effects, worst
@@ -31,30 +32,69 @@ POINTS = 2
 """Points of quadrature of the inertia between two of them."""
 CORNERS = 32
 """Rows of parameters of a batch that are looked at, those with the extremes."""
+FEW = 9
+"""Times spread over a run at which forces are looked at, besides those at which loads and motions are largest."""
+
+
+class Path(NamedTuple):
+    """Position, rate and acceleration (N,) of a coordinate that is prescribed, by its place and the number of its
+    speed."""
+
+    place: int
+    speed: int
+    x: Array
+    v: Array
+    a: Array
+
+
+class Course(NamedTuple):
+    """Times (N,) at which forces are looked at, the motion of the base, and what is prescribed at these times."""
+
+    times: Array = np.zeros(1)
+    base: Any = None
+    paths: tuple[Path, ...] = ()
+
+    def rows(self, rows: Any) -> Course:
+        """At some of its times."""
+        paths = (Path(path.place, path.speed, *(values[rows] for values in path[2:])) for path in self.paths)
+        return Course(self.times[rows], self.base, tuple(paths))
+
+    def placed(self, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+        """(N, ...) coordinates, rates and accelerations at its times, of an arm that otherwise stays as it is."""
+        count = len(self.times)
+        states = np.tile(q, (count, 1)), np.tile(qd, (count, 1)), np.zeros((count, len(qd)))
+        for path in self.paths:
+            for rows, column, values in zip(states, (path.place, path.speed, path.speed), path[2:]):
+                rows[:, column] = values
+        return states
+
+
+AT_START = Course()
 
 
 def fitted(
     model: Model, q: Array, loads: Sequence[Any] = (), p: ArrayLike | None = None, qd: Array | None = None,
-    times: Iterable[float] = (0.0,), told: bool = True,
+    course: Course = AT_START, told: bool = True,
 ) -> Model:  # fmt: skip
-    """The model, or the same with second order where loads, parameters, couplings or rates ask for it at states
-    (n_q,) or (N, n_q). Where there is none, warn, if this shall be `told`."""
+    """The model, or the same with second order where loads, parameters, couplings, rates or prescribed motion ask for
+    it at states (n_q,) or (N, n_q). Where there is none, warn, if this shall be `told`."""
     if not is_checked(model):
         return model
     values = _corners(model, p)
     changed = values is not None
-    spins = qd is not None and bool(np.any(qd))
+    spins = bool(course.paths) or (qd is not None and bool(np.any(qd)))
     tied = bool(model.robot.couplings or model.robot.contacts) or not model.layout.is_open
+    acted = tied or len(loads) > 0 or course.base is not None or bool(course.paths)
     if model.level.can_rise:
-        if not (changed or spins or tied or len(loads)):
+        if not (changed or spins or acted):
             return model
-        found = _bound(model, values, qd) if changed or spins else None
-        if not (found is not None and found.noticed) and (tied or len(loads)):
-            found = _at_states(model, q, loads, values, qd, times)
+        found = _bound(model, values, qd, course.paths) if changed or spins else None
+        if not (found is not None and found.noticed) and acted:
+            found = _at_states(model, q, loads, values, qd, course)
         return model if found is None or not found.noticed else raised(model, found)
-    if not told or (not model.level.in_doubt and not _bound(model, values, qd).noticed and not (tied or len(loads))):
+    if not told or (not model.level.in_doubt and not _bound(model, values, qd).noticed and not acted):
         return model
-    found = _at_states(model, q, loads, values, qd, times)
+    found = _at_states(model, q, loads, values, qd, course)
     if found is not None:
         tell(model, model.level.doubt(found, "here"))
     return model
@@ -74,11 +114,14 @@ def checked_links(model: Model, chosen: bool = False) -> list[tuple[int, Link]]:
     return [(k, link) for k, link in enumerate(model.bodies) if link.name in lacking or (asked and link.amplitudes)]
 
 
-def worst_effect(model: Model, speeds: Mapping[str, float], robot: Robot | None = None) -> Effect:
-    """The largest effect of weight at the worst pose and of joints that turn at these speeds on links that second
-    order would change."""
+def worst_effect(
+    model: Model, speeds: Mapping[str, float], robot: Robot | None = None,
+    accelerations: Mapping[str, float] | None = None,
+) -> Effect:  # fmt: skip
+    """The largest effect of weight at the worst pose, of joints that turn at these speeds, and of their accelerations,
+    on links that second order would change."""
     names = {link.name for _, link in checked_links(model)}
-    return worst(in_pieces(model.robot if robot is None else robot), speeds, names)
+    return worst(in_pieces(model.robot if robot is None else robot), speeds, names, accelerations)
 
 
 def with_values(model: Model, values: Array | None) -> Robot:
@@ -100,36 +143,48 @@ def _corners(model: Model, p: ArrayLike | None) -> Array | None:
     return None if len(found) == 1 and np.array_equal(found[0], model.nominal_parameters) else found
 
 
-def speeds_bound(model: Model, p: ArrayLike | None, qd: Array | None) -> Effect:
+def speeds_bound(model: Model, p: ArrayLike | None, qd: Array | None, qdd: Array | None = None) -> Effect:
     """The largest effect of weight and spin on the links that are checked, whatever the pose: with parameters (P,) or
-    (N, P), at rates (n,) or (N, n)."""
-    return _bound(model, _corners(model, p), qd)
+    (N, P), at rates (n,) or (N, n), and under accelerations of joints likewise."""
+    return _bound(model, _corners(model, p), qd, accelerations=qdd)
 
 
-def _bound(model: Model, values: Array | None, qd: Array | None) -> Effect:
+def _bound(
+    model: Model, values: Array | None, qd: Array | None, paths: Sequence[Path] = (),
+    accelerations: Array | None = None,
+) -> Effect:  # fmt: skip
     speeds = {
         name: level_choice.speed_limit(freedom) or 0.0 for name, freedom in in_pieces(model.robot).freedoms.items()
     }
-    if qd is not None:
-        rates = np.nan_to_num(np.abs(np.atleast_2d(qd))).max(axis=0)
-        for shaft in model.chain.shafts:
-            if shaft.turns:
-                speeds[shaft.name] = max(speeds.get(shaft.name, 0.0), float(rates[shaft.index]))
+    pushed: dict[str, float] = {}
+    fastest, hardest = _largest(model, qd), _largest(model, accelerations)
+    for path in paths:
+        fastest[path.speed] = max(fastest[path.speed], float(np.nan_to_num(np.abs(path.v), posinf=0.0).max()))
+    for shaft in model.chain.shafts:
+        if shaft.turns:
+            speeds[shaft.name] = max(speeds.get(shaft.name, 0.0), float(fastest[shaft.index]))
+        pushed[shaft.name] = float(hardest[shaft.index])
     robots = [model.robot] if values is None else [with_values(model, row) for row in values]
-    return max((worst_effect(model, speeds, robot) for robot in robots), key=lambda effect: effect.size)
+    return max((worst_effect(model, speeds, robot, pushed) for robot in robots), key=lambda effect: effect.size)
+
+
+def _largest(model: Model, rows: Array | None) -> Array:
+    """(n,) largest magnitudes of rows (N, n) or (n,); of none zero."""
+    return np.zeros(model.n) if rows is None else np.nan_to_num(np.abs(np.atleast_2d(rows))).max(axis=0)
 
 
 # ------------------------------------------------------------------------------------------------ forces at a state
 
 
 def _at_states(
-    model: Model, q: Array, loads: Sequence[Any], values: Array | None, qd: Array | None, times: Iterable[float]
+    model: Model, q: Array, loads: Sequence[Any], values: Array | None, qd: Array | None, course: Course
 ) -> Effect | None:
-    """The largest effect of all that acts on the arm in states at rest, or in steady spin."""
+    """The largest effect of all that acts on the arm in states at rest, in steady spin, or in prescribed motion."""
     if model.level.can_rise and not all(hasattr(load, "points") for load in loads):
         link = checked_links(model)[0][1]
         return Effect(link.name, "a load that does not say where it acts", np.inf)
-    function = _load_function(model, tuple(load for load in loads if hasattr(load, "points")))
+    acting = tuple(load for load in loads if hasattr(load, "points"))
+    function, signals = _load_function(model, acting, course.base)
     own = [np.asarray(model.nominal_parameters)] if values is None else list(values)
     states = np.atleast_2d(np.asarray(q, dtype=float))[:CORNERS]
     rates = np.zeros((1, model.n)) if qd is None else np.atleast_2d(qd)[:CORNERS]
@@ -138,15 +193,36 @@ def _at_states(
         links = {link.name: link for link in in_pieces(with_values(model, None if values is None else p)).bodies}
         for k in range(max(len(states), len(rates))):
             x, v = states[min(k, len(states) - 1)], rates[min(k, len(rates) - 1)]
-            held = _held(model, x, loads, p)
-            for t in times:
-                rows = function.call([t, x, v, np.zeros(model.n), *held, p])
-                carried = [np.array(row, dtype=float).T for row in rows]
-                found += joined.from_iterable(
-                    effects(links[link.name], largest(links[link.name], row))
-                    for (_, link), row in zip(checked_links(model), carried)
-                )
+            here = course.rows(_telling(course, signals, p))
+            rows = _carried_over(function, here, x, v, (*_held(model, x, loads, p), p))
+            found += joined.from_iterable(
+                effects(links[link.name], largest(links[link.name], row.reshape(-1, 6)))
+                for (_, link), row in zip(checked_links(model), rows)
+            )
     return max((effect for effect in found if np.isfinite(effect.size)), key=lambda effect: effect.size, default=None)
+
+
+def _carried_over(function: Any, course: Course, q: Array, qd: Array, held: tuple[Array, ...]) -> list[Array]:
+    """Of each link that is checked (N, sections, 6) force and moment at these times, zero where one is not finite."""
+    count = len(course.times)
+    states = course.placed(q, qd)
+    return [
+        np.nan_to_num(np.array(row, dtype=float).T.reshape(count, -1, 6), posinf=0.0, neginf=0.0)
+        for row in function.call([course.times[None], *(x.T for x in states), *held])
+    ]
+
+
+def _telling(course: Course, signals: Any, p: Array) -> list[int]:
+    """Numbers of the times at which something that hangs on the time alone is largest or least, and of some spread over
+    all."""
+    count = len(course.times)
+    inputs = [np.array(signals(course.times[None], p), dtype=float)] if signals.size1_out(0) else []
+    inputs += [np.array([path.x, path.v, path.v**2, path.a]) for path in course.paths]
+    if not inputs:
+        return [0]
+    rows = np.nan_to_num(np.vstack(inputs), posinf=0.0, neginf=0.0)
+    peaks = {*rows.argmax(axis=1).tolist(), *rows.argmin(axis=1).tolist()}
+    return sorted(peaks | set(np.linspace(0, count - 1, FEW).astype(int).tolist()))
 
 
 def _held(model: Model, q: Array, loads: Sequence[Any], p: Array) -> tuple[Array, Array]:
@@ -184,19 +260,22 @@ def seen_model(model: Model) -> Model:
     return model.derived("modes that stand still", (), made)
 
 
-def _load_function(model: Model, loads: tuple[Any, ...]) -> Any:
-    """(t, q, qd, qdd, push, multipliers, p) -> what `carried_loads` gives."""
+def _load_function(model: Model, loads: tuple[Any, ...], base: Any = None) -> tuple[Any, Any]:
+    """(t, q, qd, qdd, push, multipliers, p) -> what `carried_loads` gives, and (t, p) -> what in it hangs on these
+    alone."""
     seen = seen_model(model)
     numbers = [k for k, _ in checked_links(model)]
 
-    def traced() -> Any:
-        forces = InternalForces(seen.chain, loads)
+    def traced() -> tuple[Any, Any]:
+        forces, p = InternalForces(seen.chain, loads, base), seen.parameter_symbols
         rows = [ca.densify(x) for x in carried_loads(forces, numbers)]
-        inputs = [forces.t, forces.q, forces.qd, forces.qdd, forces.push, forces.multipliers]
-        return ca.Function("loads", [*inputs, seen.parameter_symbols], rows)
+        states = [forces.q, forces.qd, forces.qdd, forces.push, forces.multipliers]
+        flat = ca.Function("loads", [forces.t, p, ca.vertcat(*states)], [ca.veccat(*rows)])
+        signals = ca.Function("signals", [forces.t, p], [time_inputs(flat, forces.t, p)])
+        return ca.Function("loads", [forces.t, *states, p], rows), signals
 
     with SYMBOLS:
-        return seen.derived("loads of links", (tuple(numbers), tuple(map(Same, loads))), traced)
+        return seen.derived("loads of links", (tuple(numbers), tuple(map(Same, loads)), Same(base)), traced)
 
 
 def carried_loads(forces: InternalForces, numbers: Sequence[int]) -> list[Any]:

@@ -53,7 +53,7 @@ class ComposedEquations:
         self._numbers: list[Any] = []
         self._values: list[Any] = []
         with looking_up(c.series):
-            paths = {index: _path(name, motion[name], self.t) for index, (name, _) in c.prescribed.items()}
+            paths = {index: path_of(name, motion[name], self.t) for index, (name, _) in c.prescribed.items()}
             self.paths = dict(zip(paths, self._prepared(list(paths.values()))))
             self._build(c.torque, law, c.loads, c.base)
 
@@ -349,7 +349,7 @@ def _residual(eq: Any, q: Any, qd: Any, applied: Any, states: Any, a: Any, v: An
     return residual, ca.densify(ca.substitute([ca.densify(y)], [force], [ca.densify(applied)])[0])
 
 
-def _path(name: str, path: Any, t: Any) -> Any:
+def path_of(name: str, path: Any, t: Any) -> Any:
     """Position of a prescribed coordinate as an expression of time."""
     try:
         value = path.expression(t) if hasattr(path, "expression") else path(t)

@@ -166,7 +166,7 @@ class Composition:
         self.model, self.torque, self.controller, self.has_table = model, torque, controller, has_table
         self.derived = Derived()
         self.n, self.m = model.n, model.layout.n_inputs
-        self.prescribed = {_prescribed_index(model, name): (name, path) for name, path in motion.items()}
+        self.prescribed = {prescribed_index(model, name): (name, path) for name, path in motion.items()}
         self.motion, self.loads, self.base = motion, loads, base
         self.free = [k for k in range(self.n) if k not in self.prescribed]
         held = {model.speeds[k] for k in self.prescribed}
@@ -379,6 +379,11 @@ class Composition:
         """Positions, rates and accelerations (K, paths) of what is prescribed."""
         x, v, a = self._motion_kernel(times[:, None], self.inputs_at(times))
         return x, v, a
+
+    def fastest(self, t_end: float) -> float:
+        """Largest sum of the magnitudes of prescribed rates until a time, rad/s and m/s."""
+        rates = np.abs(self._motion(np.linspace(0.0, t_end, LOOKS))[1]).sum(axis=1)
+        return float(np.nan_to_num(rates, nan=np.inf).max())
 
     def kinks(self, t_end: float, declared: Sequence[float] = ()) -> Array:
         """Times at which f is not smooth, so that steps end there: declared by the caller or by a part, or read from
@@ -662,7 +667,8 @@ def _narrowed(f: Callable[[Array], Array], left: float, right: float) -> tuple[f
     return (right, float(before), float(after)) if is_jump else None
 
 
-def _prescribed_index(model: Model, name: str) -> int:
+def prescribed_index(model: Model, name: str) -> int:
+    """Number of the speed of a coordinate that a motion may prescribe."""
     allowed = [shaft.name for shaft in model.layout.shafts if shaft.place is not None]
     allowed += [name for name in model.coordinates if name.endswith(".motor")]
     if name not in allowed:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.control.trajectories import RUN_TIME, looking_up
 from pliant.errors import UnsupportedModel
+from pliant.kernels import sides
 from pliant.model import Model
 from pliant.model.level import Effect, is_checked
 from pliant.model.level_choice import effects
 from pliant.model.states import read_state
 from pliant.model.stiffening_check import (
+    Course,
+    Path,
     carried_loads,
     checked_links,
     fitted,
@@ -27,57 +32,118 @@ from pliant.model.stiffening_check import (
 )
 from pliant.model.validity import Findings
 from pliant.robot import in_pieces
+from pliant.runs.composed_equations import path_of
+from pliant.runs.composition import prescribed_index
 from pliant.runs.internal_forces import RunHistory
+from pliant.runs.piece_tables import series_in, series_table
 from pliant.runs.results import Result
 
-SHARES = (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
-"""Times, as parts of a run, at which its loads are looked at before it begins."""
+LOOKS = 4096
+"""Times of a run at which its loads and prescribed motions are looked at before it begins: a pulse of a thousandth of
+its time is seen."""
+EARLY, HOURS, SOON = 1e-3, 1e4, 10.0
+"""Seconds: where nobody says how long a run is, it is looked at evenly until the last, and between the first two ever
+more seldom."""
+PER_DECADE = 40
+MOST_ARMS = 4
+"""Of many, whose forces are looked at."""
+FARTHER = 1.05
+"""Coordinates, rates and torques over the largest ones so far, from which on arms are judged again."""
 
 
 def fitted_to_start(
-    model: Model, q0: Any, qd0: Any, loads: Sequence[Any] = (), p: ArrayLike | None = None, t_end: float = 0.0,
-    many: bool = False,
+    model: Model, q0: Any, qd0: Any, loads: Sequence[Any] = (), p: ArrayLike | None = None, t_end: float | None = 0.0,
+    many: bool = False, *, motion: Mapping[str, Any] | None = None, base: Any = None,
 ) -> Model:  # fmt: skip
-    """The model of a run, or the same with second order where its start, its loads over the time, or its parameters
-    ask for it."""
+    """The model of a run, or the same with second order where its start, its loads, its prescribed motion and that of
+    its base over the time, or its parameters ask for it. Of a run without an end (None) hours are looked at."""
     if not model.level.can_rise or hasattr(q0, "__cuda_array_interface__"):
         return model  # judged behind the run, by its forces or its speeds
     q = read_state(model, None if isinstance(q0, str) else q0, "q0", many)
     qd = read_state(model, qd0, "qd0", many)
     own = None if p is None else np.asarray(p, dtype=float)[..., : len(model.parameters)]  # gains may follow
-    return fitted(model, q, loads, own, qd, tuple(share * t_end for share in SHARES) if t_end else (0.0,))
+    return fitted(model, q, loads, own, qd, _course(model, loads, motion or {}, base, t_end))
+
+
+def _course(model: Model, loads: Sequence[Any], motion: Mapping[str, Any], base: Any, t_end: float | None) -> Course:
+    """What is known of a run beforehand; the coordinates of loops follow prescribed ones in the run only."""
+    if t_end is None:
+        decades = int(PER_DECADE * np.log10(HOURS / EARLY))
+        times = np.union1d(np.linspace(0.0, SOON, LOOKS // 2), np.geomspace(EARLY, HOURS, decades))
+    else:
+        times = np.linspace(0.0, t_end, LOOKS + 1) if t_end else np.zeros(1)
+    breaks = [b for part in (*loads, *motion.values(), base) for b in getattr(part, "breaks", ()) if 0 < b <= times[-1]]
+    edges = np.array([0.0, *sorted(breaks), times[-1]])
+    times = np.unique([*times, *sides.before(edges[1:]), *sides.after(edges[:-1]), *(edges[1:] + edges[:-1]) / 2])
+    return Course(times, base, _paths(model, motion, times) if motion and model.layout.is_open else ())
+
+
+def _paths(model: Model, motion: Mapping[str, Any], times: Array) -> tuple[Path, ...]:
+    """Prescribed coordinates at these times; a joint goes with its motor."""
+    series = series_in(motion)
+    t = ca.SX.sym(RUN_TIME if series else "t")
+    with looking_up(series):
+        x = ca.vertcat(*(path_of(name, path, t) for name, path in motion.items()))
+    v = ca.jacobian(x, t)
+    held = ca.vertcat(ca.SX(0, 1), *(one.held for one in series))
+    function = ca.Function("paths", [t, held], [x, v, ca.jacobian(v, t)])
+    table = series_table(series)
+    looked_up = np.zeros((len(times), 0)) if table is None else table.pieces[0, table.piece(times)]
+    rows = [np.array(found, dtype=float) for found in function.call([times[None], looked_up.T])]
+    joints = {shaft.actuated: shaft.index for shaft in model.chain.shafts}
+    found = []
+    for name, *path in zip(motion, *rows):
+        index = prescribed_index(model, name)
+        for own in sorted({index, joints.get(index, index)}):
+            found.append(Path(model.index(model.speeds[own]), own, *path))
+    return tuple(found)
 
 
 def judge_run(result: Result) -> Findings:
     """What second order would have changed under the forces of this run, if it is to be told."""
-    model = result.model
-    if not is_checked(model):
+    model, p = result.model, _parameters(result)
+    loads, base = result.acted or ((), None)
+    if not is_checked(model) or not asks_forces(model, loads, base, p, result.qd, differences(result.t, result.qd)):
         return {}
-    if (
-        not model.level.in_doubt
-        and not speeds_bound(model, _parameters(result), result.qd).noticed
-        and not (result.history.loads or model.robot.couplings or model.robot.contacts or model.constraints)
-    ):
-        return {}
-    effect = second_order_effect(result)
+    effect = second_order_effect(result.history)
     return {} if effect is None else model.level.doubt(effect)
 
 
-def second_order_effect(result: Result, chosen: bool = False) -> Effect | None:
+def asks_forces(
+    model: Model, loads: Sequence[Any], base: Any, p: Array | None, qd: Array, qdd: Array | None = None
+) -> bool:
+    """Whether the forces of a run are to be looked at: always, unless bodies alone lack second order, which nothing
+    but slow joints moves."""
+    tied = model.robot.couplings or model.robot.contacts or model.constraints
+    return bool(
+        model.level.in_doubt or len(loads) or base is not None or tied or speeds_bound(model, p, qd, qdd).noticed
+    )
+
+
+def differences(t: Array, qd: Array) -> Array | None:
+    """Accelerations of rows by differences; what vibrates faster is no joint."""
+    steps = np.diff(t)
+    if not (steps > 0).any():
+        return None
+    return np.asarray(np.diff(qd, axis=0)[steps > 0] / steps[steps > 0, None])
+
+
+def second_order_effect(history: RunHistory, chosen: bool = False) -> Effect | None:
     """The largest change that second order would have made under the forces of a run, also where its absence was
     `chosen`; None where these are not known."""
-    model = result.model
+    model = history.model
     links = checked_links(model, chosen)
     if not links:
         return None
-    loads = [load for load in result.history.loads if hasattr(load, "points")]  # others do not say where they act
-    history = replace(result.history, loads=loads, model=seen_model(model))
+    loads = [load for load in history.loads if hasattr(load, "points")]  # others do not say where they act
+    known = replace(history, loads=loads, model=seen_model(model))
     numbers = [k for k, _ in links]
     try:
-        found = history.over_time(("loads of links", *numbers), lambda forces: carried_loads(forces, numbers))
+        found = known.over_time(("loads of links", *numbers), lambda forces: carried_loads(forces, numbers))
     except UnsupportedModel:
         return None
-    own = {link.name: link for link in in_pieces(with_values(model, _parameters(result))).bodies}
+    values = history.parameters if len(model.parameters) else None
+    own = {link.name: link for link in in_pieces(with_values(model, values)).bodies}
     sized = [
         effects(own[link.name], largest(own[link.name], _rows(rows), _length(history, link)))
         for (_, link), rows in zip(links, found)
@@ -92,6 +158,40 @@ def judge_speeds(model: Model, qd: Array, p: Array | None = None) -> Findings:
         return {}
     rates = np.nan_to_num(qd).reshape(-1, qd.shape[-1])  # arms that ended early have no more rates
     return model.level.doubt(speeds_bound(model, p, rates))
+
+
+def judge_histories(histories: Iterable[RunHistory]) -> Findings:
+    """What second order would have changed under the forces of some arms, if it is to be told: of the worst one."""
+    found: Findings = {}
+    most = 0.0
+    for history in histories:
+        effect = second_order_effect(history)
+        if effect is not None and effect.noticed and effect.size > most:
+            most, found = effect.size, history.model.level.doubt(effect)
+    return found
+
+
+class Farthest:
+    """The largest coordinates, rates and torques of many arms so far, so that they are judged again only where they
+    have grown."""
+
+    def __init__(self) -> None:
+        self._reach: Array | None = None
+        self.bound: Array = np.full(1, -1.0)
+        """Magnitudes beyond which an arm is judged again."""
+
+    def arms(self, *rows: Array) -> list[int]:
+        """Numbers of the arms that go farthest, of values (B, ...); none where all have been as far before."""
+        each = [np.abs(np.nan_to_num(x)).reshape(len(x), -1, x.shape[-1]).max(axis=1) for x in rows if x.shape[-1]]
+        reach = np.concatenate(each, axis=1)
+        most = reach.max(axis=0, initial=0.0)
+        if not (most > self.bound).any():
+            return []
+        self._reach = most if self._reach is None else np.maximum(most, self._reach)
+        self.bound = FARTHER * self._reach
+        parts = np.divide(reach, most, out=np.zeros_like(reach), where=most > 0)
+        order = [int(parts.sum(axis=1).argmax()), *parts.argmax(axis=0).tolist()]
+        return sorted(list(dict.fromkeys(order))[:MOST_ARMS])
 
 
 def _parameters(result: Result) -> Array | None:

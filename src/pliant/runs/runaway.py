@@ -11,6 +11,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.integrate import Solution
 from pliant.integrate.stiffness import difference_jacobian
+from pliant.model import Model
 from pliant.robot import Robot, robot_mass
 from pliant.robot.lumps import inertia_matrix
 from pliant.runs.composition import Composition
@@ -24,6 +25,8 @@ FASTEST_TURN = 1000.0
 """rad/s of moments of inertia, 10,000 turns a minute: disks of steel burst not far beyond."""
 FASTER_TURN = 10.0
 """rad/s more for each rad/s or m/s that an arm has at the start."""
+HOURS = 1e4
+"""Seconds for which prescribed motions are looked at where nobody says how long a run is."""
 NUDGE = 1e-6
 """rad, m, rad/s or m/s by which a joint is moved to see how its torque answers."""
 NOISE = 1e-13
@@ -35,17 +38,21 @@ WRONG_SIGNS = (
 """Of the state on which a torque acts: its name, what it is, the unit of the gain, what a wrong sign does, the gain."""
 
 
-def ceiling(composed: Composition, functions: Sequence[Any], qd: Array) -> Array:
-    """Energy, J, that no drive gives to this arm from these rates (..., n) on unless it runs away with it.
+def ceiling(composed: Composition, functions: Sequence[Any], qd: Array, t_end: float = HOURS) -> Array:
+    """Energy, J, that no drive and no prescribed motion gives to this arm from these rates (..., n) on, until `t_end`,
+    unless it runs away with it.
 
     Drives that see nothing of the motion cannot run away, and an arm without mass and inertia has no scale: infinite.
     `functions` are drives that are not part of the composition.
     """
     drives, rates = (composed.torque, composed.controller, *functions), np.abs(qd).sum(axis=-1)
-    if all(drive is None for drive in drives) or composed.m == 0:
+    if (all(drive is None for drive in drives) and not composed.prescribed) or composed.m == 0:
         return np.full(rates.shape, np.inf)
+    if composed.prescribed:
+        rates = rates + composed.fastest(t_end)
     mass, inertia = composed.model.derived("mass and inertia", (), partial(_mass_and_inertia, composed.model.robot))
-    most: Array = (mass * (FASTEST + FASTER * rates) ** 2 + inertia * (FASTEST_TURN + FASTER_TURN * rates) ** 2) / 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        most: Array = (mass * (FASTEST + FASTER * rates) ** 2 + inertia * (FASTEST_TURN + FASTER_TURN * rates) ** 2) / 2
     return np.where(most > 0.0, most, np.inf)
 
 
@@ -92,14 +99,25 @@ def runaway_message(composed: Composition, inputs: Inputs, x0: Array, t: float, 
     torques, moved = loop.torque(t, x)[: model.n_joints], [shaft.actuated for shaft in model.layout.shafts]
     power = np.nan_to_num(torques * rates[moved])
     blamed = [int(joint) for joint in np.argsort(-power)]
+    led = [joint for joint in blamed if moved[joint] in composed.prescribed]
     wrong = next(((joint, sign) for joint in blamed if (sign := loop.wrong_sign(x0, joint))), None)
     told = (
         f"the arm ran away: by t = {t:.6g} s its drives had put {x[-1]:.3g} J into {robot_mass(model.robot):.3g} kg. "
     )
     if not blamed:
         return told + f"Couplings {', '.join(model.layout.inputs)}: {loop.growth(x0)}"
+    if led and (wrong is None or blamed[0] == led[0]):
+        return told + f"Joint {model.joints[led[0]]!r}, whose motion is prescribed: {_led(model)}"
     joint, cause = wrong or (blamed[0], loop.growth(x0))
     return told + f"Joint {model.joints[joint]!r}: {cause}"
+
+
+def _led(model: Model) -> str:
+    """The likely cause where a prescribed motion drives an arm away."""
+    known = "it moves as told, and the arm takes ever more power from it; check this motion"
+    if model.level.stiffening or not any(link.amplitudes for link in model.robot.links):
+        return known
+    return f"{known}, or take stiffening='second-order', without which links that spin may have no rest"
 
 
 class _Loop:

@@ -182,7 +182,7 @@ def simulate(
         begun = prepared()
         with deadline.holds("simulate"), stage(f"preparing a run of {model.robot.name}"):
             if model.level.can_rise:
-                model = left_out.fitted_to_start(model, q0, qd0, listed(loads), p, t_end)
+                model = left_out.fitted_to_start(model, q0, qd0, listed(loads), p, t_end, motion=motion, base=base)
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
             tell(model, drifted_rows(model, p))
             acting, sampled = listed(loads), one_table(*drives) is not None
@@ -203,7 +203,7 @@ def simulate(
             stops = composed.breaks(t_end, read_breaks(breaks), inputs.parameters, called, fixed)
             impulses = replace(composed.impulses(stops, t_end), at_start=work is not None)
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
-            problem = replace(composed.problem(), ceiling=float(ceiling(composed, inputs.functions, qd)))
+            problem = replace(composed.problem(), ceiling=float(ceiling(composed, inputs.functions, qd, float(t_end))))
         end = 0.0 if left else float(t_end)
         rows = _output_times(t_end, output_step) if end else np.zeros(1)
         watching = measured_channels.Watching(model, sensors, composed, rows, end) if len(sensors) else None

@@ -9,15 +9,10 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import warn_user
 from pliant.model import Model
-from pliant.model.level import is_checked
-from pliant.model.validity import tell
 from pliant.runs.energy_balance import ALLOWED, EnergyBalance, energies_to_judge
-from pliant.runs.left_out import judge_speeds
 
 SELDOM = 256
 """Steps of the caller between two looks; the first ones come sooner, after 1, 2, 4, ... steps."""
-FASTER = 1.05
-"""Rates over the fastest ones so far, from which on what spins is judged again."""
 
 
 class EnergyWatch:
@@ -30,7 +25,6 @@ class EnergyWatch:
     def __init__(self, model: Model) -> None:
         self._model, self._balance = model, EnergyBalance(model)
         self._steps, self._next, self._told = 0, 1, False
-        self._fastest: Array = np.zeros(model.n)
         self._first: tuple[Any, ...] = ()
         self._work: Array = np.zeros(1)
         self._worked: Array = np.zeros(1)
@@ -53,11 +47,6 @@ class EnergyWatch:
             self._add(*self._first)
             self._first = ()
         self._add(t, q, qd, work, p)
-        if is_checked(self._model):
-            rates = np.nan_to_num(np.abs(qd)).max(axis=0)
-            if (rates > FASTER * self._fastest).any():
-                self._fastest = np.maximum(rates, self._fastest)
-                tell(self._model, judge_speeds(self._model, self._fastest, p if p.size else None))
         part = self.part
         if not self._told and part.max() > ALLOWED:
             self._told, arm = True, int(part.argmax())

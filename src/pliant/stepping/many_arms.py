@@ -16,6 +16,7 @@ from pliant.kernels.pack import BatchIntegrator, TimeSegments
 from pliant.runs.limits import JointLimit, passing_words
 from pliant.stepping.energy_watch import EnergyWatch
 from pliant.stepping.interruptions import SAME, Interruptions
+from pliant.stepping.validity_watch import ValidityWatch
 
 METHODS = {"rk4": rk4, "dopri5": dopri5}
 BROKEN = "broke down"
@@ -46,7 +47,7 @@ class ManyArms:
         self._breaks = Interruptions(c)
         self.stopped = np.full(len(p), "", dtype=object)
         self._told = False
-        self.energy = EnergyWatch(c.model)
+        self.energy, self._validity = EnergyWatch(c.model), ValidityWatch(c)
         self.start(q, qd)
 
     def _held(self, t: float) -> Array:
@@ -101,7 +102,9 @@ class ManyArms:
         self.x[still | ~sound] = before[still | ~sound]
         self._judge(sound)
         if self.energy.due():
-            self.energy.look(*self._seen())
+            seen = self._seen()
+            self.energy.look(*seen)
+            self._validity.look(*seen[:3], self.x, self.p)
         return self.stopped == ""
 
     def _stretch(self, end: float, length: float) -> None:

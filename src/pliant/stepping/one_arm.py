@@ -21,6 +21,7 @@ from pliant.runs.limits import JointLimit, passing_words
 from pliant.runs.runaway import ceiling, first_to_go, runaway_message
 from pliant.stepping.energy_watch import EnergyWatch
 from pliant.stepping.interruptions import SAME, Interruptions
+from pliant.stepping.validity_watch import ValidityWatch
 
 
 class OneArm:
@@ -48,12 +49,18 @@ class OneArm:
         self._plan()
         self.stopped = self._left()
         self._told = False
-        self.energy = EnergyWatch(composed.model)
+        self.energy, self._validity = EnergyWatch(composed.model), ValidityWatch(composed)
         self.balanced()
 
     def balanced(self) -> None:
         """Let the energy balance from the present state on, which was set from outside."""
         self.energy.begin(*self._seen())
+
+    def _look(self) -> None:
+        """At the energy, and at what the model holds for."""
+        seen = self._seen()
+        self.energy.look(*seen)
+        self._validity.look(*seen[:3], self.x, self.p)
 
     def _seen(self) -> tuple[float, Array, Array, Array, Array]:
         """Time, coordinates, rates, work and parameters."""
@@ -121,7 +128,7 @@ class OneArm:
             self._told = True
             warn_user(passing_words(run.over))
         if status in (LoopStatus.DONE, LoopStatus.EVENT) and self.energy.due():
-            self.energy.look(*self._seen())
+            self._look()
         if status == LoopStatus.DONE:
             return True
         if status == LoopStatus.EVENT:

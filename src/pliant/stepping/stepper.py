@@ -171,7 +171,7 @@ class Stepper:
         acting, many = listed(loads), count is not None
         self.model, self.method, self.count, self._m = model, method, count, model.layout.n_inputs
         values = self._values(p)
-        self.model = model = fitted_to_start(model, q0, qd0, acting, values, many=many)
+        self.model = model = fitted_to_start(model, q0, qd0, acting, values, None, many, motion=motion, base=base)
         tell(model, drifted_rows(model, values))
         self.step_length = step if step is not None or method not in FIXED else longest_step(model)
         self._sensors = sensors
