@@ -48,12 +48,10 @@ def test_zero_order_threshold() -> None:
     """Just below the first frequency (2.9107 rad/s) the beam bends far but stays; just above it runs away."""
     arm = model(False, 3)
     below = np.abs(spun(arm, 2.90, 60.0).deflection("arm")[:, 1])
-    with pytest.raises(pliant.SimulationError, match=r"ran away.*whose motion is prescribed") as caught:
-        spun(arm, 2.92, 60.0)
-    above = np.abs(caught.value.result.deflection("arm")[:, 1])
+    above = np.abs(spun(arm, 2.92, 60.0).deflection("arm")[:, 1])
     assert below.max() < arm.robot.links[0].beam.length
     assert below[below.size // 2 :].max() < 1.01 * below.max()
-    assert above.max() > 10 * arm.robot.links[0].beam.length
+    assert above.max() > 1e3
 
 
 def peak(arm: Model, speed: float) -> float:

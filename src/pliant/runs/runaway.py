@@ -25,6 +25,9 @@ FASTEST_TURN = 1000.0
 """rad/s of moments of inertia, 10,000 turns a minute: disks of steel burst not far beyond."""
 FASTER_TURN = 10.0
 """rad/s more for each rad/s or m/s that an arm has at the start."""
+LED = 1e10
+"""Times the energy where prescribed motions alone drive an arm: what first order lets bend ever further is shown until
+it is out of all bounds."""
 HOURS = 1e4
 """Seconds for which prescribed motions are looked at where nobody says how long a run is."""
 NUDGE = 1e-6
@@ -53,6 +56,7 @@ def ceiling(composed: Composition, functions: Sequence[Any], qd: Array, t_end: f
     mass, inertia = composed.model.derived("mass and inertia", (), partial(_mass_and_inertia, composed.model.robot))
     with np.errstate(over="ignore", invalid="ignore"):
         most: Array = (mass * (FASTEST + FASTER * rates) ** 2 + inertia * (FASTEST_TURN + FASTER_TURN * rates) ** 2) / 2
+        most = most * (LED if all(drive is None for drive in drives) else 1.0)
     return np.where(most > 0.0, most, np.inf)
 
 
