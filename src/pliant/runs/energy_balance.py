@@ -30,8 +30,8 @@ SINGLE_STATIC = 1e-2
 """The same part in single precision, whose rounding is 1e-7 of every energy."""
 ROWS = 250
 """Rows of a run that are looked at, evenly spaced; all of them where the arm touches something, which is brief."""
-MOST_INTERPRETED = 1e7
-"""Instructions that are interpreted for a look at the energy: some 0.05 s of the virtual machine."""
+MOST_INTERPRETED = 1e6
+"""Instructions that are interpreted for a look at the energy: some 0.03 s of the virtual machine."""
 STATUS = "energy error"
 """Status of a run that came to its end with more than the allowed error."""
 
@@ -127,10 +127,10 @@ def balance_of(
 
 
 def energies_to_judge(model: Model, q: Array, qd: Array, p: Array | None) -> Energy:
-    """Energies of states (..., n); where these are few, without a compile. Their number alone decides, so that equal
-    runs are judged by equal bits."""
+    """Energies of states (B, ..., n); of the few states of one arm, without a compile. Their number alone decides, so
+    that equal runs are judged by equal bits."""
     kernel = model.kernel("energy")
-    if np.prod(q.shape[:-1]) * kernel.n_instructions() > MOST_INTERPRETED:
+    if len(q) > 1 or np.prod(q.shape[:-1]) * kernel.n_instructions() > MOST_INTERPRETED:
         return model.energy(q, qd, p)
     given = (model.nominal_parameters if p is None else p,) if model.parameters else ()
     values = kernel.interpreted(q, qd, *given)
