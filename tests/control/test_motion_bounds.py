@@ -109,6 +109,17 @@ def test_a_rate_between_nodes_is_bounded() -> None:
     assert np.abs(rows.values(np.array([1.0, -1.0, 1.0, -1.0, 1.0]), 1.0)).max() >= 1 / 16
 
 
+@pytest.mark.parametrize(("sign", "beyond"), [(1.0, 3.2 / 2.5 - 1), (-1.0, 3.2 / 1.6 - 1)])
+def test_a_place_beyond_either_bound_is_a_violation(sign: float, beyond: float) -> None:
+    """Constant acceleration: the place is half of it in the end; bounds are 1.6 below the start and 2.5 above."""
+    bounds = MotionBounds(*(np.array([x]) for x in (-1.2, 2.9, np.inf, np.inf, np.inf)))
+    rows, T = BoundRows.over(bounds, np.array([0.4]), 6), 1.7
+    size = 1.6  # the smaller of both
+    found = rows.violation(np.full(7, sign * 2 * 3.2), T)
+    assert found * size == pytest.approx(beyond * (2.5 if sign > 0 else 1.6), rel=1e-12)
+    assert rows.violation(np.full(7, sign * 2 * 1.5), T) == 0.0
+
+
 def test_slopes_of_rows_by_differences(rng) -> None:
     N, m, T = 6, 2, 0.8
     bounds = MotionBounds(*(np.full(m, x) for x in (-3.0, 2.0, 1.5, 4.0, 9.0)))

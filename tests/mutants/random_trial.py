@@ -34,7 +34,7 @@ CLOSE = 0.3
 QUICK, LATER = "not full and not slow and not long", "(full or slow) and not long"
 LOOPS = {
     "integrate": ("tests/integrate/", "tests/control/test_compiled_ticks.py", "tests/physics/test_play_events.py",
-                  "tests/stepping/"),
+                  "tests/physics/test_contact_steps.py", "tests/physics/test_contacts.py", "tests/stepping/"),
     "horizon": ("tests/horizon/", "tests/control/test_predictive"),
 }  # fmt: skip
 """What runs the loops of rooms that run as machine code, which nothing records."""
