@@ -4,6 +4,7 @@ The quick set optimises short kernels only."""
 
 from __future__ import annotations
 
+import signal
 import sys
 import zlib
 from collections.abc import Iterator
@@ -40,6 +41,14 @@ def figures_closed() -> Iterator[None]:
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         pyplot.close("all")
+
+
+@pytest.fixture
+def python_handler() -> Iterator[None]:
+    """Ctrl-C as a terminal has it: a process in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -34,13 +34,6 @@ from pliant.sweeps.points import Points
 from pliant.writing import atomic_write, sweep_up
 
 SIGNALS = pytest.mark.skipif(os.name != "posix", reason="signals to oneself are a matter of POSIX")
-
-
-@pytest.fixture
-def python_handler() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def _ctrl_c(*_: Any) -> None:

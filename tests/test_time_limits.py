@@ -220,6 +220,7 @@ def test_a_batch_gives_the_arms_that_were_run_in_time(
     assert np.isnan(part.q[~done]).all()
 
 
+@pytest.mark.usefixtures("python_handler")
 @pytest.mark.parametrize("step", [1e-3, None])
 @pytest.mark.parametrize("by", ["clock", "ctrl-c"])
 def test_arms_of_a_batch_end_where_they_are(arm: pliant.Model, step: float | None, by: str, clock: Clock) -> None:

@@ -46,6 +46,7 @@ def check_hdf5(path: str | os.PathLike[str]) -> None:
     """
     import h5py
     from h5py import h5d, h5g, h5l, h5o
+    from h5py.h5o import open as open_object
 
     with h5py.File(path, "r") as file:
         waiting, seen = [("", file.id)], set()
@@ -67,7 +68,7 @@ def check_hdf5(path: str | os.PathLike[str]) -> None:
                 inner = f"{place}/{name.decode('utf-8', 'replace')}"[:200]
                 if group.links.get_info(name).type != h5l.TYPE_HARD:
                     raise ModelError(f"`{inner}` is a link, which is not followed; {OWN}")
-                waiting.append((inner, h5o.open(group, name)))
+                waiting.append((inner, open_object(group, name)))
 
 
 def check_zarr(folder: Path) -> int:
