@@ -121,6 +121,10 @@ def test_what_is_not_there_is_named(model: ElementModel, tmp_path: Path) -> None
     arrays = dict(np.load(model.save(tmp_path / "z.npz")))
     np.savez(tmp_path / "z.npz", **{**arrays, "K_indices": arrays["K_indices"] + 1000})
     refused("z.npz: `K` is no matrix of compressed rows", "z.npz")
+    falling = arrays["M_indptr"].astype(np.uint64)
+    falling[3] = falling[-1]
+    np.savez(tmp_path / "z.npz", **{**arrays, "M_indptr": falling})
+    refused("z.npz: `M` is no matrix of compressed rows", "z.npz")
     np.savez(tmp_path / "z.npz", **{**arrays, "set_flange": np.array([10**6])})
     refused("z.npz: `set_flange`: expected indices of the", "z.npz")
     np.savez(tmp_path / "z.npz", **{**arrays, "nodes": model.nodes[1:]})

@@ -150,6 +150,8 @@ def _orthonormal(model: ElementModel, shapes: Array) -> tuple[Array, Array]:
 
     shapes = shapes / np.sqrt(modal_masses(model.mass, shapes))
     M, K = shapes.T @ (model.mass @ shapes), shapes.T @ (model.stiffness @ shapes)
+    if not (np.isfinite(M).all() and np.isfinite(K).all()):
+        raise ModelError("stiffness, mass: numbers this large cannot be computed with; are the units right?")
     try:
         squares, vectors = eigh((K + K.T) / 2, (M + M.T) / 2)
     except np.linalg.LinAlgError:

@@ -117,6 +117,8 @@ def _dense(held: HeldStiffness, mass: Any) -> tuple[Array, Array]:
     if not -weight[0] <= NEGATIVE * weight[-1]:
         raise ModelError(NO_ENERGY)
     heavy = weight > 1e-12 * weight[-1]
+    if not heavy.any():
+        return np.zeros(0), np.zeros((len(weight), 0))
     C = axes[:, heavy] * np.sqrt(weight[heavy])  # M = C C^T
     flexible = held.solve(C)
     inverse, Y = np.linalg.eigh(C.T @ flexible)

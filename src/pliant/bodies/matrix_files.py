@@ -138,12 +138,17 @@ def _arrays(path: Path, _: Any) -> Pieces:
     nodes = np.asarray(found["nodes"], dtype=float)
     matrices = []
     for letter in "KM":
-        rows = len(found[f"{letter}_indptr"]) - 1
-        try:
-            matrix = sparse.csr_array(tuple(found[f"{letter}_{piece}"] for piece in PIECES), shape=(rows, rows))
-            matrix.check_format()
-        except (ValueError, TypeError) as error:
-            raise ModelError(f"{path.name}: `{letter}` is no matrix of compressed rows: {error}") from None
+        data, indices, starts = (found[f"{letter}_{piece}"] for piece in PIECES)
+        indices, starts = (
+            indices.astype(np.int64),
+            starts.astype(np.int64),
+        )  # of unsigned ones no difference is negative
+        rows = len(starts) - 1
+        inside = not len(indices) or 0 <= indices.min() <= indices.max() < rows
+        rising = rows > 0 and starts[0] == 0 and np.diff(starts).min() >= 0
+        if not inside or not rising or not starts[-1] == len(indices) == len(data):
+            raise ModelError(f"{path.name}: `{letter}` is no matrix of compressed rows")
+        matrix = sparse.csr_array((data, indices, starts), shape=(rows, rows))
         whole = matrix.copy()
         whole.sum_duplicates()
         _check_once(path.name, f"`{letter}`", matrix.nnz - whole.nnz)
