@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 import pliant
 from pliant.batch import batches
+from pliant.batch.devices import Cpu
 from pliant.batch.result import STATUS, BatchResult
 from pliant.cli import app
 from pliant.integrate.steppers import FIXED
@@ -223,22 +224,37 @@ def test_a_batch_gives_the_arms_that_were_run_in_time(
 @pytest.mark.usefixtures("python_handler")
 @pytest.mark.parametrize("step", [1e-3, None])
 @pytest.mark.parametrize("by", ["clock", "ctrl-c"])
-def test_arms_of_a_batch_end_where_they_are(arm: pliant.Model, step: float | None, by: str, clock: Clock) -> None:
-    """Amid the compiled loop: rows until then stay, to the last bit; those behind them are NaN."""
+def test_arms_of_a_batch_end_where_they_are(
+    arm: pliant.Model, step: float | None, by: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Amid the compiled loop, once six rows are there: they stay, to the last bit; rows behind the end are NaN."""
     starts = np.array([[-0.4, 0.2, 0.01, 0.0], [0.3, 0.5, 0.0, -0.01], [0.1, 0.0, 0.0, 0.0]])
-    whole = pliant.simulate_batch(arm, 2.0, starts, step=step, output_step=1.0)
+    whole = pliant.simulate_batch(arm, 50.0, starts, step=step, output_step=25.0)
     end = clock.jump if by == "clock" else partial(os.kill, os.getpid(), signal.SIGINT)
-    threading.Timer(0.2, end).start()
+    run = Cpu._run
+
+    def watched(self: Cpu, x: Any, first: int, out: np.ndarray, halt: np.ndarray) -> np.ndarray:
+        out.fill(np.nan)
+
+        def watch() -> None:
+            while not np.isfinite(out[:, 5]).all():
+                time.sleep(0.005)
+            end()
+
+        threading.Thread(target=watch).start()
+        return run(self, x, first, out, halt)
+
+    monkeypatch.setattr(Cpu, "_run", watched)
     told = pytest.warns(UserWarning, match="time limit of 1000 s: 3 of 3 arms end before their time$")
     with told if by == "clock" else pytest.raises(pliant.Interrupted, match="0 of 3 arms") as caught:
-        part = pliant.simulate_batch(arm, 4e3, starts, step=step, output_step=1.0, time_limit=LIMIT)
+        part = pliant.simulate_batch(arm, 1e5, starts, step=step, output_step=25.0, time_limit=LIMIT)
     if by == "ctrl-c":
         part = caught.value.result
     assert {STATUS[k] for k in part.status} == {"stopped" if by == "clock" else "not run"}
     assert np.array_equal(part.q[:, :3], whole.q)
     for k in range(3):
         rows = int(np.isfinite(part.q[k, :, 0]).sum())
-        assert 3 < rows < len(part.t)
+        assert 6 < rows < len(part.t)
         assert np.isnan(part.q[k, rows:]).all()
         assert part.ended[k] == part.t[rows - 1]
 

@@ -20,9 +20,9 @@ from pliant.reading import read_input, require_regular
 FILTERS = range(1, 7)
 """Numbers of the filters of HDF5 itself: deflate, shuffle, fletcher32, szip, nbit, scaleoffset; others are plugins."""
 COMPRESSORS = ("blosc", "zstd", "gzip", "zlib", "lz4", "bz2")
-"""Of Zarr arrays of version 2."""
+"""Compressors of Zarr arrays of version 2."""
 CODECS = ("bytes", "vlen-utf8", "blosc", "zstd", "gzip", "crc32c")
-"""Of Zarr arrays of version 3."""
+"""Codecs of Zarr arrays of version 3."""
 TEXT_FILTER = [{"id": "vlen-utf8"}]
 """Filters of a Zarr array of version 2 that holds texts of any length; no other array has any."""
 NUMBERS = {f"{kind}{8 * size}": size for kind in ("int", "uint", "float") for size in (1, 2, 4, 8)} | {"bool": 1}

@@ -240,6 +240,7 @@ def haltable(work: Callable[[], T], halt: Callable[[], None]) -> tuple[T, Keyboa
         except (KeyboardInterrupt, TimeOver) as end:
             halt()
             reason = end
+            _own.limit = None  # it has been told: what is left is done in peace, so that the result is kept
         return begun.result(), reason
 
 

@@ -64,7 +64,7 @@ def read_at_most(read: Callable[[int], bytes], most: int, expected: int = 0) -> 
 
 
 def require_regular(path: str | os.PathLike[str], folder: bool = False) -> None:
-    """What a library is to open by itself: a regular file, or with `folder` a folder of such without links."""
+    """Check that a library may open it: a regular file, or with `folder` a folder of such without links."""
     if not folder:
         open_input(path).close()
         return

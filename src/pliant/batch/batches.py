@@ -45,16 +45,15 @@ from pliant.runs.energy_balance import ALLOWED, balance_of, touches
 from pliant.runs.internal_forces import RunHistory
 from pliant.runs.left_out import Farthest, asks_forces, differences, fitted_to_start, judge_histories, judge_speeds
 from pliant.runs.limits import joint_limits, passing_words
-from pliant.runs.simulation import MOST_ROWS as MOST_OUTPUTS
-from pliant.runs.simulation import require_count, require_span
+from pliant.runs.simulation import MOST_ROWS, require_count, require_span
 from pliant.signatures import checked
 
 SLICES = 32
 """Pieces in which a batch runs, for progress and Ctrl-C; fewer where one would be done in a moment."""
 LEAST_STEPS = 1_000_000
 """Steps of a piece: about a tenth of a second for the smallest arms."""
-MOST_ROWS = 101
-"""Of an arm whose forces are looked at behind its run."""
+JUDGED_ROWS = 101
+"""Rows of an arm at which its forces are looked at after its run."""
 SAMPLED = 1024
 """Arms whose energy is judged where histories stay on a device."""
 LEAST_RTOL_SINGLE = 1e-6
@@ -212,7 +211,7 @@ def _check(
     if time_limit is not None and not 0.0 < time_limit < np.inf:
         raise ModelError(f"time_limit: got {time_limit!r}, expected a positive number of seconds")
     require_span(t_end)
-    for name, value, most in (("step", step, MOST_FIXED_STEPS), ("output_step", output_step, MOST_OUTPUTS)):
+    for name, value, most in (("step", step, MOST_FIXED_STEPS), ("output_step", output_step, MOST_ROWS)):
         if value is not None and t_end > value * most:
             raise ModelError(f"{name}: got {value:g} s for a run of {t_end:g} s; expected at most {most:g} of them")
     if method == "rk4" and step is None:
@@ -242,7 +241,7 @@ class _Run:
     over: list[int] = field(default_factory=list)
     """Fixed steps, most of an arm in each slice, that may have leapt over what the arm meets."""
     left: Findings = field(default_factory=dict)
-    """What second order would have changed under the forces of some arms."""
+    """Findings about terms of second order that the model leaves out, under the forces of some arms."""
     farthest: Farthest = field(default_factory=Farthest)
 
     def __call__(
@@ -453,7 +452,7 @@ class _Run:
         samples, before = self.given.samples, own.shape[1] - self.given.parameters.shape[1]
         for arm in self.farthest.arms(arrays["q"], arrays["qd"]):
             ended = np.flatnonzero(np.isfinite(arrays["q"][arm]).all(axis=1))
-            rows = ended[np.unique(np.linspace(0, len(ended) - 1, MOST_ROWS).astype(int))] if len(ended) else ended
+            rows = ended[np.unique(np.linspace(0, len(ended) - 1, JUDGED_ROWS).astype(int))] if len(ended) else ended
             if not len(rows):
                 continue
             t = times[rows]

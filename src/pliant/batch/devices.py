@@ -48,7 +48,7 @@ class Cpu:
 
     module: Any = np
     cut_short: KeyboardInterrupt | TimeOver | None = None
-    """What ended the last slice before its time, all arms that were going on at minus infinity."""
+    """Reason why the last slice ended early; the states of arms that were running are minus infinity then."""
 
     def __init__(
         self, f: BatchEquations, given: Given, stages: Stages, settings: tuple[float, ...], method: str,

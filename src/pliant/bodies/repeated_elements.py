@@ -130,7 +130,7 @@ def _evened(corners: Array) -> Array:
 
 
 def _inside(corners: Array, places: Array) -> NDArray[np.bool_]:
-    """Whether places (m, 3) lie well inside of tetrahedra (m, 4, 3) or bricks (m, 8, 3), each in its own."""
+    """Return True for places (m, 3) well inside of their own tetrahedra (m, 4, 3) or bricks (m, 8, 3)."""
     signs = (_TETRAHEDRON if corners.shape[1] == 4 else _BRICK)[:, None, :]
     own = np.full(places.shape, 0.25 if corners.shape[1] == 4 else 0.5)  # coordinates in the element, from 0 to 1
     size = np.abs(corners - corners[:, :1]).max(axis=(1, 2))

@@ -177,7 +177,7 @@ C_KEYWORDS = frozenset(
         *("noexcept", "not", "nullptr", "or", "requires", "true", "typeid", "typeof", "xor", "linux", "unix"),
     ]
 )
-"""Of C and C++, for the namespace of the CUDA export; the last two are macros of GNU."""
+"""Reserved names of C and C++, for the namespace of the CUDA export; the last two are macros of GNU."""
 C_LIBRARY = frozenset(
     [
         *("abort", "abs", "access", "acos", "acosh", "alarm", "asin", "asinh", "atan", "atan2", "atanh", "bsearch"),

@@ -44,7 +44,7 @@ def require_free(target: Path, force: bool) -> None:
 
 
 def _is_export(path: Path) -> bool:
-    """Whether a file says that an export wrote it, or is empty."""
+    """Return True if a file says that an export wrote it, or is empty."""
     try:
         with open_input(path) as file:
             head = file.read(_HEAD)

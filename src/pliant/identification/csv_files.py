@@ -28,7 +28,7 @@ MOST_BYTES = 256 << 20
 """Bytes of a table, also of one that is packed: with its numbers it takes less than 1 GiB of memory."""
 MOST_NUMBERS = 1 << 25
 MOST_CELLS = 100_000
-"""Of a line."""
+"""Cells of a line."""
 LONGEST_LINE = 16 << 20
 """Bytes."""
 REMEDY = "cut it, or give arrays in Python"

@@ -19,7 +19,7 @@ from pliant.kernels.primitives import Doubles, Integers, Lane, Packs, fma, in_la
 
 
 class Job(NamedTuple):
-    """What a loop is told: arrays, strides in elements, settings (rtol, atol, largest step, most steps), for each run
+    """Inputs of a loop: arrays, strides in elements, settings (rtol, atol, largest step, most steps), for each run
     the largest value that its last state may take, and a number that is positive as soon as all runs shall halt."""
 
     x: Doubles

@@ -43,7 +43,7 @@ SPARE = {True: 5, False: 3}
 MOST = 16
 """Modes of a field."""
 MOST_NAMES = 4
-"""Of couplings in a sentence."""
+"""Names of couplings in a sentence."""
 NEAR = 1.25
 """Times the best that modes can do, where that is not enough."""
 BEYOND = 1.15

@@ -203,7 +203,7 @@ def _at_states(
 
 
 def _carried_over(function: Any, course: Course, q: Array, qd: Array, held: tuple[Array, ...]) -> list[Array]:
-    """Of each link that is checked (N, sections, 6) force and moment at these times, zero where one is not finite."""
+    """Forces and moments (N, sections, 6) of each link that is checked, at these times; zero where not finite."""
     count = len(course.times)
     states = course.placed(q, qd)
     return [

@@ -215,7 +215,7 @@ def _obj(raw: bytes) -> Triangles:
 
 
 def _require_small(count: int, each: int) -> None:
-    """Of numbers that were read, `each` per triangle."""
+    """Check the count of numbers that were read, `each` per triangle."""
     if count > each * MOST_READ:
         raise _TooLarge(f"{MOST_READ} triangles")
 

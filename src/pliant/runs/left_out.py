@@ -46,7 +46,7 @@ EARLY, HOURS, SOON = 1e-3, 1e4, 10.0
 more seldom."""
 PER_DECADE = 40
 MOST_ARMS = 4
-"""Of many, whose forces are looked at."""
+"""Arms of a batch whose forces are looked at."""
 FARTHER = 1.05
 """Coordinates, rates and torques over the largest ones so far, from which on arms are judged again."""
 
@@ -66,7 +66,7 @@ def fitted_to_start(
 
 
 def _course(model: Model, loads: Sequence[Any], motion: Mapping[str, Any], base: Any, t_end: float | None) -> Course:
-    """What is known of a run beforehand; the coordinates of loops follow prescribed ones in the run only."""
+    """Times and inputs of a run that are known before it; loops follow prescribed coordinates in the run only."""
     if t_end is None:
         decades = int(PER_DECADE * np.log10(HOURS / EARLY))
         times = np.union1d(np.linspace(0.0, SOON, LOOKS // 2), np.geomspace(EARLY, HOURS, decades))
@@ -161,7 +161,7 @@ def judge_speeds(model: Model, qd: Array, p: Array | None = None) -> Findings:
 
 
 def judge_histories(histories: Iterable[RunHistory]) -> Findings:
-    """What second order would have changed under the forces of some arms, if it is to be told: of the worst one."""
+    """Finding about the worst of some arms, if terms of second order that its model leaves out would count."""
     found: Findings = {}
     most = 0.0
     for history in histories:
