@@ -23,6 +23,7 @@ from pliant.robot import (
     BeamStation,
     Contact,
     Coupling,
+    Drive,
     Friction,
     Joint,
     Link,
@@ -235,6 +236,9 @@ def in_units(part: Any, restated: Restated, slides: bool = False, exponent: floa
             found[name] = value / restated.factor("m")
         elif name == "rayleigh":
             found[name] = (value[0] * restated.factor("1/s"), value[1] * restated.factor("s"))
+        elif name == "friction" and value == Friction() and _loses(part):  # over its speed the loss turns its sign
+            speed = restated.factor("m/s" if own else "rad/s")
+            found[name] = value.model_copy(update={"coulomb_speed": value.coulomb_speed * speed})
         elif given is None:
             found[name] = in_units(value, restated, own)
         else:
@@ -243,6 +247,15 @@ def in_units(part: Any, restated: Restated, slides: bool = False, exponent: floa
                 factor = restated.factor("N") / restated.factor("m") ** getattr(part, "exponent", 1.0)
             found[name] = _times(value, factor)
     return part.model_copy(update=found)
+
+
+def _loses(part: Any) -> bool:
+    """Whether the friction of a part stands where its gear loses: at an elastic drive's motor, else at the joint."""
+    drive = part if isinstance(part, Drive) else getattr(part, "drive", None)
+    if drive is None or drive.efficiency == 1:
+        return False
+    elastic = drive.stiffness is not None
+    return elastic == isinstance(part, Drive)
 
 
 def _times(value: Any, factor: float) -> Any:

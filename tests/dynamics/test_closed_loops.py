@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from linkages import (
     slider_crank_state,
 )  # fmt: skip
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.model.assembly import Mechanism
 from pliant.model.states import displaced
 from pliant.robot import Frame, Joint, Link, Loop, LoopJoint, Origin, Robot
 
@@ -64,6 +67,25 @@ def test_a_flying_link_is_not_held_half_a_turn_off(kind: str, rpy: tuple[float, 
     model = Robot(name="held", links=links, frames=[seat], loops=[held]).model(stiffening=False)
     assert model.redundant == ()
     assert model.freedom == {"fixed": 1, "prismatic": 2}[kind]
+
+
+def test_searches_stay_where_the_inertia_is_positive() -> None:
+    """Bent by several radians, a link to second order may have an indefinite inertia matrix (combinations 278 and 370,
+    moved and in other units): a search that comes by such a state is given up, and another one finds the rows."""
+    chain = slider_crank().model().chain
+    sound = Mechanism.of(chain, ca.SX(0, 1), np.zeros(0))
+    met: list[float] = []
+
+    def mass(q: np.ndarray) -> np.ndarray:
+        met.append(abs(q[1]))
+        return sound.mass(q) * (-1 if met[-1] > most else 1)
+
+    most, searched = np.inf, replace(sound, mass=mass)
+    kept = searched.rank()
+    most = 0.99 * max(met)
+    assert searched.rank() == kept
+    with pytest.raises(ModelError, match="not positive definite there"):
+        searched.along(np.array([0.4, most + 1, -0.3]), np.ones(3))
 
 
 def test_redundant_rows_are_found_and_told() -> None:

@@ -167,9 +167,12 @@ class Mechanism:
         return moved(self.layout, q, step)
 
     def _descend(self, q: Array, free: list[int]) -> tuple[Array, float]:
-        """Newton's steps while they lead nearer; gives the position and its largest gap."""
+        """Newton's steps while they lead nearer; gives the position and its largest gap, infinite where links would be
+        bent beyond all that their shapes hold for."""
         g = self.gaps(q)[0]
         for _ in range(MOST_STEPS):
+            if not self._is_sound(q):
+                return q, np.inf
             step, norm = self._step(q, g, free), np.linalg.norm(g)
             part = min(1.0, LONGEST_STEP * max(1.0, self.size) / max(np.abs(step).max(initial=0.0), 1e-300))
             while part > 1e-6:
@@ -183,6 +186,14 @@ class Mechanism:
             q, g = trial, ahead
         return q, float(np.abs(g).max())
 
+    def _is_sound(self, q: Array) -> bool:
+        """Whether the inertia matrix is positive definite: to second order in amplitudes of 9 rad it is not."""
+        try:
+            np.linalg.cholesky(self.mass(q))
+        except np.linalg.LinAlgError:
+            return False
+        return True
+
     def _step(self, q: Array, g: Array, free: list[int]) -> Array:
         A, L = self._weighted(q, free)
         step = np.zeros(self.layout.n)
@@ -190,8 +201,20 @@ class Mechanism:
         return step
 
     def _weighted(self, q: Array, free: Sequence[int]) -> tuple[Array, Array]:
-        """Slopes of the rows by displacements that M measures, J L^-T, and L of M = L L^T."""
-        L: Any = np.linalg.cholesky(self.mass(q)[np.ix_(free, free)])
+        """Slopes of the rows by displacements that M measures, J L^-T, and L of M = L L^T.
+
+        Raises
+        ------
+        ModelError
+            M is not positive definite there.
+        """
+        try:
+            L: Any = np.linalg.cholesky(self.mass(q)[np.ix_(free, free)])
+        except np.linalg.LinAlgError:
+            raise ModelError(
+                "state: the inertia matrix is not positive definite there, so that links are bent beyond all that "
+                "their shapes hold for; expected smaller amplitudes"
+            ) from None
         return np.linalg.solve(L, self.slopes(q)[:, free].T).T, L
 
     def rank(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
@@ -218,7 +241,7 @@ class Mechanism:
             held = self.joints[k % len(self.joints)]
             q = moved(self.layout, start, scale * rng.standard_normal(n))
             q, gap = self._descend(q, [index for index in range(n) if index != held])
-            if gap <= CLOSED * self.size:
+            if gap <= CLOSED * self.size and self._is_sound(q):
                 found.append(q)
             if len(found) == TRIALS:
                 break
