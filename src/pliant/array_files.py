@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.errors import ModelError
-from pliant.reading import read_input, require_regular
+from pliant.reading import open_input, read_input, require_regular
 
 FILTERS = range(1, 7)
 """Numbers of the filters of HDF5 itself: deflate, shuffle, fletcher32, szip, nbit, scaleoffset; others are plugins."""
@@ -28,6 +28,8 @@ TEXT_FILTER = [{"id": "vlen-utf8"}]
 NUMBERS = {f"{kind}{8 * size}": size for kind in ("int", "uint", "float") for size in (1, 2, 4, 8)} | {"bool": 1}
 POINTER = 8
 """Bytes of a text of any length, at least."""
+MOST_TEXT = 64 << 20
+"""Bytes of a chunk of texts of any length."""
 METADATA = ("zarr.json", ".zarray")
 MOST_METADATA = 256 << 20
 MOST_AXES = 32
@@ -99,11 +101,66 @@ def _array_bytes(path: Path, folder: Path) -> int:
         shape, chunk = about["shape"], _chunk(about)
         for axes in (shape, chunk):
             _demand("axes", axes, len(axes) <= MOST_AXES and all(type(n) is int and 0 <= n < 1 << 63 for n in axes))
+        any_length = about.get("dtype") == "|O" or about.get("data_type") == "string"
+        _check_chunks(path.parent, _compressor(about), MOST_TEXT if any_length else size * math.prod(chunk))
         return size * max(int(math.prod(shape)), int(math.prod(chunk)))
     except _Unknown as error:
         raise ModelError(f"{place}: {error}, which is not read; save it by `to_zarr` as it comes") from None
+    except ModelError:
+        raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ModelError(f"{place}: not the description of an array ({str(error)[:100]})") from None
+
+
+def _compressor(about: dict[str, Any]) -> str:
+    """Codec that packs the bytes of an array last; empty where none does."""
+    if "codecs" not in about:
+        return str((about.get("compressor") or {"id": ""})["id"])
+    names = [codec["name"] if isinstance(codec, dict) else codec for codec in about["codecs"]]
+    return next((name for name in reversed(names) if name in COMPRESSORS), "")
+
+
+def _check_chunks(folder: Path, codec: str, most: int) -> None:
+    """Check that no chunk of an array says that it unpacks to more than `most` bytes: memory is asked for by what is
+    said."""
+    if codec not in SAID:
+        return
+    for root, _, names in os.walk(folder):
+        for name in names:
+            if name.startswith(".") or name == "zarr.json":
+                continue
+            place = Path(root, name)
+            with open_input(place) as file:
+                said = SAID[codec](file.read(HEADER))
+            if said > most:
+                name = f"{folder.name}/{place.relative_to(folder).as_posix()}"
+                raise ModelError(f"{name}: damaged: a chunk of {said} bytes, expected {most}")
+
+
+def _said_by_blosc(head: bytes) -> int:
+    return int.from_bytes(head[4:8], "little")
+
+
+def _said_by_lz4(head: bytes) -> int:
+    return int.from_bytes(head[:4], "little")
+
+
+def _said_by_zstd(head: bytes) -> int:
+    """Content size of a frame (RFC 8878, 3.1.1.1); 0 where it is not stated."""
+    if head[:4] != b"\x28\xb5\x2f\xfd":
+        return 0
+    about = int.from_bytes(head[4:5], "little")
+    single, size = about >> 5 & 1, (0, 2, 4, 8)[about >> 6]
+    size = size or single
+    first = 5 + (1 - single) + (0, 1, 2, 4)[about & 3]
+    said = int.from_bytes(head[first : first + size], "little")
+    return said + 256 if size == 2 else said
+
+
+HEADER = 18
+"""Bytes of a chunk that say how large it is when it is unpacked, at most."""
+SAID = {"blosc": _said_by_blosc, "lz4": _said_by_lz4, "zstd": _said_by_zstd}
+"""Compressors whose libraries ask for memory by what a chunk says: bytes from its first ones."""
 
 
 class _Unknown(Exception):

@@ -44,6 +44,7 @@ TEXT = "understands text that stands in the source, no file"
 NOT = "no file: a name that is called alike"
 OPENED: dict[str, tuple[str, ...] | str] = {
     "array_files.py::_array_bytes": ("stored_run", "stored_batch"),
+    "array_files.py::_check_chunks": ("stored_run", "stored_batch"),
     "array_files.py::check_hdf5": ("result", "batch", "mesh"),
     "array_files.py::check_zarr": ("stored_run", "stored_batch"),
     "reading.py::open_input": ("table", "journal", "result"),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.array_files import check_hdf5, check_zarr
+from pliant.array_files import HEADER, SAID, check_hdf5, check_zarr
 from pliant.batch import BatchResult
 from pliant.errors import ModelError
 from pliant.runs import digest
@@ -244,3 +244,27 @@ def test_links_in_a_zarr_folder_are_not_followed(copied: Callable[[int], Path], 
         pytest.skip("a system that makes no links")
     with said(rf"run.zarr/{name}: got a link, expected a regular file"):
         pliant.Result.load(path)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_chunks_say_their_size(copied: Callable[[int], Path], version: int) -> None:
+    """Memory is asked for by what a chunk says of itself: three gigabytes for one of some bytes are refused unread."""
+    path = copied(version)
+    chunk = next(file for file in sorted(path.rglob("*")) if "time" in file.parts and file.name.isdigit())
+    raw = bytearray(chunk.read_bytes())
+    if version == 2:  # Blosc
+        raw[4:8] = (3 << 30).to_bytes(4, "little")
+    else:  # Zstandard, with a size of eight bytes
+        raw[4:13] = bytes([0b11100000]) + (3 << 30).to_bytes(8, "little")
+    chunk.write_bytes(raw)
+    with pytest.raises(ModelError, match=r"damaged: a chunk of 3221225472 bytes, expected \d+$"):
+        check_zarr(path)
+
+
+@pytest.mark.parametrize("codec", ["blosc", "lz4", "zstd"])
+@pytest.mark.parametrize("count", [1, 40, 900, 70_000])
+def test_sizes_that_compressors_write(codec: str, count: int) -> None:
+    """The first bytes of a chunk are understood as the library writes them, whatever they hold."""
+    numcodecs = pytest.importorskip("numcodecs")
+    packed = bytes(numcodecs.get_codec({"id": codec}).encode(np.arange(count, dtype=float)))
+    assert SAID[codec](packed[:HEADER]) == 8 * count
