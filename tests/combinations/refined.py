@@ -23,7 +23,8 @@ from pliant.dynamics.kinematics import placements
 from pliant.robot import Link, Shapes, beam_properties, parents
 
 ELEMENTS = 3
-"""Per beam, whose first frequency they raise by some 0.1 %."""
+"""Per beam, whose first frequency they raise by some 0.1 %. Twice as many of a beam that tapers: an element twists
+evenly, and three of a box that gets a third narrower are up to 0.5 % too stiff, which two modes are not."""
 
 
 def plain(arm: Arm, fine: bool) -> Arm | None:
@@ -38,7 +39,8 @@ def plain(arm: Arm, fine: bool) -> Arm | None:
             beam = part_of(beam, pieces=None)
             if fine:
                 fields = dict.fromkeys(link.fields, True)
-                link = part_of(link, shapes=Shapes(method="elements", count=ELEMENTS, **fields), beam=beam)
+                count = ELEMENTS if beam_properties(beam).profile is None else 2 * ELEMENTS
+                link = part_of(link, shapes=Shapes(method="elements", count=count, **fields), beam=beam)
             else:
                 own = {"boundary": None, "tip_load": None} if link.shapes.method == "modes" else {}
                 link = part_of(link, beam=beam, shapes=part_of(link.shapes, **own))
