@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path.cwd()
-TEXT = {".py", ".md", ".toml", ".yaml", ".yml", ".ipynb", ".txt", ".cfg", ".tsv", ".html", ".js", ".sh", ""}
+SRC = ROOT / "src"
+TEXT = {".py", ".md", ".toml", ".yaml", ".yml", ".ipynb", ".txt", ".cfg", ".tsv", ".html", ".js", ".sh", ".in", ""}
 SKIP = {"moves.tsv", "move.py", "CHANGELOG.md"}
 
 
@@ -30,7 +31,23 @@ modules = {dotted(old): dotted(new) for old, new in moves.items()}
 packages = {dotted(old) for old in moves if old.endswith("/__init__")}
 
 
+DATA = {
+    "pliant/arms": "pliant/robot/arms",
+    "pliant/view/web": "pliant/viewer/web",
+    "pliant/view/report.css": "pliant/drawing/report.css",
+}
+"""Files that are no modules."""
+
+PUBLIC = {
+    f"pliant.{name}"
+    for name in (
+        "batch", "bodies", "gradients", "jax", "loads", "rigs", "ringing", "scenario", "studies", "torch", "view",
+    )
+}  # fmt: skip
+"""Public modules that stay importable under their old names."""
+
 ROOMS = {
+    "pliant/drawing": "Styles, panels and report pages that figures and rooms draw with.",
     "pliant/base": "What every room uses: caches, checks of arguments, files read and written, progress, interrupts.",
     "pliant/learning": "Models inside JAX and PyTorch.",
     "pliant/robot/parts": "Parts of the description of an arm: links, joints, beams, drives, contacts.",
@@ -68,9 +85,46 @@ def move_files() -> None:
             target = ROOT / "src" / f"{new}.py"
             target.parent.mkdir(parents=True, exist_ok=True)
             subprocess.run(["git", "mv", f"src/{old}.py", str(target)], check=True)
+    data = dict(DATA)
+    for name in subprocess.run(["git", "ls-files", "src"], capture_output=True, text=True, check=True).stdout.split():
+        if name.endswith(".py"):
+            continue
+        for old, new in (("pliant/rigs/", "pliant_studies/measured/"), ("pliant/studies/", "pliant_studies/")):
+            if name.startswith(f"src/{old}"):
+                data[name.removeprefix("src/")] = new + name.removeprefix(f"src/{old}")
+    for old, new in data.items():
+        (SRC / new).parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["git", "mv", f"src/{old}", f"src/{new}"], check=True)
 
 
-def statement(node: ast.ImportFrom, indent: str) -> str | None:
+def faces_of() -> dict[str, dict[str, str]]:
+    """Names that each package passes on, by the module that each comes from (old names)."""
+    faces: dict[str, dict[str, str]] = {}
+    for old in moves:
+        if not old.endswith("/__init__"):
+            continue
+        package = dotted(old)
+        names: dict[str, str] = {}
+        for node in ast.walk(ast.parse((SRC / f"{old}.py").read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "pliant":
+                for alias in node.names:
+                    if f"{node.module}.{alias.name}" not in modules:
+                        names[alias.asname or alias.name] = node.module or ""
+        faces[package] = names
+    return faces
+
+
+faces = faces_of()
+
+
+def defining(package: str, name: str) -> str:
+    """The module in which a name of a package stands."""
+    while package in faces and name in faces[package] and faces[package][name] != package:
+        package = faces[package][name]
+    return package
+
+
+def statement(node: ast.ImportFrom, indent: str, inside: bool) -> str | None:
     """The import anew, one statement for each module that it names now; None where nothing changes."""
     source = node.module or ""
     if node.level or source.split(".")[0] != "pliant":
@@ -81,13 +135,20 @@ def statement(node: ast.ImportFrom, indent: str) -> str | None:
         whole = f"{source}.{alias.name}"
         shown = f" as {alias.asname}" if alias.asname else ""
         if whole in modules and source in packages | {"pliant"}:
+            if not inside and whole in PUBLIC:
+                groups.setdefault(source, []).append(f"{alias.name}{shown}")
+                continue
             parent, _, name = modules[whole].rpartition(".")
             if name != alias.name and not alias.asname:
                 shown = f" as {alias.name}"
             changed |= modules[whole] != whole
             groups.setdefault(parent, []).append(f"{name}{shown}")
         else:
-            parent = modules.get(source, source)
+            if not inside and source in PUBLIC | {"pliant"}:
+                groups.setdefault(source, []).append(f"{alias.name}{shown}")
+                continue
+            home = defining(source, alias.name) if inside else source
+            parent = modules.get(home, home)
             changed |= parent != source
             groups.setdefault(parent, []).append(f"{alias.name}{shown}")
     if not changed:
@@ -102,7 +163,7 @@ def statement(node: ast.ImportFrom, indent: str) -> str | None:
     )
 
 
-def rewritten(text: str) -> str:
+def rewritten(text: str, inside: bool) -> str:
     """Imports of a Python file anew."""
     try:
         tree = ast.parse(text)
@@ -112,7 +173,7 @@ def rewritten(text: str) -> str:
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     for node in sorted(nodes, key=lambda node: -node.lineno):
         indent = " " * node.col_offset
-        new = statement(node, indent)
+        new = statement(node, indent, inside)
         if new is None:
             continue
         last = lines[node.end_lineno - 1]
@@ -131,14 +192,14 @@ def renamed(match: re.Match[str]) -> str:
     parts = match[0].split(".")
     for k in range(len(parts), 1, -1):
         head = ".".join(parts[:k])
+        if head in PUBLIC:
+            return match[0]
         if head in modules:
-            if head in packages and k < len(parts):  # a name of the package itself
-                return match[0] if head == modules[head] else ".".join([modules[head], *parts[k:]])
             return ".".join([modules[head], *parts[k:]])
     return match[0]
 
 
-LATER = re.compile(r"later\(\s*__name__,\s*(\{.*?\})", re.DOTALL)
+LATER = re.compile(r'later\(\s*[\w".]+,\s*(\{.*?\})', re.DOTALL)
 
 
 def later_tables(text: str, path: Path) -> str:
@@ -179,7 +240,7 @@ def main() -> None:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
-        new = rewritten(text) if path.suffix == ".py" else text
+        new = rewritten(text, SRC in path.parents) if path.suffix == ".py" else text
         if path.name == "__init__.py" and "later(" in new:
             new = later_tables(new, path)
         new = paths(NAMES.sub(renamed, new)).replace(DONE, "pliant")

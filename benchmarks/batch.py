@@ -21,9 +21,9 @@ import pliant
 from benchmarks.gpu import chain
 from pliant.algebra.runge_kutta import rk4
 from pliant.batch import equations, simulate_batch
-from pliant.kernels import set_threads
-from pliant.kernels.pack import BatchIntegrator, TimeSegments
-from pliant.timing import best
+from pliant.compute import set_threads
+from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
+from pliant_bench.timing import best
 
 ARMS = {"2-link": (2, 1, 0, False), "rigid 6R": (6, 0, 0, True), "flexible 6 x 3": (6, 2, 1, True)}
 STEPS = 10

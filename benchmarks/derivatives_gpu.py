@@ -24,8 +24,8 @@ MEMORY = 227 * 1024
 
 def prepare(folder: Path) -> None:
     """Sources, and results of this machine for some states."""
-    from pliant.bench.arms import arm, states
-    from pliant.kernels.cuda_rows import columns_source
+    from pliant_bench.arms import arm, states
+    from pliant.compute.cuda.rows import columns_source
     from pliant.model.building import traced
     from pliant.robot import load
 
@@ -52,7 +52,7 @@ def run(folder: Path) -> None:
     """Check and time them on the device."""
     import cupy as cp
 
-    from pliant.kernels.device_rows import DeviceColumns
+    from pliant.compute.cuda.device_rows import DeviceColumns
 
     found: dict[str, Any] = pickle.loads((folder / "derivatives.pickle").read_bytes())
     print(cp.cuda.runtime.getDeviceProperties(0)["name"].decode())

@@ -62,7 +62,7 @@ STARTS = {
 
 def starts(composed: Any, between: dict[str, tuple[float, float]]) -> np.ndarray:
     """(257, n) states."""
-    from pliant.runs.drives import read_start
+    from pliant.simulation.runs.inputs import read_start
 
     model = composed.composition.model
     places = {name: np.linspace(*ends, 257) for name, ends in between.items()}
@@ -79,7 +79,7 @@ def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
     from tests_linkages import four_bar
 
     import pliant
-    from pliant.control.joint_controllers import PD
+    from pliant.control.controllers.joint_controllers import PD
 
     found = {
         "2-link": (chain(2, 1, 0, False).model(stiffening=False), {}),
@@ -111,9 +111,9 @@ def prepare(folder: Path, only: str) -> None:
 
     from pliant.algebra.runge_kutta import dopri5, rk4
     from pliant.batch import equations
-    from pliant.kernels.cuda import emit, emit_evaluation
-    from pliant.kernels.pack import BatchIntegrator, TimeSegments
-    from pliant.kernels.tape import Tape
+    from pliant.compute.cuda.source import emit, emit_evaluation
+    from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
+    from pliant.compute.tape.tape import Tape
 
     folder.mkdir(parents=True, exist_ok=True)
     index = []
@@ -141,7 +141,7 @@ def prepare(folder: Path, only: str) -> None:
         packs = BatchIntegrator(f, rk4(), quaternions=turns, closing=composed.closing)
         packs(reference, *nothing, plan, np.empty((257, 1, n)), np.zeros(4))
         t, s, w, p = (np.zeros((257, 1)), x, np.zeros((257, 0)), np.zeros((257, 0)))
-        from pliant.kernels import Kernel
+        from pliant.compute import Kernel
 
         slopes = Kernel(f)(t, s, w, p)
         stem = name.replace(" ", "_")
@@ -171,11 +171,11 @@ def prepare(folder: Path, only: str) -> None:
 
 def device_integrator() -> Any:
     """`DeviceIntegrator` without the rest of the library, which needs packages that a GPU machine may lack."""
-    for name, folder in (("pliant", SOURCE), ("pliant.kernels", SOURCE / "kernels")):
+    for name, folder in (("pliant", SOURCE), ("pliant.compute", SOURCE / "kernels")):
         module = types.ModuleType(name)
         module.__path__ = [str(folder)]  # type: ignore[attr-defined]
         sys.modules.setdefault(name, module)
-    return importlib.import_module("pliant.kernels.cuda_device")
+    return importlib.import_module("pliant.compute.cuda.device")
 
 
 def source_of(entry: dict[str, Any], folder: Path) -> SimpleNamespace:

@@ -42,7 +42,7 @@ def effort(t: Any, q: Any, qd: Any, tau: Any) -> Any:
 def inquiry(arms: int) -> Any:
     """The gradient asked for."""
     import pliant
-    from pliant.gradients.inquiry import Inquiry
+    from pliant.simulation.gradients.request import Inquiry
 
     model = pliant.load("two-link").model(stiffening=False)
     times, values, q0 = drawn(arms)
@@ -53,7 +53,7 @@ def inquiry(arms: int) -> Any:
 
 def plan_of(asked: Any) -> Any:
     """The steps."""
-    from pliant.batch.batch_equations import make_plan
+    from pliant.simulation.batch.batch_equations import make_plan
 
     stops = asked.f.composition.breaks(DURATION, [])
     return make_plan(np.array([0.0, DURATION]), stops, asked.given.samples.starts, STEP, False)
@@ -65,12 +65,12 @@ def plan_of(asked: Any) -> Any:
 def ratios(arms: int, quick: bool) -> dict[str, Any]:
     """Times of gradients over those of runs, of one arm or of a batch."""
     from pliant.algebra.runge_kutta import rk4
-    from pliant.integrate import solve
-    from pliant.kernels.adjoint import AdjointIntegrator, block_length
-    from pliant.kernels.pack import BatchIntegrator
-    from pliant.kernels.tape import Tape
-    from pliant.runs.drives import Inputs
-    from pliant.timing import Effort, alternating
+    from pliant.compute.integrate import solve
+    from pliant.compute.loops.adjoint import AdjointIntegrator, block_length
+    from pliant.compute.loops.pack import BatchIntegrator
+    from pliant.compute.tape.tape import Tape
+    from pliant.simulation.runs.inputs import Inputs
+    from pliant_bench.timing import Effort, alternating
 
     asked, width = inquiry(arms), 1 if arms == 1 else None
     plan, c, f = plan_of(asked), asked.f.composition, asked.f
@@ -120,10 +120,10 @@ def main(quick: bool = False) -> None:
 def prepare(folder: Path) -> None:
     """Sources, and results of this machine for the first arms."""
     from pliant.algebra.runge_kutta import rk4
-    from pliant.gradients.discrete import adjoint
-    from pliant.kernels.cuda import emit
-    from pliant.kernels.cuda_adjoint import source
-    from pliant.kernels.tape import Tape
+    from pliant.simulation.gradients.discrete import adjoint
+    from pliant.compute.cuda.source import emit
+    from pliant.compute.cuda.adjoint import source
+    from pliant.compute.tape.tape import Tape
 
     asked = inquiry(8)
     run, plan = asked.run.differentiated([]), plan_of(asked)

@@ -21,10 +21,11 @@ import numpy as np
 
 os.environ["PLIANT_CACHE_DIR"] = tempfile.mkdtemp(prefix="pliant-bench-")
 
-from pliant.bench.compiled_call import repeat
-from pliant.kernels import Kernel, cache, set_threads
-from pliant.kernels.compiled_loop import compiled
-from pliant.timing import best
+from pliant_bench.compiled_call import repeat
+from pliant.compute import Kernel, set_threads
+from pliant.compute.llvm import cache
+from pliant.compute.llvm.compiled_loop import compiled
+from pliant_bench.timing import best
 
 JOINTS = (3, 6, 22, 192)  # about 250, 1,000, 6,500 and 65,000 instructions
 STATES = 4096

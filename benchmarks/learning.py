@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.bench.arms import arm, states
-from pliant.kernels import get_threads
-from pliant.kernels.operations import NAMES
-from pliant.kernels.tape import Tape
+from pliant_bench.arms import arm, states
+from pliant.compute import get_threads
+from pliant.compute.tape.operations import NAMES
+from pliant.compute.tape.tape import Tape
 from pliant.model import Model
-from pliant.timing import Effort, Timings, alternating
+from pliant_bench.timing import Effort, Timings, alternating
 
 BATCH = 4096
 

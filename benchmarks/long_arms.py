@@ -66,7 +66,7 @@ ARMS: dict[str, tuple[Callable[[], Any], bool | str]] = {
 
 def measured(name: str, written_out: bool) -> dict[str, float]:
     """Times of this process, in seconds and microseconds."""
-    from pliant.dynamics import chain
+    from pliant.mechanics.links import chain
 
     if written_out:
         chain.MANY_LINKS = chain.MANY_COORDINATES = 10**9

@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.bench.mpc import six_links, two_link
-from pliant.bench.mpc_peers import Begun
-from pliant.horizon.active_set import run_program
-from pliant.kernels.compiled_loop import compiled
-from pliant.kernels.primitives import table
-from pliant.timing import Effort, alternating
+from pliant_bench.mpc import six_links, two_link
+from pliant_bench.mpc_peers import Begun
+from pliant.compute.nmpc.active_set import run_program
+from pliant.compute.llvm.compiled_loop import compiled
+from pliant.compute.loops.primitives import table
+from pliant_bench.timing import Effort, alternating
 
 Answer = Callable[[], np.ndarray]
 MET = 1e-6

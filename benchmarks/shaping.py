@@ -62,7 +62,7 @@ def measured(name: str, payload_error: float) -> dict[str, Any]:
     import numpy as np
 
     import pliant
-    from pliant.ringing.stated_limits import stated_limits
+    from pliant.control.planning.stated_limits import stated_limits
 
     start, goal, payload = MOVES[name]
     limits = LIMITS.get(name, {})

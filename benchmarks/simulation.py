@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 import pliant
-from pliant.timing import best
+from pliant_bench.timing import best
 
 START = np.array([-np.pi / 2, np.radians(5), 0, 0])
 FIRST = "import pliant; m = pliant.load('two-link').model(stiffening=False); pliant.simulate(m, 1.0, [-1.5, 0.1, 0, 0])"

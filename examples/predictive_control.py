@@ -40,7 +40,7 @@ def move(mpc):
 
 def curvatures():
     """Curvature at the root of each link per metre of its amplitude."""
-    from pliant.dynamics.stations import shape_curvature
+    from pliant.mechanics.links.stations import shape_curvature
 
     return [shape_curvature(link, 1.0 * np.ones(1), 0.0)[2] for link in model.chain.links]
 

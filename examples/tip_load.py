@@ -3,7 +3,7 @@
 import numpy as np
 
 import pliant
-from pliant.shapes import clamped_mass_roots
+from pliant.mechanics.shapes import clamped_mass_roots
 
 L, mu, EI, payload = 1.0, 0.6, 40.0, 1.5
 beam = pliant.Beam(length=L, mass_per_length=mu, EI_y=EI, EI_z=EI)

@@ -9,9 +9,9 @@ import casadi as ca
 import numpy as np
 
 from arms import random_robot
-from pliant.dynamics import build_chain
+from pliant.mechanics import build_chain
 from pliant.robot import BodyFrame, Link, ReducedBody, Robot
-from pliant.view.scene_tubes import tube_faces
+from pliant.viewer.scene_tubes import tube_faces
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.kernels.operations import CONST, INPUT, NAMES
-from pliant.kernels.tape import Tape
+from pliant.compute.tape.operations import CONST, INPUT, NAMES
+from pliant.compute.tape.tape import Tape
 
 STEP = 1e-40
 REAL = {"lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from machines.selection import entries, idle, names, slow
-from pliant.kernels import llvm
+from pliant.compute.llvm import llvm
 from quick_arithmetic import make_quick
 
 QUICK = ("not full and not slow and not long", "not full and not long")

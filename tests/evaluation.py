@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from pliant.dynamics import Chain, equations
+from pliant.mechanics import Chain, equations
 
 
 def evaluate(chain: Chain, formulation: str, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.model import Model
 from pliant.model.states import normalised
 from pliant.robot import Beam, Drive, Joint, Link, Origin, Payload, RigidBody, Robot, Section, Shapes
-from pliant.robot.base_body import BaseBody
+from pliant.robot.parts.base import BaseBody
 
 
 def satellite() -> Robot:

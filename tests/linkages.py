@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.dynamics.closures import ROWS
+from pliant.mechanics.constraints.loop_constraints import ROWS
 from pliant.robot import Friction, Joint, Link, Loop, LoopJoint, Origin, RigidBody, Robot
-from pliant.robot.named_frames import Frame
+from pliant.robot.parts.frames import Frame
 
 FOUR_BAR = {"ground": 0.5, "crank": 0.15, "coupler": 0.45, "rocker": 0.35}
 SLIDER_CRANK = {"crank": 0.2, "rod": 0.6, "offset": 0.05}

@@ -24,8 +24,8 @@ import casadi as ca
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from pliant.dynamics.chain import Chain
-from pliant.dynamics.kinematics import placements
+from pliant.mechanics.links.chain import Chain
+from pliant.mechanics.links.kinematics import placements
 from pliant.robot import Link, Robot, beam_properties
 
 FIRST = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}

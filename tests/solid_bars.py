@@ -9,8 +9,8 @@ from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
 from pliant.bodies import brick_mesh
-from pliant.bodies.element_model import ElementModel, present
-from pliant.bodies.mesh_reading import SolidMesh
+from pliant.mechanics.bodies.element_model import ElementModel, present
+from pliant.mechanics.bodies.mesh_reading import SolidMesh
 
 LENGTH, WIDTH, HEIGHT = 0.4, 0.012, 0.009
 _SIX = [[0, 1, 2, 6], [0, 2, 3, 6], [0, 3, 7, 6], [0, 7, 4, 6], [0, 4, 5, 6], [0, 5, 1, 6]]

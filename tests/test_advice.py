@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 import pliant
-from pliant.integrate.solution import Stats, Stiffness
-from pliant.runs.advice import advice
-from pliant.runs.composition import compose
+from pliant.compute.integrate.solution import Stats, Stiffness
+from pliant.simulation.runs.advice import advice
+from pliant.simulation.runs.composition import compose
 
 STIFF = Stiffness(1e5, 1, 1e3, 1e5, 1e3, 30.0)
 

@@ -14,15 +14,15 @@ import pliant
 from arms import random_robot, sampled, unequal_arm
 from flyers import satellite
 from pliant.cli import app
-from pliant.dynamics.build import build_chain
+from pliant.mechanics.links.build_chain import build_chain
 from pliant.errors import ModelError
 from pliant.model.choices import resolved
-from pliant.model.straight_arm import StraightArm
+from pliant.model.undeformed_modes import StraightArm
 from pliant.robot import Beam, BeamStation, Drive, Joint, Link, Lump, Origin, Payload, RigidBody, Robot, Section, Shapes
-from pliant.robot.discretisation import FIELDS
-from pliant.shapes import bending_modes, gauss_rule, rod_modes
-from pliant.shapes.load import LoadRatios
-from pliant.shapes.series import StrainSeries, series_of_modes
+from pliant.robot.parts.shapes import FIELDS
+from pliant.mechanics.shapes import bending_modes, gauss_rule, rod_modes
+from pliant.mechanics.shapes.tip_load import LoadRatios
+from pliant.mechanics.shapes.series import StrainSeries, series_of_modes
 from trees import random_tree
 
 TUBE = {"shape": "tube", "outer_diameter": 0.05, "inner_diameter": 0.042}
@@ -382,8 +382,8 @@ def test_the_model_says_and_carries_its_choice(tmp_path: Path) -> None:
 
 def test_everybody_reads_an_arm_with_the_word(tmp_path: Path) -> None:
     from pliant.analysis import with_shapes
-    from pliant.dynamics.build import robot_shapes, shapes_that_change, tip_loads
-    from pliant.view.studio_choices import Choices, structure
+    from pliant.mechanics.links.build_chain import robot_shapes, shapes_that_change, tip_loads
+    from pliant.studio.choices import Choices, structure
 
     robot = flat()
     robot.save(tmp_path / "arm.yaml")
@@ -472,7 +472,7 @@ def test_shapes_left_to_the_model_come_with_pieces() -> None:
 
 def test_lengths_that_carry_stations_are_no_symbols() -> None:
     """Known before anything is traced: the studio then builds the arm anew."""
-    from pliant.dynamics.build import shapes_that_change
+    from pliant.mechanics.links.build_chain import shapes_that_change
 
     robot = pliant.load("hydraulic-crane")
     with pytest.raises(pliant.ModelError, match="something sits at a station of the beam"):

@@ -12,9 +12,9 @@ import pytest
 import pliant
 from linkages import bar, four_bar, passive
 from pliant import analysis, control, export
-from pliant.control.joint_controllers import gravity_torque
+from pliant.control.controllers.joint_controllers import gravity_torque
 from pliant.errors import UnsupportedModel
-from pliant.products import products, require_steps
+from pliant.learning.products import products, require_steps
 from pliant.robot import Robot
 
 Q, TAU = np.array([0.7, -0.1, 1.6]), np.zeros(1)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import pliant
-from pliant.derived import SYMBOLS, Derived, symbolic_property
-from pliant.kernels import records
+from pliant.base.derived import SYMBOLS, Derived, symbolic_property
+from pliant.compute.tape import trace_cache as records
 from pliant.model import building
 
 

@@ -8,10 +8,10 @@ import pytest
 import pliant
 from arms import random_robot
 from pliant import analysis, simulate, simulate_batch
-from pliant.derived import Derived, Same
+from pliant.base.derived import Derived, Same
 from pliant.loads import Wrench
 from pliant.model import read_state
-from pliant.runs.composition import compose
+from pliant.simulation.runs.composition import compose
 
 FORCE = [Wrench(force=(1.0, -3.0, 2.0))]
 LAB = {"robot": "lab-arm", "model": {"stiffening": False}}

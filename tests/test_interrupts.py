@@ -24,14 +24,14 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import writing
-from pliant.batch.result import NOT_RUN
-from pliant.integrate import steppers
-from pliant.interrupts import Lifeline, hang_on, held_back, interruptible, pending
-from pliant.kernels import compiled_loop, llvm
+from pliant.base import writing
+from pliant.simulation.batch.result import NOT_RUN
+from pliant.compute.integrate import methods as steppers
+from pliant.base.interrupts import Lifeline, hang_on, held_back, interruptible, pending
+from pliant.compute.llvm import compiled_loop, llvm
 from pliant.sweeps import SweepStudy, sweep
 from pliant.sweeps.points import Points
-from pliant.writing import atomic_write, sweep_up
+from pliant.base.writing import atomic_write, sweep_up
 
 SIGNALS = pytest.mark.skipif(os.name != "posix", reason="signals to oneself are a matter of POSIX")
 
@@ -119,7 +119,7 @@ def test_before_there_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pliant.runs.simulation.compose", interrupted)
+    monkeypatch.setattr("pliant.simulation.runs.simulation.compose", interrupted)
     with pytest.raises(pliant.Interrupted, match="before there was a result") as stopped:
         pliant.simulate(pliant.load("two-link").model(), 0.1)
     assert stopped.value.result is None
@@ -127,7 +127,7 @@ def test_before_there_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_batch_keeps_the_arms_that_were_run(monkeypatch: pytest.MonkeyPatch) -> None:
     model = pliant.load("two-link").model()
-    monkeypatch.setattr("pliant.batch.batches.LEAST_STEPS", 100)
+    monkeypatch.setattr("pliant.simulation.batch.simulate_batch.LEAST_STEPS", 100)
     starts = np.zeros((200, model.n))
     starts[:, 0] = np.linspace(-1, 1, 200)
     whole = pliant.simulate_batch(model, 0.02, starts, torque=[1.0, 0.5], step=1e-3)
@@ -339,7 +339,7 @@ def test_ctrl_c_while_a_file_is_put_in_place_leaves_none_behind(
 UNFINISHED = """
 import os, sys
 from pathlib import Path
-from pliant.writing import atomic_write, unfinished
+from pliant.base.writing import atomic_write, unfinished
 unfinished(Path(sys.argv[1]) / "folder", folder=True)
 with atomic_write(Path(sys.argv[1]) / "run.nc") as partial:
     partial.write_text("half")
@@ -467,7 +467,7 @@ def test_what_cleans_up_is_not_interrupted_again() -> None:
 @pytest.mark.parametrize("name", ["plot", "to_html", "to_video"])
 def test_ctrl_c_ends_what_draws(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = pliant.simulate(pliant.load("two-link").model(), 0.05)
-    inner = {"plot": "pliant.view.plots.figure", "to_html": "pliant.view.html.page_data", "to_video": PICTURES}[name]
+    inner = {"plot": "pliant.figures.plots.figure", "to_html": "pliant.viewer.page.page_data", "to_video": PICTURES}[name]
     monkeypatch.setattr(inner, lambda *given, **named: _ctrl_c_and_wait())
     file = tmp_path / ("run.html" if name == "to_html" else "run.gif")
     with pytest.raises(pliant.Interrupted, match=f"{name}: interrupted before there was a result"):
@@ -475,12 +475,12 @@ def test_ctrl_c_ends_what_draws(name: str, tmp_path: Path, monkeypatch: pytest.M
     assert not list(tmp_path.iterdir())
 
 
-PICTURES = "pliant.view.video.pictures"
+PICTURES = "pliant.viewer.video.pictures"
 TRACED = """
 import os, signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import pliant
-from pliant.stages import stage
+from pliant.base.stages import stage
 robot = pliant.load("lab-arm").replace({"payload.mass": 1.25})
 
 def sender():

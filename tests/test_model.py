@@ -62,7 +62,7 @@ def numbers(x: object) -> np.ndarray:
 
 def pinocchio_twin(robot: pliant.Robot):
     pin = pytest.importorskip("pinocchio", reason="pinocchio (extra bench) is not installed")
-    from pliant.dynamics import build_chain
+    from pliant.mechanics import build_chain
 
     chain = build_chain(robot)
     twin, parent = pin.Model(), 0
@@ -107,7 +107,7 @@ def test_batch_gives_the_bits_of_single_states(two_link: pliant.Model) -> None:
     together = two_link.forward_dynamics(q, qd, tau)
     single = np.array([two_link.forward_dynamics(*state) for state in zip(q, qd, tau)])
     assert np.array_equal(together, single)
-    from pliant.kernels import set_threads
+    from pliant.compute import set_threads
 
     try:
         set_threads(1)

@@ -12,21 +12,21 @@ import pytest
 
 import pliant
 from pliant import options
-from pliant.control.shaping import SHAPERS
-from pliant.control.tip_space import LAWS
-from pliant.dynamics import FORMULATIONS
-from pliant.dynamics.bodies import ROTATIONS
+from pliant.control.trajectories.input_shaping import SHAPERS
+from pliant.control.controllers.task_space import LAWS
+from pliant.mechanics import FORMULATIONS
+from pliant.mechanics.links.link_maps import ROTATIONS
 from pliant.environments import TASKS
 from pliant.export import EXPORTS
-from pliant.export.cuda_source import PRECISIONS
-from pliant.integrate import METHODS
+from pliant.export.c.cuda_source import PRECISIONS
+from pliant.compute.integrate import METHODS
 from pliant.model import EXPRESSIONS, Options
-from pliant.runs.drives import KINDS
+from pliant.simulation.runs.inputs import KINDS
 from pliant.scenario import ModelOptions
-from pliant.shapes.integrals import FIELDS
-from pliant.signatures import checked
+from pliant.mechanics.shapes.integrals import FIELDS
+from pliant.base.signatures import checked
 from pliant.view import FIGURES
-from pliant.view.style import FORMATS
+from pliant.drawing.style import FORMATS
 
 REGISTRIES = {
     "FormulationName": FORMULATIONS, "RotationName": ROTATIONS, "FunctionName": EXPRESSIONS, "FieldName": FIELDS,

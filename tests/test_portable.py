@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pliant.writing import atomic_write
+from pliant.base.writing import atomic_write
 from sources import nodes
 
 ROOT = Path(__file__).parents[1] / "src" / "pliant"
@@ -49,26 +49,26 @@ KEYWORDS = {"preexec_fn", "start_new_session", "pass_fds", "process_group", "use
 FOLDERS = ("/dev/", "/proc/", "/sys/", "/tmp", "/var/", "/etc/", "/usr/", "/bin/")
 
 GUARDED = {  # (file, what) -> the line that leads around it where the system has it not
-    ("bodies/held_stiffness.py", "os.sysconf"): "except (AttributeError, OSError, ValueError):",
-    ("bodies/library_tasks.py", "resource"): "with suppress(ImportError, OSError, ValueError):",
-    ("bodies/library_tasks.py", "/proc/self/statm"): "with suppress(ImportError, OSError, ValueError):",
-    ("kernels/llvm.py", "os.register_at_fork"): 'if hasattr(os, "register_at_fork"):',
-    ("kernels/threads.py", "os.register_at_fork"): 'if hasattr(os, "register_at_fork"):',
-    ("kernels/threads.py", "os.sched_getaffinity"): 'if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1',
-    ("kernels/cache.py", "os.geteuid"): 'if not hasattr(os, "geteuid"):',
+    ("mechanics/bodies/held_stiffness.py", "os.sysconf"): "except (AttributeError, OSError, ValueError):",
+    ("mechanics/bodies/library_tasks.py", "resource"): "with suppress(ImportError, OSError, ValueError):",
+    ("mechanics/bodies/library_tasks.py", "/proc/self/statm"): "with suppress(ImportError, OSError, ValueError):",
+    ("compute/llvm/llvm.py", "os.register_at_fork"): 'if hasattr(os, "register_at_fork"):',
+    ("compute/llvm/threads.py", "os.register_at_fork"): 'if hasattr(os, "register_at_fork"):',
+    ("compute/llvm/threads.py", "os.sched_getaffinity"): 'if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1',
+    ("compute/llvm/cache.py", "os.geteuid"): 'if not hasattr(os, "geteuid"):',
     ("interrupts.py", "signal.pthread_sigmask"): 'if not hasattr(signal, "pthread_sigmask"):',
     ("writing.py", "/proc/self/ns/pid"): 'except OSError:\n        numbers = ""',
     ("writing.py", "os.posix_fallocate"): 'if self.room and hasattr(os, "posix_fallocate"):',
-    ("bench/session.py", "os.getloadavg"): 'if hasattr(os, "getloadavg") else None',
-    ("bench/first_result.py", "resource"): "except ImportError:  # Windows",
-    ("bench/first_result.py", "/proc/self/status"): "if page.exists():",
-    ("batch/store.py", "/proc/meminfo"): "with suppress(OSError), open(",
+    ("pliant_bench/session.py", "os.getloadavg"): 'if hasattr(os, "getloadavg") else None',
+    ("pliant_bench/first_result.py", "resource"): "except ImportError:  # Windows",
+    ("pliant_bench/first_result.py", "/proc/self/status"): "if page.exists():",
+    ("simulation/batch/store.py", "/proc/meminfo"): "with suppress(OSError), open(",
     ("cli/doctor.py", "/proc/driver/nvidia/version"): "os.path.exists(",
     ("export/compiling.py", "start_new_session="): 'start_new_session=os.name == "posix"',
     ("export/compiling.py", "os.killpg"): 'if os.name == "posix":',
     ("export/compiling.py", "signal.SIGKILL"): 'if os.name == "posix":',
     ("export/placing.py", "os.rename"): "if target.exists():\n            _replace(work, target)\n        else:",
-    ("control/time_limited.py", "start_new_session="): 'start_new_session=os.name == "posix"',
+    ("control/planning/time_limited.py", "start_new_session="): 'start_new_session=os.name == "posix"',
 }
 
 
@@ -146,7 +146,7 @@ run.save("run.nc")
 assert np.array_equal(pliant.Result.load("run.nc").q, run.q)
 simulate_batch(model, 0.01, np.zeros((9, 4)), step=1e-3, progress=False)
 pliant.export.export(model, "c", "arm")
-print(pliant.kernels.get_threads())
+print(pliant.compute.get_threads())
 """
 
 

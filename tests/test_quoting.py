@@ -11,7 +11,7 @@ import pytest
 import pliant
 from hostile import NAMES
 from pliant.export import export
-from pliant.quoting import JOINER, quoted
+from pliant.base.quoting import JOINER, quoted
 
 
 def _read_latex(text: str) -> str:

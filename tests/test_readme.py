@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view.run_panels import tip_shift
+from pliant.figures.run_panels import tip_shift
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

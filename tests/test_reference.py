@@ -17,12 +17,12 @@ from pydantic import BaseModel, TypeAdapter
 import pliant
 from bodies import random_body
 from pliant.cli.schema import DOCUMENTS, schema_of
-from pliant.robot.fields import Description, Document
-from pliant.robot.keys import Key, documented, keys, parts, prose, written
-from pliant.robot.section_formulas import FORMULAS, OUTLINES
-from pliant.robot.yaml_text import read_yaml
+from pliant.robot.parts.fields import Description, Document
+from pliant.robot.parts.keys import Key, documented, keys, parts, prose, written
+from pliant.robot.parts.section_formulas import FORMULAS, OUTLINES
+from pliant.robot.files.yaml import read_yaml
 from pliant.scenario import REGISTRY, Part
-from pliant.scenario.parts import part_keys
+from pliant.simulation.scenario.parts import part_keys
 
 ROOT = Path(__file__).parents[1]
 PAGE = runpy.run_path(str(ROOT / "docs" / "hooks" / "keys.py"))["page"]()

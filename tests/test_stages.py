@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 import pliant
-from pliant import stages
-from pliant.integrate import steppers
-from pliant.kernels import compiled_loop, llvm, records
-from pliant.progress import reporter
+from pliant.base import stages
+from pliant.compute.integrate import methods as steppers
+from pliant.compute.llvm import compiled_loop, llvm
+from pliant.compute.tape import trace_cache as records
+from pliant.base.progress import reporter
 
 
 @pytest.fixture(autouse=True)

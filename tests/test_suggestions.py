@@ -6,8 +6,8 @@ import pytest
 
 import pliant
 from pliant.robot import Beam, Drive, Joint, Limits, Section, arms
-from pliant.robot.materials import MATERIALS
-from pliant.signatures import near
+from pliant.robot.parts.materials import MATERIALS
+from pliant.base.signatures import near
 
 MEANT = [
     ("lenght", Beam.model_fields, "length"), ("len", Beam.model_fields, "length"), ("EI", Beam.model_fields, "EI_y"),

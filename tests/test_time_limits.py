@@ -18,14 +18,14 @@ import pytest
 from typer.testing import CliRunner
 
 import pliant
-from pliant.batch import batches
-from pliant.batch.devices import Cpu
-from pliant.batch.result import STATUS, BatchResult
+from pliant.simulation.batch import simulate_batch as batches
+from pliant.simulation.batch.devices import Cpu
+from pliant.simulation.batch.result import STATUS, BatchResult
 from pliant.cli import app
-from pliant.integrate.steppers import FIXED
-from pliant.interrupts import TimeLimit
-from pliant.kernels import llvm
-from pliant.stages import stage
+from pliant.compute.integrate.methods import FIXED
+from pliant.base.interrupts import TimeLimit
+from pliant.compute.llvm import llvm
+from pliant.base.stages import stage
 from pliant.sweeps import SweepStudy
 from pliant.sweeps.engines import batchable, in_batches
 from pliant.sweeps.points import Points
@@ -57,7 +57,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    monkeypatch.setattr("pliant.interrupts.time", found)
+    monkeypatch.setattr("pliant.base.interrupts.time", found)
     return found
 
 
@@ -300,7 +300,7 @@ def test_the_command_writes_what_there_is_and_says_so(tmp_path: Path, monkeypatc
         asked.append(time_limit)
         return pliant.simulate(*given, **more)
 
-    monkeypatch.setattr("pliant.scenario.scenario.simulate", noted)
+    monkeypatch.setattr("pliant.simulation.scenario.scenario.simulate", noted)
     (tmp_path / "run.yaml").write_text(f"{SCENARIO}outputs: {{netcdf: null, csv: run.csv}}\n")
     options = ["--out", str(tmp_path / "out"), "--time-limit", "60", "--max-steps", "50", "--json"]
     done = CliRunner().invoke(app, ["simulate", str(tmp_path / "run.yaml"), *options])

@@ -31,9 +31,10 @@ from pliant.control import (
     Waypoints,
     zv,
 )
-from pliant.kernels import Recorded, llvm
-from pliant.runs.composition import Composition, compose
-from pliant.tuning import form, mapped, numbers_of
+from pliant.compute import Recorded
+from pliant.compute.llvm import llvm
+from pliant.simulation.runs.composition import Composition, compose
+from pliant.base.tuning import form, mapped, numbers_of
 
 
 class Counter:

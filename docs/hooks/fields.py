@@ -8,7 +8,7 @@ from typing import Any
 import griffe
 
 from pliant import identification, scenario, sweeps  # noqa: F401 - their descriptions are known then
-from pliant.robot.fields import Description
+from pliant.robot.parts.fields import Description
 
 
 def descriptions(base: type[Description] = Description) -> dict[str, type[Description]]:

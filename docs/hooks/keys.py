@@ -10,12 +10,12 @@ from pydantic import BaseModel
 
 from pliant.identification.study_file import IdentificationStudy, MotionColumn
 from pliant.robot import MATERIALS, Robot
-from pliant.robot.keys import Key, keys, parts, prose, written
-from pliant.robot.section_formulas import FORMULAS, OUTLINES
-from pliant.robot.urdf import LINK_KEYS, SIDE_KEYS
+from pliant.robot.parts.keys import Key, keys, parts, prose, written
+from pliant.robot.parts.section_formulas import FORMULAS, OUTLINES
+from pliant.robot.files.urdf import LINK_KEYS, SIDE_KEYS
 from pliant.scenario import REGISTRY, Part, Scenario
-from pliant.scenario.parts import part_keys
-from pliant.scenario.robots import UrdfRobot
+from pliant.simulation.scenario.parts import part_keys
+from pliant.simulation.scenario.robots import UrdfRobot
 from pliant.sweeps import METRICS, SweepStudy
 from pliant.validation.recording_file import RecordingFile
 

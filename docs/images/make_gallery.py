@@ -11,7 +11,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from pliant.view.style import COLOURS, STYLE
+from pliant.drawing.style import COLOURS, STYLE
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"

@@ -44,7 +44,7 @@ def photograph(page: Page, run: pliant.Result, name: str, time: float, magnifica
 
 def studio(page: Page) -> None:
     """A move under PD: the arm as it is, a softer one, and the rigid ghost."""
-    from pliant.view.studio import Studio, address
+    from pliant.studio.studio import Studio, address
 
     with tempfile.TemporaryDirectory() as folder:
         shown = Studio(Path(folder), "two-link", port=8499)

@@ -11,8 +11,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from pliant.bench import spin_up, two_link
-from pliant.bench.peers import PeerRun
+from pliant_bench import spin_up, two_link
+from pliant_bench.peers import PeerRun
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parents[1] / "tests"))  # problems chosen by others are with the tests

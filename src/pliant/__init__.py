@@ -3,7 +3,7 @@
 Names are imported on first use, so that a start brings in what it needs and no more.
 """
 
-from pliant.started import STARTED as _STARTED  # noqa: F401, I001 - the time of the first import, and Ctrl-C from then on
+from pliant.base.started import STARTED as _STARTED  # noqa: F401, I001 - the time of the first import, and Ctrl-C from then on
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -11,81 +11,48 @@ from typing import TYPE_CHECKING, Any
 from pliant.version import VERSION
 
 if TYPE_CHECKING:
-    from pliant import (
-        analysis,
-        batch,
-        bodies,
-        control,
-        export,
-        gradients,
-        identification,
-        loads,
-        rigs,
-        ringing,
-        robot,
-        scenario,
-        studies,
-        sweeps,
-        validation,
-        view,
-    )
+    from pliant import analysis, control, export, identification, robot, sweeps, validation, viewer as view
+    from pliant.simulation import batch, gradients, scenario
+    from pliant.mechanics import bodies, loads
+    from pliant_studies import measured as rigs
+    from pliant.control import planning as ringing
+    import pliant_studies as studies
     from pliant import environments as environments
-    from pliant.batch import simulate_batch
-    from pliant.dynamics import FORMULATIONS
+    from pliant.simulation.batch.simulate_batch import simulate_batch
+    from pliant.mechanics.formulations.registry import FORMULATIONS
     from pliant.errors import Interrupted, ModelError, PliantError, SimulationError, UnsupportedModel
-    from pliant.gradients import gradient, gradient_batch
-    from pliant.identification import Identification, Recording, identify
-    from pliant.model import Model
-    from pliant.ringing import shape
-    from pliant.robot import (
-        DH,
-        MATERIALS,
-        BaseBody,
-        Beam,
-        BeamStation,
-        Cable,
-        Contact,
-        Coupling,
-        Cushion,
-        Cylinder,
-        Drive,
-        Expected,
-        Frame,
-        Friction,
-        GearError,
-        Hysteresis,
-        Joint,
-        JointAxis,
-        Limits,
-        LineForce,
-        LineSpring,
-        Link,
-        Loop,
-        LoopJoint,
-        Lump,
-        Material,
-        Motor,
-        Origin,
-        Payload,
-        Restitution,
-        RigidBody,
-        Robot,
-        Section,
-        Shapes,
-        Stop,
-        Surface,
-        TipLoad,
-        Valve,
-        Visual,
-        VisualCylinder,
-        arms,
-        load,
-    )
-    from pliant.runs import Event, Result, simulate
-    from pliant.scenario import Scenario
-    from pliant.stepping import Stepper
-    from pliant.sweeps import sweep
-    from pliant.validation import validate
+    from pliant.simulation.gradients.run_gradients import gradient, gradient_batch
+    from pliant.identification.estimate import Identification
+    from pliant.identification.recording import Recording
+    from pliant.identification.fitting import identify
+    from pliant.model.model import Model
+    from pliant.control.planning.plan import shape
+    from pliant.robot.parts.joint import DH, Joint, JointAxis, Limits, Origin
+    from pliant.robot.parts.materials import MATERIALS, Material
+    from pliant.robot.parts.base import BaseBody
+    from pliant.robot.parts.beam import Beam
+    from pliant.robot.parts.link import BeamStation, Link
+    from pliant.robot.parts.couplings import Cable, Coupling, Cushion, Cylinder, LineForce, LineSpring, Valve
+    from pliant.robot.parts.contacts import Contact, Surface
+    from pliant.robot.parts.gear import Drive, GearError, Hysteresis
+    from pliant.robot.robot import Expected, Robot
+    from pliant.robot.parts.frames import Frame
+    from pliant.robot.parts.friction import Friction
+    from pliant.robot.parts.loops import Loop, LoopJoint
+    from pliant.robot.parts.rigid_body import Lump, Payload, RigidBody
+    from pliant.robot.parts.motor import Motor
+    from pliant.robot.parts.stops import Restitution, Stop
+    from pliant.robot.parts.sections import Section
+    from pliant.robot.parts.shapes import Shapes, TipLoad
+    from pliant.robot.parts.visuals import Visual, VisualCylinder
+    from pliant.robot.files.robot_files import arms, load
+    from pliant.simulation.runs.composition import Event
+    from pliant.simulation.runs.results import Result
+    from pliant.simulation.runs.simulation import simulate
+    from pliant.simulation.scenario.scenario import Scenario
+    from pliant.simulation.stepping.stepper import Stepper
+    from pliant.sweeps.sweep import sweep
+    from pliant.validation.validate import validate
 
 __version__ = VERSION
 
@@ -125,7 +92,7 @@ def __getattr__(name: str) -> Any:
         return value
     if name in (*_ROOMS, *_INNER, *_LEARNERS):
         return import_module(f"pliant.{name}")
-    from pliant.signatures import near
+    from pliant.base.signatures import near
 
     meant = near(name, __dir__())
     raise AttributeError(f"module 'pliant' has no attribute {name!r}" + (f"; did you mean {meant!r}?" if meant else ""))

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.model import Model
+from pliant.model.model import Model
 from pliant.options import Interpolation
 
 if TYPE_CHECKING:
-    from pliant.dynamics.chain import BaseMotion
+    from pliant.mechanics.links.chain import BaseMotion
 
 
 class TorqueLaw(Protocol):

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from pliant.analysis import counts
-from pliant.dynamics import build_chain
-from pliant.dynamics.chain import Chain
+from pliant.mechanics import build_chain
+from pliant.mechanics.links.chain import Chain
 from pliant.robot import DH, Beam, Drive, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 
 CUBIC = "Walker-Orin"

@@ -33,7 +33,7 @@ from pliant.control import (
 )
 from pliant.model import StateSpace
 from pliant.robot import Shapes, TipLoad
-from pliant.shapes import clamped_mass_roots
+from pliant.mechanics.shapes import clamped_mass_roots
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from pliant.analysis import (
 )
 from pliant.analysis.sensitivity import MIXED
 from pliant.control import PD, Cycloidal
-from pliant.dynamics.kinematics import tip_pose
+from pliant.mechanics.links.kinematics import tip_pose
 from pliant.errors import ModelError
 
 PATHS = ["links.upper.beam.EI_z", "links.fore.beam.mass_per_length", "payload.mass", "links.upper.beam.length"]

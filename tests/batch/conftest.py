@@ -6,9 +6,10 @@ import pytest
 
 from batch_arms import two_links
 from cuda_shim import COMPILER, FakeCupy
-from pliant.batch import devices as batch_engines
-from pliant.batch import given as batch_given
-from pliant.kernels import cuda_device, llvm
+from pliant.simulation.batch import devices as batch_engines
+from pliant.simulation.batch import arguments as batch_given
+from pliant.compute.cuda import device as cuda_device
+from pliant.compute.llvm import llvm
 
 
 @pytest.fixture(autouse=True)

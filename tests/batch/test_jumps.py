@@ -13,11 +13,11 @@ import pytest
 from arms import random_robot
 from pliant import simulate, simulate_batch
 from pliant.control import PD, MeasuredMotion, Trajectory, natural_gains
-from pliant.control.law import actuated
+from pliant.control.controllers.controller import actuated
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.robot import load
-from pliant.runs.composition import compose
+from pliant.simulation.runs.composition import compose
 
 JUMP, END = 0.5, 0.62
 COMPARISONS: dict[str, Callable[[Any], Any]] = {

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import timing
-from pliant.bench import findings, first_result, session, start
-from pliant.bench.arms import arm, rigid_chain, states
-from pliant.bench.extended import evaluate, relative_error
-from pliant.bench.figure import draw, undercut
-from pliant.bench.findings import Comparison, Point, Report, Side, Start
-from pliant.bench.markdown import duration, markdown, times
-from pliant.bench.rigid_peers import RigidChain
+from pliant_bench import timing
+from pliant_bench import findings, first_result, session, start
+from pliant_bench.arms import arm, rigid_chain, states
+from pliant_bench.extended import evaluate, relative_error
+from pliant_bench.figure import draw, undercut
+from pliant_bench.findings import Comparison, Point, Report, Side, Start
+from pliant_bench.markdown import duration, markdown, times
+from pliant_bench.rigid_peers import RigidChain
 from pliant.errors import install
-from pliant.timing import Effort, Timings, alternating
+from pliant_bench.timing import Effort, Timings, alternating
 
 HOUR = 3600.0
 
@@ -214,7 +214,7 @@ def test_peers_get_the_numbers_of_the_arm() -> None:
 @pytest.mark.parametrize("robot", [arm(6), pliant.load("puma")], ids=["6R", "PUMA"])
 def test_twin_in_pinocchio_has_our_accelerations(robot: pliant.Robot) -> None:
     pin = pytest.importorskip("pinocchio", reason="pinocchio (extra bench) is not installed")
-    from pliant.bench.rigid_peers import pinocchio_arm
+    from pliant_bench.rigid_peers import pinocchio_arm
 
     state = [x[0] for x in states(6, 6)]
     exact = evaluate(robot.model(), "forward_dynamics", *state)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant.bench.mpc import KEPT, Manoeuvre, converged, one_step, predicted_violation, simulated_violation, two_link
-from pliant.bench.mpc_peers import Begun, nonlinear_program
+from pliant_bench.mpc import KEPT, Manoeuvre, converged, one_step, predicted_violation, simulated_violation, two_link
+from pliant_bench.mpc_peers import Begun, nonlinear_program
 
 
 @pytest.fixture(scope="module")

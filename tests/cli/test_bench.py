@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pliant.bench import findings, puma
-from pliant.bench.findings import Comparison, Report, Side
-from pliant.bench.part_names import PARTS
+from pliant_bench import findings, puma
+from pliant_bench.findings import Comparison, Report, Side
+from pliant_bench.part_names import PARTS
 from pliant.errors import install
-from pliant.timing import Effort, Timings
+from pliant_bench.timing import Effort, Timings
 
 from .conftest import Run
 

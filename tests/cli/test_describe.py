@@ -15,7 +15,7 @@ from arms import unequal_arm
 from linkages import four_bar
 from pliant.cli.info import describe
 from pliant.cli.output import megabytes
-from pliant.kernels import llvm
+from pliant.compute.llvm import llvm
 
 from .conftest import Run
 

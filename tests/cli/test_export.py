@@ -9,7 +9,7 @@ import pytest
 
 import pliant
 from pliant.analysis.counts import tape_count
-from pliant.dynamics import build_chain
+from pliant.mechanics import build_chain
 
 from .conftest import Run
 

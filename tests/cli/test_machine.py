@@ -19,10 +19,10 @@ import pliant
 from pliant.cli import app, doctor
 from pliant.cli.self_test import SelfCheck, parts
 from pliant.export import EXPORTS
-from pliant.integrate import METHODS
-from pliant.kernels import cache
-from pliant.kernels.batch import BatchCode
-from pliant.kernels.rows import plain
+from pliant.compute.integrate import METHODS
+from pliant.compute.llvm import cache
+from pliant.compute.llvm.many_states import BatchCode
+from pliant.compute.tape.arguments import plain
 
 from .conftest import Run
 
@@ -99,24 +99,24 @@ def _raises_but_for_energies(self: BatchCode, *given: Any) -> Any:
 
 RUNS = ("batch of runs, rk4", "batch of runs, dopri5")
 IMPLICIT = {  # what is broken, how, and the parts that must be named; every part falls to one break only
-    "pliant.integrate.steppers.EXPLICIT:dop853": (_raises("tableau dop853: dense order 7 violated"),
+    "pliant.compute.integrate.methods.EXPLICIT:dop853": (_raises("tableau dop853: dense order 7 violated"),
         ("simulate, default", "simulate, dop853", "simulate, torque by a Python function")),
-    "pliant.integrate.steppers.rodas5p": (_raises("gamma"), ("simulate, rodas5p",)),
-    "pliant.integrate.steppers._midpoint": (_raises("no Jacobian"), ("simulate, midpoint",)),
-    "pliant.integrate.driver.solve_sundials": (_raises("no CVODE"), ("simulate, adams", "simulate, bdf")),
+    "pliant.compute.integrate.methods.rodas5p": (_raises("gamma"), ("simulate, rodas5p",)),
+    "pliant.compute.integrate.methods._midpoint": (_raises("no Jacobian"), ("simulate, midpoint",)),
+    "pliant.compute.integrate.driver.solve_sundials": (_raises("no CVODE"), ("simulate, adams", "simulate, bdf")),
     "pliant.cli.self_test.FORMULATIONS": (1e-30, ("formulations",)),
-    "pliant.kernels.vm.VirtualMachine.__call__": (_raises("no virtual machine"), ("virtual machine",)),
-    "pliant.kernels.cache.read": (lambda key: None, ("cache",)),
-    "pliant.kernels.pack.BatchIntegrator.__call__": (_raises("no loop"), RUNS),
+    "pliant.compute.llvm.vm.VirtualMachine.__call__": (_raises("no virtual machine"), ("virtual machine",)),
+    "pliant.compute.llvm.cache.read": (lambda key: None, ("cache",)),
+    "pliant.compute.loops.pack.BatchIntegrator.__call__": (_raises("no loop"), RUNS),
     **{f"pliant.export.EXPORTS:{kind}": (_raises(f"no {kind}"), (f"export to {kind}",)) for kind in EXPORTS},
 }  # fmt: skip
 EXPLICIT = {
-    "pliant.integrate.steppers.EXPLICIT:rk4": (_raises("no rk4"), ("simulate, rk4",)),
-    "pliant.integrate.steppers.EXPLICIT:dopri5": (_raises("no dopri5"), ("simulate, dopri5",)),
-    "pliant.kernels.kernel.plain": (_raises_for_lists, ("arrays of any layout",)),
-    "pliant.kernels.llvm.object_code": (_raises("no LLVM"), ("cache", "no cache")),
-    "pliant.kernels.batch.BatchCode.__call__": (_raises_but_for_energies, ("batch of states",)),
-    "pliant.kernels.threads._executor": (_raises("no threads"), RUNS),
+    "pliant.compute.integrate.methods.EXPLICIT:rk4": (_raises("no rk4"), ("simulate, rk4",)),
+    "pliant.compute.integrate.methods.EXPLICIT:dopri5": (_raises("no dopri5"), ("simulate, dopri5",)),
+    "pliant.compute.llvm.kernel.plain": (_raises_for_lists, ("arrays of any layout",)),
+    "pliant.compute.llvm.llvm.object_code": (_raises("no LLVM"), ("cache", "no cache")),
+    "pliant.compute.llvm.many_states.BatchCode.__call__": (_raises_but_for_energies, ("batch of states",)),
+    "pliant.compute.llvm.threads._executor": (_raises("no threads"), RUNS),
 }
 
 

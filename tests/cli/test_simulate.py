@@ -180,7 +180,7 @@ def test_ctrl_c_before_the_run_begins(run: Run, scenario: Write, monkeypatch: py
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pliant.scenario.scenario.simulate", interrupted)
+    monkeypatch.setattr("pliant.simulation.scenario.scenario.simulate", interrupted)
     result = run("simulate", scenario(SHORT))
     assert result.exit_code == 130
     assert result.stderr == "interrupted\n"

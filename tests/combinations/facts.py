@@ -10,11 +10,11 @@ import numpy as np
 from combinations.equations import Judged, applied, lost, relative, scaled
 from combinations.generator import Arm, Array
 from combinations.restatements import Restated, joined
-from pliant.dynamics import equations
-from pliant.dynamics.energies import energies
-from pliant.dynamics.kinematics import placements
-from pliant.dynamics.lines import lines
-from pliant.dynamics.momenta import total_mass
+from pliant.mechanics import equations
+from pliant.mechanics.formulations.energies import energies
+from pliant.mechanics.links.kinematics import placements
+from pliant.mechanics.constraints.couplings import lines
+from pliant.mechanics.links.momentum import total_mass
 from pliant.model.coordinate_units import speed_units
 
 

@@ -18,11 +18,11 @@ from scipy.spatial.transform import Rotation
 
 import pliant
 from bodies import random_body
-from pliant.dynamics import Chain, build_chain
-from pliant.dynamics.chain import BaseMotion
-from pliant.dynamics.closures import ROWS, closing_rows
-from pliant.dynamics.frames import frame_of, placed_frame
-from pliant.dynamics.kinematics import placements
+from pliant.mechanics import Chain, build_chain
+from pliant.mechanics.links.chain import BaseMotion
+from pliant.mechanics.constraints.loop_constraints import ROWS, closing_rows
+from pliant.mechanics.links.frames import frame_of, placed_frame
+from pliant.mechanics.links.kinematics import placements
 from pliant.robot import (
     BaseBody,
     Beam,
@@ -46,9 +46,9 @@ from pliant.robot import (
     Shapes,
     parents,
 )
-from pliant.robot.lumps import Payload
-from pliant.robot.named_frames import Frame
-from pliant.robot.yaml_text import write_yaml
+from pliant.robot.parts.rigid_body import Payload
+from pliant.robot.parts.frames import Frame
+from pliant.robot.files.yaml import write_yaml
 
 Array = np.ndarray
 Rng = np.random.Generator
@@ -429,7 +429,7 @@ class _World:
 
 
 def _maps(robot: Robot) -> Any:
-    from pliant.dynamics.build import _frames
+    from pliant.mechanics.links.build_chain import _frames
     from pliant.robot import RobotView
 
     return _frames(RobotView(robot, {}))

@@ -14,13 +14,13 @@ import numpy as np
 
 from combinations.equations import Judged, applied, lost
 from combinations.generator import Arm, Array
-from pliant.dynamics import Chain, equations
-from pliant.dynamics.energies import energies
-from pliant.dynamics.forces import dissipation, passive, rotors
-from pliant.dynamics.frames import frame_of, placed_frame
-from pliant.dynamics.kinematics import body_kinetic_energy, placements, twists
-from pliant.dynamics.section_forces import InternalForces
-from pliant.dynamics.ties import ties
+from pliant.mechanics import Chain, equations
+from pliant.mechanics.formulations.energies import energies
+from pliant.mechanics.formulations.generalized_forces import dissipation, passive, rotors
+from pliant.mechanics.links.frames import frame_of, placed_frame
+from pliant.mechanics.links.kinematics import body_kinetic_energy, placements, twists
+from pliant.mechanics.links.section_forces import InternalForces
+from pliant.mechanics.constraints.constraint_wrenches import ties
 from pliant.loads import Wrench
 
 

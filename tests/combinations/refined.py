@@ -17,9 +17,9 @@ from scipy.linalg import eigh
 from combinations.equations import Judged
 from combinations.generator import Arm, Array
 from combinations.restatements import part_of, robot_of
-from pliant.dynamics import denoc
-from pliant.dynamics.frames import frame_of, map_jacobian
-from pliant.dynamics.kinematics import placements
+from pliant.mechanics.formulations import denoc
+from pliant.mechanics.links.frames import frame_of, map_jacobian
+from pliant.mechanics.links.kinematics import placements
 from pliant.robot import Link, Shapes, beam_properties, parents
 
 ELEMENTS = 3

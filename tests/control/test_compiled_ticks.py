@@ -10,9 +10,9 @@ import pytest
 
 import pliant
 from pliant.control import LQR, PID, Accelerometer, Encoder, Observer, OutputFeedback, Sampled, Tachometer
-from pliant.control.sampled import HeldLaw
+from pliant.control.sensing.sampled import HeldLaw
 from pliant.errors import UnsupportedModel
-from pliant.runs.drives import Inputs
+from pliant.simulation.runs.inputs import Inputs
 
 LAW = PID(20.0, 5.0, 2.0, [0.3, -0.2], gravity="none")
 NEAR = 1e-12

@@ -7,11 +7,11 @@ import pytest
 
 import pliant
 from arms import unequal_arm, unequal_two_link
-from pliant.control.motion_curvature import Curvature
-from pliant.control.motion_forces import ArmForces, StiffArmForces, smoothed
-from pliant.control.motion_grid import MotionGrid
-from pliant.control.motion_guess import first_guess, stiff_shortest_time
-from pliant.control.motion_response import Driven
+from pliant.control.planning.motion_curvature import Curvature
+from pliant.control.planning.motion_forces import ArmForces, StiffArmForces, smoothed
+from pliant.control.planning.motion_grid import MotionGrid
+from pliant.control.planning.motion_guess import first_guess, stiff_shortest_time
+from pliant.control.planning.motion_response import Driven
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_slopes_and_second_derivatives(geared, rng: np.random.Generator) -> None
 def test_a_response_is_a_run(geared) -> None:
     """Collocation against an adaptive integrator, driven by the same cubic splines, through its motors."""
     driven, found = guess(geared, intervals=40, degree=4)
-    from pliant.control.optimal import _read
+    from pliant.control.planning.optimal import _read
 
     move = _read(geared, driven, found, driven.start, 0.0, 0.0, 0)
     assert list(move.motion(geared)) == ["boom.motor", "fore", "hand"]

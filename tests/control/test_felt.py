@@ -23,12 +23,12 @@ from pliant.control import (
     Sampled,
     StrainGauge,
 )  # fmt: skip
-from pliant.control.instruments import Instrument
-from pliant.control.law import Controller, Felt, Law
-from pliant.control.sensors import Acting
+from pliant.control.sensing.sensor_chain import Instrument
+from pliant.control.controllers.controller import Controller, Felt, Law
+from pliant.control.sensing.sensors import Acting
 from pliant.errors import ModelError
 from pliant.loads import BasePath, Wrench
-from pliant.runs.composition import compose
+from pliant.simulation.runs.composition import compose
 
 PUSH = Wrench(force=(0.0, 5.0, 0.0))
 SHAKEN = BasePath(

@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant.control import PD, PID, Cycloidal, Limited, Sampled, natural_gains
-from pliant.control.law import actuated
+from pliant.control.controllers.controller import actuated
 
 
 def test_pd_with_gravity_settles_near_the_target(two_link) -> None:

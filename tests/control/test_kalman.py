@@ -11,7 +11,7 @@ import pliant
 from arms import two_links
 from pliant import Coupling, Frame, Joint, Link, Payload, RigidBody, Robot, Shapes
 from pliant.control import Belief, Encoder, KalmanFilter, Measurement, MovingHorizon, StrainGauge, TipPosition
-from pliant.control.kalman import discretised
+from pliant.control.estimation.kalman import discretised
 from pliant.errors import ModelError, UnsupportedModel
 
 PERIOD = 4e-3

@@ -8,7 +8,7 @@ from scipy.linalg import solve_continuous_are
 
 import pliant
 from pliant.control import LQR, PD, ComputedTorque, Cycloidal, Switch
-from pliant.control.lqr import system
+from pliant.control.controllers.lqr import system
 
 WEIGHTS = {"joints": 1e4, "flexible": 1e6, "rates": 1e2}
 
@@ -107,7 +107,7 @@ def test_lqr_under_sampling_is_optimal_for_its_own_cost(beam) -> None:
     # doubling in the Van Loan integral against one exponential, where that one does not overflow
     from scipy.linalg import expm
 
-    from pliant.control.lqr import sampled_regulator
+    from pliant.control.controllers.lqr import sampled_regulator
 
     A, B = system(beam, np.zeros(4))
     period = 5e-3

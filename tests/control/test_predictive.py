@@ -119,8 +119,8 @@ def test_without_bounds_it_is_the_regulator(arm: Model) -> None:
     mpc = MPC(arm, 0.1, 5, GOAL, Q, R, first_iterations=1)
     goal, dx = rest(arm, GOAL), np.array([1.0, -2.0, 0.1, 0.05, 3.0, 1.0, 0.3, -0.2]) * 1e-6
     _, A, B = mpc._parts.dynamics.advance(goal, arm.holding_torque(goal[:4]), mpc.interval)
-    from pliant.control import riccati
-    from pliant.control.lqr import state_weight
+    from pliant.control.controllers import riccati
+    from pliant.control.controllers.lqr import state_weight
 
     weight, cost = mpc.interval * state_weight(arm, Q), mpc.interval * R * np.eye(2)
     P = riccati.discrete(A, B, weight, cost)

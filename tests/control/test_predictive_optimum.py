@@ -15,7 +15,7 @@ from scipy.integrate import simpson
 
 import pliant
 from pliant.control import MPC
-from pliant.control.lqr import state_weight
+from pliant.control.controllers.lqr import state_weight
 from pliant.model import Model
 
 Q, R, GOAL = {"joints": 100.0, "rates": 1.0}, 1e-5, (0.4, -0.3)

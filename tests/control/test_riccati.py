@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from pliant.control import riccati
-from pliant.control.lqr import check_weights
+from pliant.control.controllers import riccati
+from pliant.control.controllers.lqr import check_weights
 from pliant.errors import ModelError
 from pliant.scenario import Scenario
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.control import motion_search, optimal, rest_to_rest, time_limited
-from pliant.control.time_limited import Watch, in_process
+from pliant.control.planning import motion_search, optimal, time_limited
+from pliant.control import rest_to_rest
+from pliant.control.planning.time_limited import Watch, in_process
 from pliant.errors import ModelError, PliantError, warn_user
-from pliant.ringing import shape_motion
+from pliant.control.planning import plan as shape_motion
 
 
 def endless(_: Any, time_limit: float, progress: Any) -> None:

@@ -10,7 +10,7 @@ from scipy.integrate import trapezoid
 from arms import UNEQUAL, random_robot, random_state, sampled, unequal_arm, unequal_beam
 from evaluation import evaluate, relative
 from oracle import oracle
-from pliant.dynamics import FORMULATIONS, build_chain, features
+from pliant.mechanics import FORMULATIONS, build_chain, features
 from pliant.robot import Joint, Robot, Shapes
 
 NONLINEAR = [name for name in FORMULATIONS if name not in ("lagrange", "dual-screw")]
@@ -161,7 +161,7 @@ def test_order_of_the_linear_rotation(formulation: str, planes: tuple[str, ...],
 
 @pytest.mark.parametrize("formulation", [name for name in FORMULATIONS if name != "dual-screw"])
 def test_forces_are_the_gradient_of_the_energy(formulation: str) -> None:
-    from pliant.dynamics.energies import potential_energy
+    from pliant.mechanics.formulations.energies import potential_energy
 
     robot = random_robot(7, damping=False)
     chain = build_chain(robot)

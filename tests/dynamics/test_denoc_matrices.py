@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from arms import random_robot, random_state, sampled
-from pliant.dynamics import build_chain, denoc, lagrange
-from pliant.dynamics import denoc_matrices as matrices
-from pliant.dynamics.chain import Chain
-from pliant.dynamics.forces import rotors
+from pliant.mechanics import build_chain
+from pliant.mechanics.formulations import denoc, lagrange
+from pliant.mechanics.formulations import denoc_matrices as matrices
+from pliant.mechanics.links.chain import Chain
+from pliant.mechanics.formulations.generalized_forces import rotors
 from pliant.robot import Joint, Link, Origin, RigidBody, Robot
 
 ROUND_OFF = 1e-11  # relative: products of at most a few hundred terms of order one

@@ -22,7 +22,7 @@ from pliant.control import (
     gravity_torque,
     inverse_kinematics,
 )
-from pliant.dynamics.section_forces import InternalForces
+from pliant.mechanics.links.section_forces import InternalForces
 from pliant.errors import ModelError
 from pliant.loads import Distributed, Wrench
 from pliant.model.states import displaced, read_state

@@ -15,8 +15,8 @@ from evaluation import evaluate, relative
 from pliant import Joint, Link, Robot, Shapes
 from pliant.algebra.quaternions import exponential, to_matrix
 from pliant.analysis.counts import tape_count
-from pliant.dynamics import FORMULATIONS, build_chain
-from pliant.dynamics.kinematics import kinetic_energy
+from pliant.mechanics import FORMULATIONS, build_chain
+from pliant.mechanics.links.kinematics import kinetic_energy
 from trees import tree_state
 
 NONLINEAR = [name for name in FORMULATIONS if name not in ("lagrange", "dual-screw")]

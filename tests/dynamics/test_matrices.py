@@ -10,7 +10,8 @@ import pytest
 
 import pliant
 from arms import random_robot, random_state
-from pliant.dynamics import build_chain, equations, matrices
+from pliant.mechanics import build_chain, equations
+from pliant.mechanics.formulations import terms as matrices
 from pliant.model import PartitionedMatrices, ScrewMatrices
 from pliant.robot import Beam, Joint, Link, Robot, Shapes
 

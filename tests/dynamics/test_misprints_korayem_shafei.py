@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from printed_korayem_shafei import PrintedArm, tilde
 
-from pliant.dynamics import Chain, build_chain, gibbs_appell, lagrange
-from pliant.dynamics.forces import passive, strain_energy
-from pliant.dynamics.published import korayem_shafei as published
+from pliant.mechanics import Chain, build_chain
+from pliant.mechanics.formulations import gibbs_appell, lagrange
+from pliant.mechanics.formulations.generalized_forces import passive, strain_energy
+from pliant.mechanics.formulations.published import korayem_shafei as published
 from pliant.robot import Beam, Joint, Link, Origin, Robot, Shapes
 
 ROUND_OFF = 1e-12  # relative to the largest entry: sums of some thousand terms of order one

@@ -9,9 +9,10 @@ import numpy as np
 import printed_mohan_saha as ms
 import pytest
 
-from pliant.dynamics import Chain, build_chain, denoc, lagrange
-from pliant.dynamics import denoc_matrices as matrices
-from pliant.dynamics.published.mohan_saha import rod_constants
+from pliant.mechanics import Chain, build_chain
+from pliant.mechanics.formulations import denoc, lagrange
+from pliant.mechanics.formulations import denoc_matrices as matrices
+from pliant.mechanics.formulations.published.mohan_saha import rod_constants
 from pliant.robot import Joint, Link, Origin, RigidBody, Robot, load
 
 ROUND_OFF = 1e-11  # relative: products of at most a few hundred terms of order one

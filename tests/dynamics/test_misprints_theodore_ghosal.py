@@ -12,9 +12,10 @@ from scipy.spatial.transform import Rotation
 from sliding_oracle import MU, PAYLOAD, TOTAL, Oracle, functions, oracle
 
 import pliant
-from pliant.dynamics import build_chain, lagrange
-from pliant.dynamics.build import tip_loads
-from pliant.dynamics.kinematics import placements
+from pliant.mechanics import build_chain
+from pliant.mechanics.formulations import lagrange
+from pliant.mechanics.links.build_chain import tip_loads
+from pliant.mechanics.links.kinematics import placements
 
 
 def beam(gravity: tuple[float, float, float] = (0, 0, 0), **shapes: object) -> pliant.Robot:
@@ -73,14 +74,7 @@ def test_partitioned_inverse_has_a_plus_in_its_lower_right_block() -> None:
 
 def test_11_tip_load_takes_plus_D_for_mass_beyond_the_tip() -> None:
     """A point mass beyond the tip: the frequency equation with D > 0 gives the elements' frequency, -D does not."""
-    from pliant.shapes import (
-        LoadRatios,
-        bending_elements,
-        clamped_mass_roots,
-        eigenpairs,
-        mass_matrix,
-        stiffness_matrix,
-    )
+    from pliant.mechanics.shapes import LoadRatios, bending_elements, clamped_mass_roots, eigenpairs, mass_matrix, stiffness_matrix
 
     M, d = 0.5, 0.3
     load = LoadRatios(M=M, J=M * d**2, D=M * d)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant.dynamics.published import korayem_shafei
-from pliant.dynamics.published import mohan_saha as ms
-from pliant.dynamics.published import theodore_ghosal as tg
+from pliant.mechanics.formulations.published import korayem_shafei
+from pliant.mechanics.formulations.published import mohan_saha as ms
+from pliant.mechanics.formulations.published import theodore_ghosal as tg
 
 
 @pytest.mark.parametrize("n", range(2, 13))

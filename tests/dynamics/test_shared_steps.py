@@ -14,9 +14,9 @@ from arms import random_robot, sampled, unequal_arm
 from bodies import random_body
 from flyers import satellite
 from pliant import Beam, Joint, Link, Lump, Model, Origin, RigidBody, Robot, Shapes
-from pliant.algebra.steps import Called, content_of
-from pliant.dynamics import Chain, build_chain, equations
-from pliant.kernels import Kernel, Tape
+from pliant.algebra.recursion_steps import Called, content_of
+from pliant.mechanics import Chain, build_chain, equations
+from pliant.compute import Kernel, Tape
 from trees import random_tree, tree_state
 
 SAME = 1e-11

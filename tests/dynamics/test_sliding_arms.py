@@ -10,10 +10,10 @@ from scipy.linalg import eigh
 from sliding_oracle import PAYLOAD, arm, functions
 
 from arms import random_robot
-from pliant.dynamics import FORMULATIONS, build_chain, equations
-from pliant.dynamics.chain import Chain
-from pliant.dynamics.forces import passive, strain_energy
-from pliant.dynamics.kinematics import gravity_energy, kinetic_energy
+from pliant.mechanics import FORMULATIONS, build_chain, equations
+from pliant.mechanics.links.chain import Chain
+from pliant.mechanics.formulations.generalized_forces import passive, strain_energy
+from pliant.mechanics.links.kinematics import gravity_energy, kinetic_energy
 from pliant.robot import Beam, Drive, Friction, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 
 TWO = {"bending_y": 2}

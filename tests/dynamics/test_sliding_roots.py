@@ -12,13 +12,13 @@ import pytest
 
 from pliant.batch import simulate_batch
 from pliant.control import PD, Cycloidal, natural_gains
-from pliant.dynamics import equations
-from pliant.dynamics.sliding_roots import carried_roots
+from pliant.mechanics import equations
+from pliant.mechanics.sliding.sliding_roots import carried_roots
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.robot import load
-from pliant.runs.results import Result
-from pliant.runs.simulation import simulate
-from pliant.shapes import clamped_mass_roots
+from pliant.simulation.runs.results import Result
+from pliant.simulation.runs.simulation import simulate
+from pliant.mechanics.shapes import clamped_mass_roots
 
 START, GOAL = (0.0, 0.0, 0.4), (1.0, 0.5, 0.6)
 

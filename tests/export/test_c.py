@@ -13,8 +13,8 @@ import pytest
 from exported import assert_close, build, call, expected, inputs, model, needs_compiler
 from pliant.errors import ModelError
 from pliant.export import export
-from pliant.export.c_function import LONGEST_FUNCTION
-from pliant.export.c_text import c_constant
+from pliant.export.c.function import LONGEST_FUNCTION
+from pliant.export.c.text import c_constant
 from pliant.export.contents import export_name, usual
 from pliant.export.typical_states import reference_states
 
@@ -69,8 +69,8 @@ def test_driver_passes_and_can_fail(tmp_path: Path) -> None:
 def test_long_functions_are_cut_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     m = model("parameters")
     assert LONGEST_FUNCTION > 100
-    monkeypatch.setattr("pliant.export.c_function.LONGEST_FUNCTION", 20)
-    monkeypatch.setattr("pliant.export.c_function.PART", 7)
+    monkeypatch.setattr("pliant.export.c.function.LONGEST_FUNCTION", 20)
+    monkeypatch.setattr("pliant.export.c.function.PART", 7)
     folder = export(m, "c", tmp_path / "out", functions=["forward_dynamics"])
     assert "forward_dynamics_parts" in (folder / f"{export_name(m)}.c").read_text()
     values = [x[0] for x in inputs(m, "forward_dynamics", reference_states(m))]

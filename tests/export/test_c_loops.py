@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from exported import STRICT, needs_compiler
-from pliant.export.c_loops import CLoops
-from pliant.horizon import receding
-from pliant.kernels import primitives
-from pliant.kernels.primitives import FLAT, Doubles, Integers, call, shift
-from pliant.kernels.translate import Untranslatable
+from pliant.export.c.loops import CLoops
+from pliant.compute.nmpc import real_time_iteration as receding
+from pliant.compute.loops import primitives
+from pliant.compute.loops.primitives import FLAT, Doubles, Integers, call, shift
+from pliant.compute.loops.translate import Untranslatable
 
 LIMIT, STEPS, LEAST = 2.5, 3, -1
 

@@ -17,11 +17,11 @@ import pliant
 from arms import unequal_arm, unequal_two_link
 from exported import STRICT, build, needs_compiler
 from pliant.control import MPC, Quintic, StrainBound
-from pliant.control.predictive import SOURCE, STATUS, Pilot
+from pliant.control.controllers.predictive import SOURCE, STATUS, Pilot
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
-from pliant.export.c_predictive import CPredictive
-from pliant.export.c_text import DOUBLE
+from pliant.export.c.predictive import CPredictive
+from pliant.export.c.text import DOUBLE
 from pliant.export.contents import export_name
 
 ASKED = 1e-9
@@ -287,8 +287,8 @@ def test_paths_and_costs_of_ones_own(tmp_path: Path) -> None:
 @needs_compiler
 def test_long_functions_work_in_memory_of_the_controller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = case("two-link")
-    monkeypatch.setattr("pliant.export.c_function.LONGEST_FUNCTION", 1)
-    monkeypatch.setattr("pliant.export.c_function.PART", 40)
+    monkeypatch.setattr("pliant.export.c.function.LONGEST_FUNCTION", 1)
+    monkeypatch.setattr("pliant.export.c.function.PART", 40)
     folder = export(given.mpc.model, "c", tmp_path / "out", functions=["tip_pose"], controller=given.mpc)
     source = (folder / f"{export_name(given.mpc.model)}.c").read_text()
     assert "_MPC_SLOPES_WORK" in source
@@ -304,9 +304,9 @@ def test_the_test_ends_where_rounding_decides(monkeypatch: pytest.MonkeyPatch) -
     seen, answers = controller.reference(12, ASKED)
     assert len(seen) == len(answers) == 12
     assert [a.source for a in answers].count("shifted plan") == 1
-    monkeypatch.setattr("pliant.export.c_predictive.DETERMINED", 0.0)
+    monkeypatch.setattr("pliant.export.c.predictive.DETERMINED", 0.0)
     assert len(controller.reference(12, ASKED)[1]) < 12
-    monkeypatch.setattr("pliant.export.c_predictive.DETERMINED", -1.0)
+    monkeypatch.setattr("pliant.export.c.predictive.DETERMINED", -1.0)
     assert controller.test(12, ASKED) == ([], "")
 
 

@@ -28,9 +28,9 @@ from pliant.control import PD, Sampled
 from pliant.errors import ModelError, PliantError
 from pliant.export import export
 from pliant.export.compiling import find_compiler
-from pliant.export.fmu import platform_folder
+from pliant.export.fmu.fmu import platform_folder
 from pliant.robot import beam_properties
-from pliant.runs.internal_forces import RunHistory
+from pliant.simulation.runs.internal_forces import RunHistory
 
 fmpy = pytest.importorskip("fmpy", reason="fmpy is not installed (extra: fmu)")
 pytestmark = needs_compiler

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pliant
 from exported import model
-from pliant.export.fmu_description import BASE_UNITS
-from pliant.export.fmu_variables import start_states, symbols_and_outputs, variables
+from pliant.export.fmu.description import BASE_UNITS
+from pliant.export.fmu.variables import start_states, symbols_and_outputs, variables
 
 
 def test_units_are_products_of_si_base_units() -> None:

@@ -14,9 +14,9 @@ import pliant
 from arms import MECHANISMS, sampled
 from pliant import ModelError, Robot, UnsupportedModel
 from pliant.algebra.quaternions import to_matrix
-from pliant.dynamics.build import build_chain
+from pliant.mechanics.links.build_chain import build_chain
 from pliant.export.spring_chains import cut, damp, spring_chain
-from pliant.model.straight_arm import StraightArm
+from pliant.model.undeformed_modes import StraightArm
 from pliant.robot import Shapes
 from trees import random_tree
 
@@ -186,8 +186,8 @@ def test_dampers_give_the_ratio_of_the_first_mode() -> None:
 
 def test_one_rule_of_cutting() -> None:
     """The chains that benchmarks run in other engines are cut as those that are written."""
-    from pliant.bench.lumped_chain import segments
-    from pliant.bench.peers import PlanarArm
+    from pliant_bench.lumped_chain import segments
+    from pliant_bench.peers import PlanarArm
 
     robot = pliant.load("two-link")
     ours = spring_chain(robot, 5)

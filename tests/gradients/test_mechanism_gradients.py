@@ -17,11 +17,11 @@ from physics.test_tied_forces import spatial
 from pliant import analysis, gradient, gradient_batch
 from pliant.algebra.runge_kutta import rk4
 from pliant.errors import UnsupportedModel
-from pliant.gradients.inquiry import Inquiry
-from pliant.kernels.cuda_adjoint import source
+from pliant.simulation.gradients.request import Inquiry
+from pliant.compute.cuda.adjoint import source
 from pliant.model.states import displaced
 from pliant.robot import Beam, Drive, Joint, Link, Robot, Shapes
-from pliant.robot.named_frames import Frame
+from pliant.robot.parts.frames import Frame
 
 EXACT = 1e-6  # of the largest entry
 LENGTHS = ["links.rocker.joint.origin.xyz.0", "links.coupler.rigid.mass"]

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from horizon.programs import Given
-from pliant.horizon.active_set import BROKEN, INFEASIBLE, LIMIT, SOLVED
+from pliant.compute.nmpc.active_set import BROKEN, INFEASIBLE, LIMIT, SOLVED
 
 
 def drawn(rng: np.random.Generator, n: int, rows: int, soft: float = 0.0) -> Given:

@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pliant
-from pliant.horizon.collocation import radau_tableau
-from pliant.horizon.solver import Dynamics
+from pliant.compute.nmpc.collocation import radau_tableau
+from pliant.compute.nmpc.solver import Dynamics
 from pliant.model import Model
 
 

@@ -15,7 +15,7 @@ from pliant.cli import app
 from pliant.errors import ModelError
 from pliant.identification.residuals import Residuals
 from pliant.identification.study_file import IdentificationStudy
-from pliant.robot.yaml_text import read_yaml
+from pliant.robot.files.yaml import read_yaml
 
 STUDY = """
 format: 1

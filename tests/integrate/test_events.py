@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from integrate.odes import make, make_events, oscillator
-from pliant.integrate import solve
+from pliant.compute.integrate import solve
 
 METHODS = ["rk4", "midpoint", "dopri5", "dop853", "rodas5p"]
 G = 9.81

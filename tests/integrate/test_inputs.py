@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from integrate.odes import held, make
-from pliant.integrate import Hold, SampledInput, solve
+from pliant.compute.integrate import Hold, SampledInput, solve
 
 METHODS = ["rk4", "midpoint", "dopri5", "dop853", "rodas5p", "adams", "bdf"]
 TIMES = np.array([0.0, 0.31, 0.5, 1.7, 2.2])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from integrate.odes import make
-from pliant.integrate import Problem, solve
+from pliant.compute.integrate import Problem, solve
 
 JUMP, END, START = 0.5, 1.3, np.array([0.3, -0.2])
 COMPARISONS: dict[str, Callable[[Any], Any]] = {">=": lambda t: t >= JUMP, ">": lambda t: t > JUMP}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from integrate.odes import kepler, oscillator, pendulum, pendulum_energy
-from pliant.integrate import solve
+from pliant.compute.integrate import solve
 
 STEPS = 100_000
 

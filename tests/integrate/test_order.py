@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from integrate.odes import pendulum, wave, wave_exact
-from pliant.integrate import solve
+from pliant.compute.integrate import solve
 
 END = 1.2
 DENSE = np.linspace(0.0, END, 1009)  # 1009 is prime: the rows fall anywhere within the steps

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from integrate.odes import KEPLER_START, explosive, held, kepler, make, make_events, oscillator, pendulum
-from pliant.integrate import METHODS, driver, solve
-from pliant.kernels import Kernel
+from pliant.compute.integrate import METHODS, driver, solve
+from pliant.compute import Kernel
 
 FIXED = ("rk4", "midpoint")
 COMPILED = ["rk4", "midpoint", "dopri5", "dop853", "rodas5p"]
@@ -231,6 +231,6 @@ def test_many_threads_at_once():
 
 
 def test_import_is_light():
-    code = "import sys, pliant.integrate; print([m for m in ('llvmlite', 'scipy') if m in sys.modules])"
+    code = "import sys, pliant.compute.integrate; print([m for m in ('llvmlite', 'scipy') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"

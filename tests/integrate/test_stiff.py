@@ -10,7 +10,7 @@ import pytest
 from scipy.linalg import expm
 
 from integrate.odes import STIFF_RATE, STIFF_START, kepler, linear, make, pendulum, stiff_chain, van_der_pol
-from pliant.integrate import solve
+from pliant.compute.integrate import solve
 
 
 def test_van_der_pol_against_the_published_value():

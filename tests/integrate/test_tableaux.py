@@ -15,7 +15,7 @@ from scipy.integrate._ivp import dop853_coefficients as scipy_dop853
 from integrate.trees import density, exact, inverse_of_lower, order_defects, size, stage_weights, trees
 from pliant.algebra import runge_kutta, tableau
 from pliant.algebra.runge_kutta import dop853, dopri5, rk4
-from pliant.integrate.rosenbrock import rodas5p
+from pliant.compute.integrate.rosenbrock import rodas5p
 
 EXPLICIT = [rk4, dopri5, dop853]
 FIELDS = [

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from integrate.odes import make_events, pendulum
-from pliant.integrate import solve, steppers
-from pliant.kernels import llvm
-from pliant.kernels.translate import Module
+from pliant.compute.integrate import solve, methods as steppers
+from pliant.compute.llvm import llvm
+from pliant.compute.loops.translate import Module
 
 METHODS = [("rk4", {"step": 0.05}), ("dopri5", {}), ("dop853", {}), ("rodas5p", {}), ("midpoint", {"step": 0.05})]
 

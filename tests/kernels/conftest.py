@@ -8,7 +8,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.kernels import llvm, set_threads
+from pliant.compute.llvm import llvm
+from pliant.compute import set_threads
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,8 +8,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.kernels import Kernel, ir, llvm, set_threads
-from pliant.kernels.target import Machine, vector_unit
+from pliant.compute import Kernel, set_threads
+from pliant.compute.llvm import ir, llvm
+from pliant.compute.llvm.target import Machine, vector_unit
 
 SEEDS = range(6)
 
@@ -93,7 +94,7 @@ def test_optimisation_does_not_change_bits(random_graph, monkeypatch):
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
 @pytest.mark.parametrize("count", [33, 1000, 4096, 4097])
 def test_threads_do_not_change_bits(chain, monkeypatch, threads, count):
-    monkeypatch.setattr("pliant.kernels.batch.LEAST_SHARED", 0)
+    monkeypatch.setattr("pliant.compute.llvm.many_states.LEAST_SHARED", 0)
     kernel = Kernel(chain(4))
     arrays = states(kernel.function, count)
     set_threads(threads)

@@ -8,9 +8,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.kernels import Kernel, Tape
-from pliant.kernels.call_plan import COPY, WORK, CallPlan, lowered
-from pliant.kernels.operations import CALL
+from pliant.compute import Kernel, Tape
+from pliant.compute.tape.call_plan import COPY, WORK, CallPlan, lowered
+from pliant.compute.tape.operations import CALL
 
 
 def step() -> ca.Function:

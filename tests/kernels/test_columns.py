@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.kernels import ColumnFunction, Kernel
+from pliant.compute import ColumnFunction, Kernel
 
 
 def grouped(sizes):

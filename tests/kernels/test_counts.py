@@ -18,15 +18,16 @@ import pytest
 
 import pliant
 from pliant.analysis.counts import tape_count
-from pliant.dynamics import FORMULATIONS, build_chain
+from pliant.mechanics import FORMULATIONS, build_chain
 from pliant.errors import UnsupportedModel
-from pliant.kernels import numbering
-from pliant.robot import angles, load
-from pliant.shapes import elements, modes, quadrature, rods
-from pliant.studies.cibicik_egeland.runs import arm as lifting_arm
-from pliant.studies.korayem_shafei.runs import tapes as korayem_shafei
-from pliant.studies.mohan_saha.runs import rods as rod_chain
-from pliant.studies.theodore_ghosal.arms import ARMS as THEODORE_GHOSAL
+from pliant.compute.tape import value_numbering as numbering
+from pliant.robot.parts import angles
+from pliant.robot import load
+from pliant.mechanics.shapes import elements, modes, quadrature, rods
+from pliant_studies.cibicik_egeland.runs import arm as lifting_arm
+from pliant_studies.korayem_shafei.runs import tapes as korayem_shafei
+from pliant_studies.mohan_saha.runs import rods as rod_chain
+from pliant_studies.theodore_ghosal.arms import ARMS as THEODORE_GHOSAL
 
 FILE = Path(__file__).with_name("counts.json")
 BUNDLED = sorted(path.stem for path in (Path(pliant.__file__).parent / "arms").glob("*.yaml"))

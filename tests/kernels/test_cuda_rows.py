@@ -9,8 +9,9 @@ import pytest
 from arms import unequal_two_link
 from cuda_shim import COMPILER, FakeCupy
 from pliant.errors import ModelError
-from pliant.kernels import Kernel, cuda_device, cuda_rows, device_rows
-from pliant.products import products
+from pliant.compute import Kernel
+from pliant.compute.cuda import device as cuda_device, rows as cuda_rows, device_rows
+from pliant.learning.products import products
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on this machine")
 

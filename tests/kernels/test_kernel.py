@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from pliant.errors import ModelError
-from pliant.kernels import Kernel, fastcall, few_calls, get_threads, set_threads
+from pliant.compute import Kernel, few_calls, get_threads, set_threads
+from pliant.compute.llvm import fastcall
 
 BACKENDS = ["llvm", "vm"]
 
@@ -303,6 +304,6 @@ def test_threads_from_the_environment(monkeypatch):
 
 
 def test_import_is_light():
-    code = "import sys, pliant.kernels; print([m for m in ('llvmlite', 'scipy') if m in sys.modules])"
+    code = "import sys, pliant.compute; print([m for m in ('llvmlite', 'scipy') if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

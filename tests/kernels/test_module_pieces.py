@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from llvmlite.binding import ffi
 
-from pliant.kernels import Kernel, cache, llvm, module_pieces, set_threads
-from pliant.kernels.ir import function_source
-from pliant.kernels.target import machine
+from pliant.compute import Kernel, set_threads
+from pliant.compute.llvm import cache, llvm, module_pieces
+from pliant.compute.llvm.ir import function_source
+from pliant.compute.llvm.target import machine
 
 from .test_columns import grouped
 

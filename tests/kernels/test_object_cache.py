@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 
 from pliant.errors import ModelError
-from pliant.kernels import Kernel, cache, fastcall, llvm, set_threads
-from pliant.kernels.target import machine
+from pliant.compute import Kernel, set_threads
+from pliant.compute.llvm import cache, fastcall, llvm
+from pliant.compute.llvm.target import machine
 
 STATE = np.array([0.3, -1.2])
 
@@ -346,7 +347,7 @@ def test_threads_share_one_call_interface(monkeypatch):
 
 SCRIPT = """
 import casadi as ca, numpy as np
-from pliant.kernels import Kernel
+from pliant.compute import Kernel
 x = ca.SX.sym("x", 8)
 y = x
 for k in range(60):
@@ -373,7 +374,7 @@ def test_processes_that_compile_at_once(folder):
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_children_go_on(chain, monkeypatch):
     """A child uses kernels of its parent, compiles its own, and has threads of its own."""
-    monkeypatch.setattr("pliant.kernels.batch.LEAST_SHARED", 0)
+    monkeypatch.setattr("pliant.compute.llvm.many_states.LEAST_SHARED", 0)
     set_threads(2)
     kernel = Kernel(chain(3))
     rng = np.random.default_rng(0)

@@ -10,12 +10,12 @@ import llvmlite.binding as binding
 import pytest
 
 import pliant
-from pliant.integrate.explicit_loop import run_explicit
-from pliant.kernels import fastcall, ir, llvm, xla
-from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
-from pliant.kernels.tape import Tape
-from pliant.kernels.target import Machine, Processor, described
-from pliant.kernels.translate import Module
+from pliant.compute.integrate.explicit_loop import run_explicit
+from pliant.compute.llvm import fastcall, ir, llvm, xla
+from pliant.compute.llvm.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
+from pliant.compute.tape.tape import Tape
+from pliant.compute.llvm.target import Machine, Processor, described
+from pliant.compute.loops.translate import Module
 
 binding.initialize_all_targets()
 binding.initialize_all_asmprinters()

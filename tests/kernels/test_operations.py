@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pliant.errors import UnsupportedModel
-from pliant.kernels import Kernel
-from pliant.kernels.operations import BINARY, NAMES, UNARY
+from pliant.compute import Kernel
+from pliant.compute.tape.operations import BINARY, NAMES, UNARY
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, 1e-300, -1e-300, 1e300, 1e5, -1e5, 3e6, 1e15, 5e-324])
 

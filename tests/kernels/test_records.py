@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.content import content
+from pliant.base.content import content
 from pliant.control import PD
-from pliant.kernels import Kernel, Recorded, cache, code_stamp, recalled, records
+from pliant.compute import Kernel, Recorded, recalled
+from pliant.compute.llvm import cache
+from pliant.compute.tape import source_digest as code_stamp, trace_cache as records
 
 SOURCE = Path(pliant.__file__).parent
 
@@ -149,7 +151,7 @@ import hashlib, sys, warnings
 warnings.simplefilter("ignore")
 import numpy as np, pliant
 result = pliant.simulate(pliant.load(sys.argv[1]).model(), 0.05)
-heavy = ("casadi", "scipy", "numba", "matplotlib", "xarray", "pliant.dynamics.chain", "pliant.shapes.builder")
+heavy = ("casadi", "scipy", "numba", "matplotlib", "xarray", "pliant.mechanics.links.chain", "pliant.mechanics.shapes.builder")
 print(hashlib.sha256(result.q.tobytes() + result.qd.tobytes()).hexdigest(), *[m for m in heavy if m in sys.modules])
 """
 
@@ -178,7 +180,7 @@ PAGE = """
 import sys, warnings
 warnings.simplefilter("ignore")
 import pliant
-from pliant.dynamics import section_forces
+from pliant.mechanics import section_forces
 traced = []
 made = section_forces.InternalForces.sections
 section_forces.InternalForces.sections = lambda *given: (traced.append(1), made(*given))[1]
@@ -196,7 +198,7 @@ def test_a_second_process_traces_no_forces_inside_links(tmp_path: Path) -> None:
     assert again == [strain, "0", beams]
 
 
-STAMP = "from pliant.kernels.code_stamp import code_stamp; print(code_stamp())"
+STAMP = "from pliant.compute.tape.source_digest import code_stamp; print(code_stamp())"
 
 
 def test_a_change_of_the_source_is_noticed(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.kernels.cuda_program import nodes_of
-from pliant.kernels.rounding import AIM, ALLOWED, _errors, widened
-from pliant.kernels.tape import Tape
+from pliant.compute.cuda.program import nodes_of
+from pliant.compute.tape.rounding import AIM, ALLOWED, _errors, widened
+from pliant.compute.tape.tape import Tape
 
 X = ca.SX.sym("x", 3)
 STATES = np.random.default_rng(0).uniform(0.5, 1.5, size=(6, 4))

@@ -8,8 +8,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.kernels import Kernel
-from pliant.kernels.sincos import COS, HALF_PI, LIMIT, SIN
+from pliant.compute import Kernel
+from pliant.compute.llvm.sincos import COS, HALF_PI, LIMIT, SIN
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
 

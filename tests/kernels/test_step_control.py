@@ -13,14 +13,16 @@ import pytest
 
 from cuda_shim import COMPILER, SHIM, FakeCupy
 from pliant.algebra.runge_kutta import dopri5
-from pliant.integrate import Problem, solve
-from pliant.kernels import Kernel, cuda_device, step_control
-from pliant.kernels.c_functions import controller
-from pliant.kernels.cuda import emit
-from pliant.kernels.cuda_text import Precision
-from pliant.kernels.pack import BatchIntegrator, TimeSegments
-from pliant.kernels.step_control import exponents, first_step, next_step, scaled, step_ratio
-from pliant.kernels.tape import Tape
+from pliant.compute.integrate import Problem, solve
+from pliant.compute import Kernel
+from pliant.compute.cuda import device as cuda_device
+from pliant.compute.loops import step_control
+from pliant.compute.cuda.c_functions import controller
+from pliant.compute.cuda.source import emit
+from pliant.compute.cuda.text import Precision
+from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
+from pliant.compute.loops.step_control import exponents, first_step, next_step, scaled, step_ratio
+from pliant.compute.tape.tape import Tape
 
 ALPHA, BETA = exponents(5)
 

@@ -9,8 +9,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.kernels import sides
-from pliant.kernels.switches import Switches
+from pliant.compute.tape import one_sided_time as sides
+from pliant.compute.tape.switches import Switches
 
 
 def window(t: Any) -> Any:

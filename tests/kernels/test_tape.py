@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pliant.errors import UnsupportedModel
-from pliant.kernels import Tape, operation_count
-from pliant.kernels.operations import BINARY, CODES, NAMES
+from pliant.compute import Tape, operation_count
+from pliant.compute.tape.operations import BINARY, CODES, NAMES
 
 
 def evaluate(tape: Tape, values: np.ndarray) -> np.ndarray:

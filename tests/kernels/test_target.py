@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from pliant.errors import ModelError, PliantError
-from pliant.kernels import Kernel, ir, target
-from pliant.kernels.target import Processor, chosen, covers, described, has, machine
+from pliant.compute import Kernel
+from pliant.compute.llvm import ir, target
+from pliant.compute.llvm.target import Processor, chosen, covers, described, has, machine
 
 binding.initialize_all_targets()
 binding.initialize_all_asmprinters()
@@ -126,8 +127,8 @@ def test_the_host_covers_itself() -> None:
 
 SCRIPT = """
 import casadi as ca, numpy as np
-from pliant.kernels import Kernel, llvm
-from pliant.kernels.target import machine
+from pliant.compute import Kernel, llvm
+from pliant.compute.llvm.target import machine
 seen, original = [], llvm.object_code
 llvm.object_code = lambda text, *rest: seen.append(text) or original(text, *rest)
 x = ca.SX.sym("x", 8)

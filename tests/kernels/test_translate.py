@@ -12,27 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from pliant.kernels import llvm, step_control
-from pliant.kernels.compiled_loop import compiled
-from pliant.kernels.lanes import Lanes
-from pliant.kernels.primitives import (
-    Doubles,
-    Integers,
-    any_lane,
-    apart,
-    doubles,
-    exponent,
-    floor,
-    fma,
-    integers,
-    packs,
-    power_of_two,
-    shift,
-    significand,
-    unpack,
-    unrolled,
-)  # fmt: skip
-from pliant.kernels.translate import Module, Untranslatable
+from pliant.compute.llvm import llvm
+from pliant.compute.loops import step_control
+from pliant.compute.llvm.compiled_loop import compiled
+from pliant.compute.llvm.lanes import Lanes
+from pliant.compute.loops.primitives import Doubles, Integers, any_lane, apart, doubles, exponent, floor, fma, integers, packs, power_of_two, shift, significand, unpack, unrolled  # fmt: skip
+from pliant.compute.loops.translate import Module, Untranslatable
 
 
 def machine_code(function, width=1, **known):
@@ -231,7 +216,7 @@ def test_a_change_of_a_number_that_stands_elsewhere_is_noticed(monkeypatch) -> N
 def test_a_translation_is_the_same_in_every_process() -> None:
     """Python shuffles its sets anew in each, and a loop that is not found in the cache is compiled again."""
     code = (
-        "from pliant.integrate.explicit_loop import run_explicit; from pliant.kernels.translate import Module\n"
+        "from pliant.compute.integrate.explicit_loop import run_explicit; from pliant.compute.loops.translate import Module\n"
         "module = Module(); module.entry('loop', run_explicit, watch=True); print(module.text())"
     )
     texts = [

@@ -10,7 +10,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.kernels import Kernel, xla
+from pliant.compute import Kernel
+from pliant.compute.llvm import xla
 
 VERSION = (0, 3)
 HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)

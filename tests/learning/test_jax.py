@@ -18,7 +18,7 @@ from jax.test_util import check_grads  # noqa: E402
 
 import pliant  # noqa: E402
 import pliant.jax as own  # noqa: E402
-from pliant.products import products  # noqa: E402
+from pliant.learning.products import products  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 

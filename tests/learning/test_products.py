@@ -11,7 +11,7 @@ import pliant
 from arms import unequal_arm, unequal_two_link
 from flyers import small, states
 from pliant import Model, ModelError, UnsupportedModel
-from pliant.products import CHANGES, GRADIENTS, DerivativeProducts, products, rk4_step
+from pliant.learning.products import CHANGES, GRADIENTS, DerivativeProducts, products, rk4_step
 
 NAMES = ("forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "pose fore.root")
 

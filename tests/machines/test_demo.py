@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view.run_panels import tip_shift
+from pliant.figures.run_panels import tip_shift
 
 ROOT = Path(__file__).parents[2]
 START = "from pliant.cli import main; main()"

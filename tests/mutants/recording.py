@@ -74,7 +74,7 @@ class Recorder:
 
 def pytest_configure(config: pytest.Config) -> None:
     if WANTED in os.environ:
-        from pliant.kernels import records
+        from pliant.compute.tape import trace_cache as records
 
         records.code_stamp = lambda: None
         config.pluginmanager.register(Recorder(Path(os.environ[WANTED])))

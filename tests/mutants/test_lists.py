@@ -39,7 +39,7 @@ def test_the_lists_cover_the_house() -> None:
 )
 def test_a_broken_entry_is_named(old: str, new: str, said: str) -> None:
     with pytest.raises(BrokenEntry, match=said):
-        Mutant("planted", "loads", "loads/wrenches.py", old, new, ()).text()
+        Mutant("planted", "loads", "mechanics/loads/wrenches.py", old, new, ()).text()
 
 
 def test_the_table_counts_by_room() -> None:

@@ -88,7 +88,7 @@ def test_drawn_bugs_can_be_planted() -> None:
 
 
 NEAR, FAR, SLOW = "tests/shapes/test_a.py::near", "tests/physics/test_b.py::far", "tests/physics/test_b.py::slow"
-TRIED = Mutant("shapes/quadrature.py:1 sign: + -> -", "shapes", "shapes/quadrature.py", "import numpy as np",
+TRIED = Mutant("mechanics/shapes/quadrature.py:1 sign: + -> -", "shapes", "mechanics/shapes/quadrature.py", "import numpy as np",
                "import numpy as np  # changed", ())  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import pliant
 from arms import random_robot, random_state
 from evaluation import evaluate, relative
-from pliant.dynamics import FORMULATIONS, build_chain, features
+from pliant.mechanics import FORMULATIONS, build_chain, features
 from pliant.loads import Base, BasePath
 
 ROUND_OFF = 1e-9  # the promise; measured values stand near 1e-13

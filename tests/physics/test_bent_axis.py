@@ -14,8 +14,8 @@ from scipy.spatial.transform import Rotation
 
 import pliant
 from pliant import Beam, Joint, Link, Lump, Model, Robot, Shapes
-from pliant.dynamics.build import build_chain
-from pliant.dynamics.section_forces import InternalForces
+from pliant.mechanics.links.build_chain import build_chain
+from pliant.mechanics.links.section_forces import InternalForces
 from pliant.options import FormulationName
 from pliant.robot import Origin
 

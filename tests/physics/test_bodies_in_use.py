@@ -18,8 +18,8 @@ from bodies import body_of_beam, random_body
 from pliant import Beam, Joint, Link, Robot, Shapes, UnsupportedModel
 from pliant.analysis.counts import tape_count
 from pliant.cli import app
-from pliant.dynamics import build_chain
-from pliant.dynamics.stations import fraction
+from pliant.mechanics import build_chain
+from pliant.mechanics.links.stations import fraction
 from pliant.model.coordinate_units import coordinate_units
 from pliant.robot import ReducedBody
 

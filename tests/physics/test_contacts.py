@@ -10,7 +10,7 @@ import pytest
 
 import pliant
 from pliant import Beam, Contact, Frame, Joint, Link, RigidBody, Robot, Shapes
-from pliant.dynamics.forces import strain_energy
+from pliant.mechanics.formulations.generalized_forces import strain_energy
 
 G = 9.81
 

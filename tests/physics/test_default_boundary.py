@@ -11,7 +11,7 @@ import pytest
 import pliant
 from arms import UNEQUAL
 from pliant import Beam, Joint, Link, Lump, Robot, Shapes
-from pliant.dynamics.build import shapes_that_change
+from pliant.mechanics.links.build_chain import shapes_that_change
 from pliant.identification import fitting
 from pliant.robot import Origin
 

@@ -11,7 +11,7 @@ import pytest
 import pliant
 from arms import random_robot, random_state
 from pliant import Beam, Friction, Joint, Link, Lump, Model, Robot, Shapes
-from pliant.dynamics.forces import dissipation
+from pliant.mechanics.formulations.generalized_forces import dissipation
 
 CONSERVED = 1e-7  # of the peak kinetic energy, at rtol 1e-10: what the integrator leaves
 NONLINEAR = [name for name in pliant.FORMULATIONS if name != "dual-screw"]

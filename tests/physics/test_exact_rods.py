@@ -273,7 +273,7 @@ def test_table_of_lags(speed: float) -> None:
 def test_elements_of_exudyn_lag_alike() -> None:
     """Cubic cable elements with the beam's own EA, 10 rad/s in 15 s: within 0.1 %, seen every 0.02 s."""
     pytest.importorskip("exudyn", reason="exudyn is not installed: pip install '.[bench]'")
-    from pliant.bench.spin_up import exudyn_run
+    from pliant_bench.spin_up import exudyn_run
 
     lag = -exudyn_run(10.0, 15.0, elements=16).deflections.min()
     assert lag == pytest.approx(SPIN_UP_LAGS[10.0], rel=1e-3)

@@ -37,7 +37,7 @@ from exact_cases import (
 )
 from exact_rods import Rod, TipLoad, bent_rod
 from pliant import Beam, Joint, Link, Model, Robot, Shapes
-from pliant.bench.spin_up import angle
+from pliant_bench.spin_up import angle
 from pliant.loads import Wrench
 from pliant.robot import Origin
 

@@ -15,8 +15,8 @@ import pliant
 from arms import random_robot, random_state, unequal_arm
 from beams import EI_Y, EI_Z, ELEMENTS, GJ, LENGTH, cantilever, modes
 from pliant import Model, Robot, Shapes
-from pliant.dynamics import build_chain
-from pliant.dynamics.kinematics import placements
+from pliant.mechanics import build_chain
+from pliant.mechanics.links.kinematics import placements
 from pliant.loads import Distributed, Wrench
 from pliant.model.statics import applied
 

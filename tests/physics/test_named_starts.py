@@ -20,7 +20,7 @@ from gradients.test_mechanism_gradients import assert_near, differences
 from linkages import FOUR_BAR, bar, four_bar, four_bar_angles, passive
 from pliant.errors import ModelError
 from pliant.robot import Beam, Joint, Link, Loop, LoopJoint, Robot, Shapes
-from pliant.runs.drives import read_start
+from pliant.simulation.runs.inputs import read_start
 
 SAME = 1e-9
 """Of what follows from one closed place and from another that differs by Newton's last step, 1e-15 times the slopes."""

@@ -18,8 +18,8 @@ from scipy.spatial.transform import Rotation
 
 import pliant
 from pliant import Beam, Joint, Link, Model, Robot, Shapes
-from pliant.dynamics import build_chain
-from pliant.dynamics.section_forces import InternalForces
+from pliant.mechanics import build_chain
+from pliant.mechanics.links.section_forces import InternalForces
 
 NUMBERS: dict[str, Any] = {
     "length": 1.0, "mass_per_length": 1.0, "EI_y": 0.9, "EI_z": 0.6, "GJ": 0.5, "polar_inertia": 0.05,

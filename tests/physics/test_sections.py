@@ -13,7 +13,7 @@ import scipy.optimize
 import pliant
 from evaluation import evaluate, relative
 from pliant import Beam, Joint, Link, Lump, Robot, Section, Shapes
-from pliant.dynamics import FORMULATIONS, build_chain, equations
+from pliant.mechanics import FORMULATIONS, build_chain, equations
 from pliant.errors import UnsupportedModel
 from pliant.loads import Wrench
 from pliant.robot import Origin, area_moments, beam_properties

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.dynamics import FORMULATIONS, Equations
+from pliant.mechanics import FORMULATIONS, Equations
 from pliant.errors import ModelError
 from pliant.robot import BaseBody, Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 import pliant
 from pliant import Beam, Joint, Limits, Link, Restitution, RigidBody, Robot, Shapes, Stop
-from pliant.dynamics.pressing import Pressing
+from pliant.mechanics.constraints.contact_law import Pressing
 
 
 def slider(stop: Stop | None, gravity: float = 0.0, **limits: Any) -> pliant.Model:

@@ -10,10 +10,10 @@ import pliant
 from arms import SLENDER, unequal_beam
 from pliant import Lump, Recording, Shapes, Stepper, simulate
 from pliant.control import Measurement, Observer, StrainGauge
-from pliant.export.fmu_variables import symbols_and_outputs
+from pliant.export.fmu.variables import symbols_and_outputs
 from pliant.identification import Strain
 from pliant.identification.response import Response
-from pliant.view.scene import scene_of
+from pliant.viewer.scene import scene_of
 
 FIBRE = 0.02
 

@@ -13,10 +13,10 @@ import pytest
 import pliant
 from coupled_arms import PIVOT, boom, crane, lift_length, strung
 from linkages import FOUR_BAR, bar, four_bar, passive, slider_crank
-from pliant.dynamics.section_forces import InternalForces
+from pliant.mechanics.links.section_forces import InternalForces
 from pliant.loads import Wrench
 from pliant.robot import Beam, Contact, Joint, Link, Loop, LoopJoint, Origin, RigidBody, Robot, Shapes
-from pliant.robot.named_frames import Frame
+from pliant.robot.parts.frames import Frame
 
 G = 9.81
 

@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from pliant.robot.yaml_text import write_yaml
+from pliant.robot.files.yaml import write_yaml
 
 Place = tuple[Any, ...]
 

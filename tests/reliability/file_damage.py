@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.robot.yaml_text import read_yaml
+from pliant.robot.files.yaml import read_yaml
 
 from .damage import NUMBERS, TAGS, WORDS, damaged_tree, torn
 

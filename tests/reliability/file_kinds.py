@@ -28,22 +28,22 @@ import numpy as np
 import pliant
 from pliant import bodies
 from pliant.batch import BatchResult, simulate_batch
-from pliant.bodies.mesh_reading import read_solid_mesh
+from pliant.mechanics.bodies.mesh_reading import read_solid_mesh
 from pliant.errors import ModelError
 from pliant.export import placing
 from pliant.identification import read_csv
 from pliant.identification.resuming import FitProgress
 from pliant.identification.study_file import IdentificationStudy
-from pliant.kernels import cache
-from pliant.robot import urdf_meshes
-from pliant.robot.mesh_files import read_mesh
-from pliant.robot.reduced_body import ReducedBody
-from pliant.robot.yaml_text import write_yaml
+from pliant.compute.llvm import cache
+from pliant.robot.files import urdf_meshes
+from pliant.robot.files.mesh_files import read_mesh
+from pliant.robot.parts.reduced_body import ReducedBody
+from pliant.robot.files.yaml import write_yaml
 from pliant.sweeps import SweepStudy
 from pliant.sweeps.journal import Journal
 from pliant.sweeps.points import Outcomes
 from pliant.validation.recording_file import RecordingFile
-from pliant.view.studio_uploads import uploaded
+from pliant.studio.uploads import uploaded
 
 from . import sound
 from .file_damage import damaged, hostile_surroundings

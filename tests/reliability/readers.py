@@ -13,7 +13,7 @@ import numpy as np
 import pliant
 from pliant.batch import BatchResult
 from pliant.identification import Recording
-from pliant.identification.csv_files import read_csv
+from pliant.simulation.runs.csv_files import read_csv
 from pliant.identification.study_file import IdentificationStudy
 from pliant.sweeps import SweepStudy
 

@@ -10,8 +10,8 @@ import numpy as np
 
 import pliant
 from pliant.batch import BatchResult, simulate_batch
-from pliant.robot.paths import plain
-from pliant.robot.yaml_text import read_yaml
+from pliant.robot.parameters import plain
+from pliant.robot.files.yaml import read_yaml
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "scenarios"
 SMALL = ("two-link", "rrp", "spin-up", "lab-arm")

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.array_files import HEADER, SAID, check_hdf5, check_zarr
+from pliant.base.array_files import HEADER, SAID, check_hdf5, check_zarr
 from pliant.batch import BatchResult
 from pliant.errors import ModelError
-from pliant.runs import digest
-from pliant.view.studio_uploads import uploaded
+from pliant.simulation.runs import digest
+from pliant.studio.uploads import uploaded
 
 from . import sound
 from .judge import watchdog

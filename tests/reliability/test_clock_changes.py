@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import pliant
-from pliant import writing
-from pliant.kernels import cache
+from pliant.base import writing
+from pliant.compute.llvm import cache
 from sources import nodes
 
 from .calls import model
@@ -24,11 +24,11 @@ WALL = {"time", "time_ns", "localtime", "gmtime", "ctime", "strftime"}
 TIMES = {"st_mtime", "st_mtime_ns", "st_ctime", "st_ctime_ns", "st_atime", "getmtime", "getctime"}
 _SUSPECT = re.compile(r"\btime\.[tlgcs]|from time|st_[mca]time|get[mc]time|\bdate(time)?\b")
 READ = {
-    "bench/session.py": "the day of a measurement",
-    "kernels/cache.py": "which files of the cache are oldest or were abandoned: one that goes too early is made anew",
-    "kernels/code_stamp.py": "whether the source is what was read before: a new time only has it read again",
+    "pliant_bench/session.py": "the day of a measurement",
+    "compute/llvm/cache.py": "which files of the cache are oldest or were abandoned: one that goes too early is made anew",
+    "compute/tape/source_digest.py": "whether the source is what was read before: a new time only has it read again",
     "started.py": "when the process began, for the same",
-    "robot/mesh_files.py": "whether a drawn mesh is what was read before",
+    "robot/files/mesh_files.py": "whether a drawn mesh is what was read before",
     "writing.py": "unfinished files of other machines, which are removed after a day",
 }
 """Files that look at the clock or at times of files, and what for; durations are none of it."""

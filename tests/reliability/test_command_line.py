@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pliant.cli import app
-from pliant.kernels import cache
+from pliant.compute.llvm import cache
 
 from . import sound
 from .damage import damaged_yaml, torn

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.kernels import cache, compiled_loop
+from pliant.compute.llvm import cache, compiled_loop
 
 CASES = 200
 QUICK = (7,)

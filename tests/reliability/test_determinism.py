@@ -19,7 +19,7 @@ import pytest
 import pliant
 from pliant.batch import simulate_batch
 from pliant.control import LQR, PD, PID, ComputedTorque, Quintic, Sampled
-from pliant.kernels import set_threads
+from pliant.compute import set_threads
 
 from .calls import model
 
@@ -91,7 +91,7 @@ def test_the_judge_sees_the_last_bit() -> None:
 
 
 def test_one_state_or_many_one_thread_or_two(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pliant.kernels.batch.LEAST_SHARED", 0)
+    monkeypatch.setattr("pliant.compute.llvm.many_states.LEAST_SHARED", 0)
     rng = np.random.default_rng(1)
     q, qd, tau = rng.normal(size=(1001, 4)), rng.normal(size=(1001, 4)), rng.normal(size=(1001, 2))
     m = model()

@@ -25,7 +25,7 @@ import pytest
 
 import pliant
 from pliant.batch import simulate_batch
-from pliant.kernels import cache
+from pliant.compute.llvm import cache
 
 from . import sound
 from .calls import model

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import pliant
-from pliant.robot.yaml_text import MOST_BYTES
+from pliant.robot.files.yaml import MOST_BYTES
 
 from . import calls as public_calls
 from .calls import BASES, RECORDS, Call, public, wrong_call

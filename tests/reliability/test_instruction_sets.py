@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.export.c_check import TOLERANCE
+from pliant.export.c.check import TOLERANCE
 from pliant.export.typical_states import reference_states
-from pliant.kernels.target import AGREEMENT, machine
+from pliant.compute.llvm.target import AGREEMENT, machine
 
 RTOL, ATOL = 1e-8, 1e-10  # of `simulate`, by default
 BETWEEN = {"x86_64": "x86-64-v3,-fma", "aarch64": "cortex-a53"}.get(machine().architecture, "generic")
@@ -97,8 +97,8 @@ def test_exported_code_is_held_to_the_same_rule() -> None:
 
 
 LOOP = """
-from pliant.integrate.explicit_loop import run_explicit
-from pliant.kernels import compiled_loop, llvm
+from pliant.compute.integrate.explicit_loop import run_explicit
+from pliant.compute import compiled_loop, llvm
 made = llvm.object_code
 def told(text, target, *options):
     print(target.cpu, target.features)

@@ -38,14 +38,14 @@ FORBIDDEN_CALLS = {
     "yaml.unsafe_load", "yaml.full_load", "np.load", "numpy.load", "joblib.load", "torch.load",
 }  # fmt: skip
 PICKLES = {  # who may pickle, and for whom
-    "control/time_limited.py": "a search and the process that it started for itself, over its own pipes",
+    "control/planning/time_limited.py": "a search and the process that it started for itself, over its own pipes",
 }
 PROCESSES = {  # who may start a program, and which
-    "bodies/library_process.py": "a fresh interpreter in which a library reads a file, in bounded time and memory",
-    "control/time_limited.py": "a fresh interpreter for a search that has a time limit",
+    "mechanics/bodies/library_process.py": "a fresh interpreter in which a library reads a file, in bounded time and memory",
+    "control/planning/time_limited.py": "a fresh interpreter for a search that has a time limit",
     "export/compiling.py": "the C compiler, asked for by `pliant export --to fmu`",
-    "view/video.py": "ffmpeg, asked for by `to_video`",
-    "bench/start.py": "fresh interpreters that the benchmark times",
+    "viewer/video.py": "ffmpeg, asked for by `to_video`",
+    "pliant_bench/start.py": "fresh interpreters that the benchmark times",
     "bench/work_precision.py": "fresh interpreters that the benchmark times",
 }
 IMPORTS = {  # who may import by a name held in a variable
@@ -53,11 +53,11 @@ IMPORTS = {  # who may import by a name held in a variable
     "cli/__init__.py": "pliant's own commands",
     "later.py": "pliant's own modules",
     "errors.py": "modules of extras, named where they are used",
-    "studies/study.py": "pliant's own studies",
-    "kernels/fastcall.py": "NumPy's own core",
+    "pliant_studies/study.py": "pliant's own studies",
+    "compute/llvm/fastcall.py": "NumPy's own core",
     "cli/sweep.py": "--function package.module:name, which the user types",
-    "bench/session.py": "pliant's own benchmarks",
-    "bench/first_result.py": "pliant's own benchmarks",
+    "pliant_bench/session.py": "pliant's own benchmarks",
+    "pliant_bench/first_result.py": "pliant's own benchmarks",
 }
 
 
@@ -126,10 +126,10 @@ from pathlib import Path
 kind, source = sys.argv[1:]
 if kind == "view":
     import pliant
-    from pliant.view.viewer import view
+    from pliant.viewer.server import view
     server = view(pliant.Result.load(source), 18700)
 else:
-    from pliant.view.studio import studio
+    from pliant.studio.studio import studio
     server = studio(Path(source).parent, None, 18800).server
 print("ready", flush=True)
 time.sleep(60)

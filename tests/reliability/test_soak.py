@@ -26,7 +26,7 @@ EVERY = 2.0
 SERVER = """
 import sys, time
 from pathlib import Path
-from pliant.view.studio import Studio, address
+from pliant.studio.studio import Studio, address
 studio = Studio(Path(sys.argv[1]), "two-link", port=8600)
 print(address(studio.server), flush=True)
 while sys.stdin.readline():

@@ -17,7 +17,7 @@ from pliant.batch import BatchResult
 from pliant.errors import ModelError, PliantError
 from pliant.identification import read_csv
 from pliant.identification.study_file import IdentificationStudy
-from pliant.reading import read_input
+from pliant.base.reading import read_input
 from pliant.sweeps import SweepStudy
 from pliant.sweeps.journal import NAME, Journal
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pliant.rigs import CALIBRATIONS, RIGS, load_rig, measured_run
-from pliant.studies.rigs import bar, fits, simple, two_link
-from pliant.studies.rigs.loop import DEFLECTION, EulerFilter, Lqg, closed_loop, controllers
+from pliant_studies.rigs import bar, fits, simple, two_link
+from pliant_studies.rigs.loop import DEFLECTION, EulerFilter, Lqg, closed_loop, controllers
 from pliant.validation import nrmse, pooled_nrmse
 
 SCORED = {

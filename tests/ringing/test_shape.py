@@ -12,11 +12,11 @@ from scipy.integrate import trapezoid
 import pliant
 from arms import unequal_two_link
 from pliant.control import rest_to_rest
-from pliant.control.splines import Piece, Piecewise
+from pliant.control.trajectories.splines import Piece, Piecewise
 from pliant.ringing import JointMotion, residual_vibration, shape
-from pliant.ringing.following_shapers import followed
-from pliant.ringing.joint_paths import JointPath, Progress
-from pliant.ringing.uncertainty import off_by, stiffness_paths
+from pliant.control.planning.following_shapers import followed
+from pliant.control.planning.joint_paths import JointPath, Progress
+from pliant.control.planning.uncertainty import off_by, stiffness_paths
 
 START, GOAL = [-1.1, 0.3], [-0.5, -0.3]
 LIMITS = {"speed": [2.0, 3.0], "acceleration": [8.0, 12.0], "jerk": [80.0, 150.0], "effort": [200.0, 60.0]}

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from pliant.errors import ModelError
 from pliant.robot import Origin, rotation_rpy
-from pliant.robot.angles import parse_angle, rpy_of
+from pliant.robot.parts.angles import parse_angle, rpy_of
 
 
 @pytest.mark.parametrize(

@@ -20,14 +20,15 @@ import pliant
 from pliant.cli import app
 from pliant.errors import ModelError
 from pliant.identification.study_file import IdentificationStudy
-from pliant.robot import Robot, Visual, mesh_files, parse, urdf_meshes
-from pliant.robot.faults import short
-from pliant.robot.file_paths import NOWHERE, FilePaths
-from pliant.robot.mesh_files import MOST_FACES, MeshContent, read_mesh
+from pliant.robot import Robot, Visual, parse
+from pliant.robot.files import mesh_files, urdf_meshes
+from pliant.robot.files.error_messages import short
+from pliant.robot.files.file_paths import NOWHERE, FilePaths
+from pliant.robot.files.mesh_files import MOST_FACES, MeshContent, read_mesh
 from pliant.sweeps import SweepStudy
 from pliant.validation.recording_file import RecordingFile
-from pliant.view.scene import make_scene
-from pliant.view.skins import skins_of
+from pliant.viewer.scene import make_scene
+from pliant.viewer.skins import skins_of
 
 REMEDY = r"--package \w+=FOLDER, in Python search_paths="
 OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 3 4\n"

@@ -8,7 +8,7 @@ import pytest
 
 from pliant.errors import ModelError, PliantError
 from pliant.robot import Robot, arms, load, parse
-from pliant.robot.yaml_text import MOST_BYTES, read_yaml, write_yaml
+from pliant.robot.files.yaml import MOST_BYTES, read_yaml, write_yaml
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{chr(98 + k)}: &{chr(98 + k)} [{','.join(['*' + chr(97 + k)] * 9)}]\n" for k in range(9)

@@ -179,7 +179,7 @@ def test_numbers_of_a_body_are_replaced_and_are_parameters(file: Path) -> None:
     ],
 )
 def test_mistakes(file: Path, link: dict[str, Any], said: str) -> None:
-    from pliant.robot.yaml_text import write_yaml
+    from pliant.robot.files.yaml import write_yaml
 
     file.write_text(write_yaml({"name": "arm", "links": [{"name": "fore", **link}]}))
     with pytest.raises(ModelError) as raised:

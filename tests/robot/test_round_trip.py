@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from pliant.robot import Robot, arms, load, parse
-from pliant.robot.yaml_text import write_yaml
+from pliant.robot.files.yaml import write_yaml
 
 from .strategies import robots
 

@@ -9,8 +9,9 @@ import pytest
 
 import pliant
 from pliant.errors import ModelError
-from pliant.robot import load, urdf_meshes
-from pliant.robot.urdf_text import KINDS
+from pliant.robot import load
+from pliant.robot.files import urdf_meshes
+from pliant.robot.files.urdf_text import KINDS
 
 from .test_urdf import ARM
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from pliant.cli import app
 from pliant.errors import ModelError
 from pliant.robot import Robot, load
-from pliant.robot.urdf import from_urdf
+from pliant.robot.files.urdf import from_urdf
 
 
 def body(name: str, m: float, com: str, moments: tuple[float, ...], rpy: str = "0.3 -0.2 0.7") -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.errors import ModelError
-from pliant.shapes import CLAMPED, PINNED, LoadRatios, bending_modes, gram, rod_modes
+from pliant.mechanics.shapes import CLAMPED, PINNED, LoadRatios, bending_modes, gram, rod_modes
 
 FAMILIES = {
     "clamped-free": (CLAMPED, LoadRatios(), False),

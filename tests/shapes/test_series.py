@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import legendre
 
-from pliant.shapes.series import StrainSeries
+from pliant.mechanics.shapes.series import StrainSeries
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -15,7 +15,7 @@ meshio: Any = pytest.importorskip("meshio", reason="the mesh extra is not instal
 
 from pliant.bodies import Interface, SolidMesh, brick_mesh, from_mesh, mesh_model, reduce_model  # noqa: E402
 from pliant.errors import ModelError  # noqa: E402
-from pliant.robot.materials import Material  # noqa: E402
+from pliant.robot.parts.materials import Material  # noqa: E402
 from solid_bars import LENGTH, bar  # noqa: E402
 
 END = f"x = {LENGTH}"
@@ -107,7 +107,7 @@ def test_elements_that_are_all_numbered_the_other_way_are_the_same_body() -> Non
 
 def test_the_surface_is_closed_and_seen_from_outside() -> None:
     """Of hexahedra and tetrahedra: each edge once in either direction, and the volume inside is that of the bar."""
-    from pliant.bodies.body_surface import as_triangles, skin
+    from pliant.mechanics.bodies.body_surface import as_triangles, skin
 
     for tetrahedra in (False, True):
         mesh = bar((3, 2, 2), tetrahedra=tetrahedra)
@@ -183,7 +183,7 @@ def test_files_give_the_same_body(tmp_path: Path, ending: str, tetrahedra: bool)
 
 def test_physical_groups_of_gmsh(tmp_path: Path) -> None:
     mesh = bar((4, 1, 1), tetrahedra=True)
-    from pliant.bodies.body_surface import skin
+    from pliant.mechanics.bodies.body_surface import skin
 
     faces = skin(mesh.cells)
     end = faces[np.isclose(mesh.points[faces][:, :, 0], LENGTH).all(axis=1)]
@@ -233,7 +233,7 @@ def test_files_without_solids(tmp_path: Path) -> None:
 
 def stl(path: Path, mesh: SolidMesh, leave_out: int = 0) -> Path:
     """The skin of a mesh as binary STL."""
-    from pliant.bodies.body_surface import as_triangles, skin
+    from pliant.mechanics.bodies.body_surface import as_triangles, skin
 
     corners = mesh.points[as_triangles(skin(mesh.cells))][leave_out:]
     records = b"".join(struct.pack("<12fH", 0, 0, 0, *map(float, t.ravel()), 0) for t in corners)

@@ -12,7 +12,7 @@ pytest.importorskip("skfem", reason="the mesh extra is not installed")
 
 import pliant
 from pliant.bodies import Interface, from_mesh, mesh_model, reduce_model
-from pliant.bodies.interfaces import place_interface
+from pliant.mechanics.bodies.interfaces import place_interface
 from solid_bars import HEIGHT, LENGTH, WIDTH, bar
 
 PAYLOAD: dict[str, Any] = {"mass": 0.05, "com": (0.01, 0.012, 0.0), "inertia": (2e-5, 2e-5, 3e-5)}

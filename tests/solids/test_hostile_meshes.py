@@ -21,21 +21,15 @@ pytest.importorskip("skfem", reason="the mesh extra is not installed")
 meshio: Any = pytest.importorskip("meshio", reason="the mesh extra is not installed")
 
 from nastran_files import write_op2  # noqa: E402
-from pliant.bodies import (  # noqa: E402
-    SolidMesh,
-    from_mesh,
-    library_tasks,
-    mesh_model,
-    read_model,
-    reduce_model,
-)
-from pliant.bodies import library_process as processes  # noqa: E402
-from pliant.bodies.body_surface import as_triangles, skin  # noqa: E402
-from pliant.bodies.closed_surfaces import closed_surface, filled  # noqa: E402
-from pliant.bodies.mesh_reading import MESH_FORMATS, check_one_file, read_solid_mesh  # noqa: E402
-from pliant.bodies.repeated_elements import without_repeats  # noqa: E402
+from pliant.bodies import SolidMesh, from_mesh, mesh_model, read_model, reduce_model
+from pliant.mechanics.bodies import library_tasks
+from pliant.mechanics.bodies import library_process as processes  # noqa: E402
+from pliant.mechanics.bodies.body_surface import as_triangles, skin  # noqa: E402
+from pliant.mechanics.bodies.closed_surfaces import closed_surface, filled  # noqa: E402
+from pliant.mechanics.bodies.mesh_reading import MESH_FORMATS, check_one_file, read_solid_mesh  # noqa: E402
+from pliant.mechanics.bodies.repeated_elements import without_repeats  # noqa: E402
 from pliant.errors import ModelError, PliantError  # noqa: E402
-from pliant.robot.reduced_body import ReducedBody  # noqa: E402
+from pliant.robot.parts.reduced_body import ReducedBody  # noqa: E402
 from reliability.damage import torn  # noqa: E402
 from solid_bars import LENGTH, bar, frame_model, quadratic  # noqa: E402
 
@@ -163,8 +157,8 @@ def test_sound_meshes_have_nothing_inside(seed: int) -> None:
 
 
 def test_elements_that_are_too_unlike_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pliant.bodies.repeated_elements.PAIRS", 3)
-    monkeypatch.setattr("pliant.bodies.repeated_elements.PAIRS_EACH", 0)
+    monkeypatch.setattr("pliant.mechanics.bodies.repeated_elements.PAIRS", 3)
+    monkeypatch.setattr("pliant.mechanics.bodies.repeated_elements.PAIRS_EACH", 0)
     with pytest.warns(UserWarning, match=r"bar.vtk: its elements are too unlike in shape to look for all that overlap"):
         without_repeats(bar((4, 1, 1)))
 
@@ -395,7 +389,7 @@ def test_a_mass_matrix_without_energy(arrays: dict[str, Any], tmp_path: Path) ->
 
 def test_matrices_that_are_packed_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small file whose list of contents says that they are large."""
-    monkeypatch.setattr("pliant.bodies.matrix_files.UNPACKED_BASE", 1 << 20)
+    monkeypatch.setattr("pliant.mechanics.bodies.matrix_files.UNPACKED_BASE", 1 << 20)
     np.savez_compressed(tmp_path / "bomb.npz", nodes=np.zeros(1 << 22, dtype=np.int8))
     with said("bomb.npz: larger than 1 MiB unpacked"):
         read_model(tmp_path / "bomb.npz", unit="m", mass_unit="kg")
@@ -498,7 +492,7 @@ def test_arrays_with_entries_that_stand_twice(arrays: dict[str, Any], letter: st
 
 def test_sets_of_calculix_that_name_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets that hold all before them, or all nodes by ranges of their own, are bounded by the size of the file."""
-    monkeypatch.setattr("pliant.bodies.matrix_files.MOST_COPIES", 10_000)
+    monkeypatch.setattr("pliant.mechanics.bodies.matrix_files.MOST_COPIES", 10_000)
     nodes = [f"{k}, {k}, 0, 0" for k in range(1, 301)]
     ranges = [line for k in range(300) for line in (f"*NSET, NSET=a{k}, GENERATE", f"1, {300 + k}")]
     chain = ["*NSET, NSET=b0", *(f"{k}," for k in range(1, 301))]

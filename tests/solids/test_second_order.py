@@ -14,10 +14,10 @@ pytest.importorskip("skfem", reason="the mesh extra is not installed")
 
 import pliant
 from pliant.bodies import Interface, from_mesh, mesh_model, read_model, reduce_model
-from pliant.bodies.beyond_shapes import affine_motions
+from pliant.mechanics.bodies.second_order_shapes import affine_motions
 from pliant.errors import ModelError
-from pliant.robot.materials import MATERIALS
-from pliant.robot.reduced_body import LINEAR, ReducedBody
+from pliant.robot.parts.materials import MATERIALS
+from pliant.robot.parts.reduced_body import LINEAR, ReducedBody
 from solid_bars import bar
 
 ALUMINIUM = MATERIALS["aluminium"]

@@ -9,25 +9,13 @@ import pytest
 
 from pliant.errors import ModelError
 from pliant.robot import Beam, Joint, Link, Lump, Robot, Shapes
-from pliant.runs.simulation import simulate
-from pliant.studies import NAMES, study
-from pliant.studies.checks import (
-    FAILS,
-    HOLDS,
-    NOT_REPRODUCED,
-    REPORTED,
-    REPRODUCED,
-    VERDICTS,
-    below,
-    claimed,
-    compared,
-    plain,
-    required,
-    timed,
-)
-from pliant.studies.cibicik_egeland import statics
-from pliant.studies.flexible_joints.measures import off_quadrature
-from pliant.studies.report import SIGNS, show, tally
+from pliant.simulation.runs.simulation import simulate
+from pliant.studies import NAMES
+from pliant_studies import study
+from pliant_studies.checks import FAILS, HOLDS, NOT_REPRODUCED, REPORTED, REPRODUCED, VERDICTS, below, claimed, compared, plain, required, timed
+from pliant_studies.cibicik_egeland import statics
+from pliant_studies.flexible_joints.measures import off_quadrature
+from pliant_studies.report import SIGNS, show, tally
 
 
 def test_shortening_is_that_of_the_slopes_however_a_beam_twists() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from arms import unequal_two_link
-from pliant.runs.results import Result
+from pliant.simulation.runs.results import Result
 from pliant.sweeps import SweepStudy
 from pliant.sweeps.outputs import SweepResult
 

@@ -18,7 +18,7 @@ import pliant
 from arms import unequal_two_link
 from pliant import Drive, ModelError, PliantError
 from pliant.cli import app
-from pliant.robot.yaml_text import write_yaml
+from pliant.robot.files.yaml import write_yaml
 from pliant.sweeps import METRICS, SweepStudy, sweep
 from pliant.sweeps.journal import Journal
 from pliant.sweeps.points import Outcomes, Points

@@ -18,7 +18,7 @@ from pliant.rigs import SHIPPED_RECORDINGS, recording_path
 from pliant.validation import validate
 from pliant.validation.error_shares import error_shares
 from pliant.validation.recording_file import RecordingFile
-from pliant.validation.validating import _match
+from pliant.validation.validate import _match
 
 Run = Callable[..., Any]
 STIFFNESS = "links.upper.beam.EI_z"

@@ -9,7 +9,7 @@ import numpy as np
 
 import pliant
 from pliant import Robot
-from pliant.bench.peers import PeerRun
+from pliant_bench.peers import PeerRun
 
 
 def ours(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pliant.bench.linkages import ALLOWED, COUPLER, ENDS, START, CablesCut, exudyn_run, from_the_line, pliant_run
-from pliant.bench.peers import PeerRun
+from pliant_bench.linkages import ALLOWED, COUPLER, ENDS, START, CablesCut, exudyn_run, from_the_line, pliant_run
+from pliant_bench.peers import PeerRun
 
 CASES = [
     pytest.param(*case, id="-".join(case), marks=() if case == ("slider-crank", "speed") else pytest.mark.full)

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from pliant import Beam, Joint, Link, Robot, Shapes
-from pliant.bench.peers import PeerRun, PlanarArm
+from pliant_bench.peers import PeerRun, PlanarArm
 from pliant.robot import Lump
 
 from .runs import ours
 
 pytest.importorskip("exudyn", reason="exudyn is not installed: pip install '.[bench]'")
 
-from pliant.bench import two_link
-from pliant.bench.exudyn_beams import Discretisation, simulate
+from pliant_bench import two_link
+from pliant_bench.exudyn_beams import Discretisation, simulate
 
 T = 0.4
 BEAM = Beam(length=1.0, mass_per_length=2.0, EI_y=100.0, EI_z=100.0)
@@ -149,7 +149,7 @@ def test_released_two_link_arm_converges_to_one_motion() -> None:
 @pytest.mark.full
 def test_without_stiffening_the_vibration_runs_out_of_phase() -> None:
     """The limits can fail: the same shapes without stiffening miss the deflections tenfold."""
-    from pliant.runs.simulation import simulate as run
+    from pliant.simulation.runs.simulation import simulate as run
 
     model = two_link.robot(5, 6).model(stiffening=False)
     q0 = np.zeros(model.n)

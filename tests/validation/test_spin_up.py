@@ -11,8 +11,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from pliant.bench import spin_up
-from pliant.bench.peers import PeerRun
+from pliant_bench import spin_up
+from pliant_bench.peers import PeerRun
 
 pytest.importorskip("exudyn", reason="exudyn is not installed: pip install '.[bench]'")
 

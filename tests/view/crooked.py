@@ -11,7 +11,7 @@ from dataclasses import asdict
 import numpy as np
 
 from pliant.robot import Beam, Drive, Joint, Link, Lump, Origin, RigidBody, Robot, Section, Shapes
-from pliant.runs.results import Readings, Result, RunStats
+from pliant.simulation.runs.results import Readings, Result, RunStats
 
 WIDTH, HEIGHT = 0.045, 0.018
 """Of the section of the upper link, along y and z."""

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view import studio_run
-from pliant.view.stage_meshes import Ball
-from pliant.view.studio_charts import CLOCK, PLOTS
-from pliant.view.studio_choices import positioned
-from pliant.view.studio_file_panel import NAMES
-from pliant.view.studio_texts import vibrations
+from pliant.studio import run as studio_run
+from pliant.viewer.viewer_meshes import Ball
+from pliant.studio.charts import CLOCK, PLOTS
+from pliant.studio.choices import positioned
+from pliant.studio.file_panel import NAMES
+from pliant.studio.texts import vibrations
 
 from .conftest import Tab
 
@@ -207,7 +207,7 @@ def look_at_the_plots(v: Visitor) -> None:
         shown = columns[labels.index([s["label"] for s in handle.series])]
         x, first = (np.array(shown[k], dtype=float) for k in (0, 1))
         name = chart.lines[0].label if len(chart.lines) > 2 else chart.title.rpartition(", ")[2]
-        unit, scale = pliant.view.figure_data.position_unit(result.robot, name)
+        unit, scale = pliant.drawing.figure_data.position_unit(result.robot, name)
         np.testing.assert_allclose(first, scale * np.interp(x, result.t, result[name]), atol=1e-2, err_msg=unit)
     v.page.locator(".uplot").first.scroll_into_view_if_needed()
     early = v.clock_lines()

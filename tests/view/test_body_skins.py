@@ -15,16 +15,16 @@ import pliant
 from bodies import drawn_bar, random_body
 from pliant import Joint, Link, Robot
 from pliant.robot import ReducedBody
-from pliant.robot.mesh_files import MOST_FACES
-from pliant.view.body_skins import BodySkin
-from pliant.view.body_surfaces import surface_of
-from pliant.view.html import page_data
-from pliant.view.scene import make_scene
-from pliant.view.scene_tubes import strain_colours, tube_faces
-from pliant.view.skins import SceneSkin, covered, shows, skins_of
-from pliant.view.stage_meshes import ArmMeshes
-from pliant.view.studio_choices import Choices, structure
-from pliant.view.studio_run import Workshop
+from pliant.robot.files.mesh_files import MOST_FACES
+from pliant.viewer.body_skins import BodySkin
+from pliant.viewer.body_surfaces import surface_of
+from pliant.viewer.page import page_data
+from pliant.viewer.scene import make_scene
+from pliant.viewer.scene_tubes import strain_colours, tube_faces
+from pliant.viewer.skins import SceneSkin, covered, shows, skins_of
+from pliant.viewer.viewer_meshes import ArmMeshes
+from pliant.studio.choices import Choices, structure
+from pliant.studio.run import Workshop
 
 from .test_stage import Server, pieces
 

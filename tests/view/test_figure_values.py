@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.runs.results import Result
+from pliant.simulation.runs.results import Result
 from pliant.view import compare, frequency_map, mode_shapes, plot
-from pliant.view.figure_data import energy_unit, length_unit, strain_text
-from pliant.view.spectrum import amplitudes
+from pliant.drawing.figure_data import energy_unit, length_unit, strain_text
+from pliant.figures.spectrum import amplitudes
 
 from .crooked import crooked_robot
 

@@ -14,13 +14,13 @@ from coupled_arms import strung
 from linkages import four_bar
 from pliant import Contact, Link, RigidBody, Robot, Surface
 from pliant.robot import Joint
-from pliant.runs.results import Result
-from pliant.view.html import to_html
-from pliant.view.scene import Scene, make_scene, readable_magnification, scene_of
-from pliant.view.scene_camera import outlook, touched
-from pliant.view.scene_fittings import Fitting, Held, Pushed, Spanned
-from pliant.view.stage_meshes import FittingMeshes
-from pliant.view.video_drawing import Camera, FrameDrawing, faces
+from pliant.simulation.runs.results import Result
+from pliant.viewer.page import to_html
+from pliant.viewer.scene import Scene, make_scene, readable_magnification, scene_of
+from pliant.viewer.scene_camera import outlook, touched
+from pliant.viewer.scene_fittings import Fitting, Held, Pushed, Spanned
+from pliant.viewer.viewer_meshes import FittingMeshes
+from pliant.viewer.video_drawing import Camera, FrameDrawing, faces
 
 from .conftest import Tab
 from .test_stage import Server

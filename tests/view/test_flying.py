@@ -13,17 +13,17 @@ import pliant
 from free_flyer import satellite, states
 from pliant.algebra.quaternions import angles, as_quaternion, between, product, to_matrix
 from pliant.model import Model
-from pliant.runs.internal_forces import interpolated_states
-from pliant.runs.results import Readings, Result, RunStats
+from pliant.simulation.runs.internal_forces import interpolated_states
+from pliant.simulation.runs.results import Readings, Result, RunStats
 from pliant.view import plot
-from pliant.view.run_panels import attitude, tip_shift
-from pliant.view.scene import Scene, make_scene, scene_of
-from pliant.view.scene_camera import outlook, touched
-from pliant.view.scene_tubes import corners, rings, tube_faces
-from pliant.view.studio_choices import Choices
-from pliant.view.studio_run import Workshop
-from pliant.view.studio_run import tip_error as studio_error
-from pliant.view.video_drawing import FrameDrawing
+from pliant.figures.run_panels import attitude, tip_shift
+from pliant.viewer.scene import Scene, make_scene, scene_of
+from pliant.viewer.scene_camera import outlook, touched
+from pliant.viewer.scene_tubes import corners, rings, tube_faces
+from pliant.studio.choices import Choices
+from pliant.studio.run import Workshop
+from pliant.studio.run import tip_error as studio_error
+from pliant.viewer.video_drawing import FrameDrawing
 
 from .conftest import Tab
 

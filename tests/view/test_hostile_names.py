@@ -11,7 +11,7 @@ import pytest
 
 import pliant
 from hostile import NAMES
-from pliant.quoting import JOINER
+from pliant.base.quoting import JOINER
 
 from .conftest import STILL, Tab
 
@@ -87,7 +87,7 @@ def test_notebooks(page: Tab, runs: list[pliant.Result]) -> None:
 @pytest.mark.parametrize("k", [pytest.param(k, marks=[pytest.mark.full] * (k != 1)) for k in range(len(NAMES))])
 def test_the_viewer(page: Tab, runs: list[pliant.Result], k: int) -> None:
     pytest.importorskip("viser", reason="viser is not installed (the studio extra has it)")
-    from pliant.view.viewer import address, view
+    from pliant.viewer.server import address, view
 
     server = view(runs[k], 8495)
     try:
@@ -103,7 +103,7 @@ def test_the_viewer(page: Tab, runs: list[pliant.Result], k: int) -> None:
 def test_the_studio(page: Tab, k: int, tmp_path: Path) -> None:
     """The arm's name, and a file that is refused with its name and words in the message."""
     pytest.importorskip("viser", reason="viser is not installed (the studio extra has it)")
-    from pliant.view.studio import Studio, address
+    from pliant.studio.studio import Studio, address
 
     _arm(NAMES[k]).save(tmp_path / "arm.yaml")
     made = Studio(tmp_path, "arm.yaml", port=8496)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view.html import facts, page, page_data, to_html
-from pliant.view.scene import scene_of
+from pliant.viewer.page import facts, page, page_data, to_html
+from pliant.viewer.scene import scene_of
 
 from .conftest import Tab
 from .crooked import made_up_run

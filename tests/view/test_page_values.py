@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pliant.runs.results import Result
+from pliant.simulation.runs.results import Result
 from pliant.view import plot
-from pliant.view.html import asset, page
-from pliant.view.scene import scene_of
-from pliant.view.scene_camera import outlook
-from pliant.view.scene_tubes import RIGID, strain_colours
+from pliant.viewer.page import asset, page
+from pliant.viewer.scene import scene_of
+from pliant.viewer.scene_camera import outlook
+from pliant.viewer.scene_tubes import RIGID, strain_colours
 
 from .test_figure_values import SI, rigid_tip, unit_of
 

@@ -11,13 +11,13 @@ import pytest
 
 import pliant
 from pliant.errors import ModelError, PliantError
-from pliant.runs.results import Result
+from pliant.simulation.runs.results import Result
 from pliant.view import FIGURES, compare, mode_shapes, plot
-from pliant.view.figure_data import Curve, Panel, Quantity
-from pliant.view.html import page
-from pliant.view.panel_drawing import PALE, panels_figure
-from pliant.view.run_panels import tip_shift
-from pliant.view.spectrum import amplitudes
+from pliant.drawing.figure_data import Curve, Panel, Quantity
+from pliant.viewer.page import page
+from pliant.drawing.panel_drawing import PALE, panels_figure
+from pliant.figures.run_panels import tip_shift
+from pliant.figures.spectrum import amplitudes
 
 
 @pytest.fixture(scope="module")

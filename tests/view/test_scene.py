@@ -7,9 +7,9 @@ import pytest
 
 import pliant
 from pliant.robot import Beam, Joint, Link, Robot, Section, Shapes, beam_properties
-from pliant.view.scene import exponentials, frame_rows, make_scene, readable_magnification, scene_of
-from pliant.view.scene_camera import outlook
-from pliant.view.scene_tubes import rings, strain_colours, tube_faces
+from pliant.viewer.scene import exponentials, frame_rows, make_scene, readable_magnification, scene_of
+from pliant.viewer.scene_camera import outlook
+from pliant.viewer.scene_tubes import rings, strain_colours, tube_faces
 
 from .crooked import HEIGHT, WIDTH
 from .test_figure_values import rigid_tip

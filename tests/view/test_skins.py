@@ -10,10 +10,10 @@ import pytest
 
 import pliant
 from pliant.robot import Visual
-from pliant.robot.mesh_files import MOST_FACES, read_mesh
-from pliant.view.scene import make_scene
-from pliant.view.scene_tubes import ball
-from pliant.view.skins import covered, skins_of
+from pliant.robot.files.mesh_files import MOST_FACES, read_mesh
+from pliant.viewer.scene import make_scene
+from pliant.viewer.scene_tubes import ball
+from pliant.viewer.skins import covered, skins_of
 
 ROOT = Path(__file__).parents[2]
 CORNERS = np.array([[x, y, z] for x in (0.0, 2.0) for y in (0.0, 3.0) for z in (0.0, 5.0)])
@@ -229,8 +229,8 @@ def test_movies_show_them(tmp_path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from pliant.view.scene import scene_of
-    from pliant.view.video_drawing import FrameDrawing
+    from pliant.viewer.scene import scene_of
+    from pliant.viewer.video_drawing import FrameDrawing
 
     figure = Figure(figsize=(3, 3))
     canvas = FigureCanvasAgg(figure)

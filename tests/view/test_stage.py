@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view.scene import scene_of
-from pliant.view.scene_camera import touched
-from pliant.view.scene_tubes import RIGID, rings, strain_colours, tube_faces
-from pliant.view.stage import readable
-from pliant.view.stage_furniture import PLATE, Furniture, joint_radii, stand
-from pliant.view.stage_meshes import CHUNKS, ArmMeshes, Ball
+from pliant.viewer.scene import scene_of
+from pliant.viewer.scene_camera import touched
+from pliant.viewer.scene_tubes import RIGID, rings, strain_colours, tube_faces
+from pliant.viewer.viewer_scene import readable
+from pliant.viewer.viewer_furniture import PLATE, Furniture, joint_radii, stand
+from pliant.viewer.viewer_meshes import CHUNKS, ArmMeshes, Ball
 
 from .test_figure_values import rigid_tip
 
@@ -176,7 +176,7 @@ def test_arm_is_removed_whole(crooked: pliant.Result) -> None:
 
 @pytest.mark.parametrize("other", ["half", "round"])
 def test_layout_tells_other_sections_apart(crooked: pliant.Result, other: str) -> None:
-    from pliant.view.stage_meshes import layout
+    from pliant.viewer.viewer_meshes import layout
 
     placed = list(scene_of(crooked, 5).lines())
     changes: dict[str, Any] = {"half": {"half": 2 * placed[2].link.half}, "round": {"round": True}}

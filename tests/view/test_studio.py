@@ -21,19 +21,20 @@ from typer.testing import CliRunner
 import pliant
 from linkages import four_bar
 from pliant.cli import app
-from pliant.runs import composed_equations
-from pliant.view import studio_maps, studio_numbers, studio_run, studio_uploads, viewer
-from pliant.view.stage import KEPT
-from pliant.view.studio import Visit
-from pliant.view.studio_charts import PLOTS
-from pliant.view.studio_choices import Choices, positioned
-from pliant.view.studio_files import Shelf
-from pliant.view.studio_numbers import History
-from pliant.view.studio_run import Workshop, saved_run, scenario, tip_error
-from pliant.view.studio_starts import STARTS, first_choices, limits_of
-from pliant.view.studio_texts import at_time, comparison, frequencies, readout, summary
-from pliant.view.studio_uploads import uploaded
-from pliant.view.viewer import start_server
+from pliant.simulation.runs import composed_equations
+from pliant.studio import maps_panel as studio_maps, numbers_panel as studio_numbers, run as studio_run, uploads as studio_uploads
+from pliant.viewer import server as viewer
+from pliant.viewer.viewer_scene import KEPT
+from pliant.studio.studio import Visit
+from pliant.studio.charts import PLOTS
+from pliant.studio.choices import Choices, positioned
+from pliant.studio.files import Shelf
+from pliant.studio.numbers_panel import History
+from pliant.studio.run import Workshop, saved_run, scenario, tip_error
+from pliant.studio.starts import STARTS, first_choices, limits_of
+from pliant.studio.texts import at_time, comparison, frequencies, readout, summary
+from pliant.studio.uploads import uploaded
+from pliant.viewer.server import start_server
 
 from .test_studio_uploads import Sender
 
@@ -282,7 +283,7 @@ def test_view_writes_pages_and_movies(swing: pliant.Result, tmp_path: Path) -> N
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     pytest.importorskip("viser", reason="viser is not installed (the studio extra has it)")
-    from pliant.view.studio import Studio
+    from pliant.studio.studio import Studio
 
     folder = tmp_path_factory.mktemp("studio")
     (folder / "broken.yaml").write_text("links: [{name: a, beam: {length: -1}}]\n")

@@ -19,9 +19,9 @@ import pytest
 from typer.testing import CliRunner
 
 import pliant
-from pliant import stages
+from pliant.base import stages
 from pliant.cli import app
-from pliant.kernels import records
+from pliant.compute.tape import trace_cache as records
 
 from . import studio_visitor as steps
 from .conftest import Tab
@@ -32,9 +32,9 @@ from .studio_visitor import SLOW, Visitor
 def visiting(browser: Any, folder: Path, name: str) -> Iterator[Visitor]:
     """A studio, and a browser that has come to it; the arm stands still, since pictures are compared."""
     pytest.importorskip("viser", reason="viser is not installed (the studio extra has it)")
-    from pliant.view import studio_visit
-    from pliant.view.stage import Stage
-    from pliant.view.studio import Studio, address
+    from pliant.studio import client as studio_visit
+    from pliant.viewer.viewer_scene import Stage
+    from pliant.studio.studio import Studio, address
 
     page = browser.new_page(viewport={"width": 1160, "height": 520})  # scene and panels, small enough to draw
     with pytest.MonkeyPatch.context() as patch:

@@ -12,8 +12,8 @@ import pytest
 
 import pliant
 from pliant.errors import ModelError
-from pliant.view.studio_files import Shelf
-from pliant.view.studio_uploads import uploaded
+from pliant.studio.files import Shelf
+from pliant.studio.uploads import uploaded
 
 OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
 URDF = """<robot name="a"><link name="ground"/><link name="rod"><visual><geometry>
@@ -124,7 +124,7 @@ def test_bundled_arms_are_those_of_pliant(server: Path, touched: list[str]) -> N
     touched.clear()
     with uploaded("case.yaml", b"robot: two-link\nduration: 1\n") as (alone, file):
         assert (
-            alone.read(file).robot == Shelf(server / "mine").read("two-link") == pliant.robot.files.bundled("two-link")
+            alone.read(file).robot == Shelf(server / "mine").read("two-link") == pliant.robot.files.robot_files.bundled("two-link")
         )
     assert touched == []
 

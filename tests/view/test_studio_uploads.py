@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pliant.view import studio_uploads
-from pliant.view.studio_uploads import bound_uploads
-from pliant.view.viewer import start_server
+from pliant.studio import uploads as studio_uploads
+from pliant.studio.uploads import bound_uploads
+from pliant.viewer.server import start_server
 
 
 class Sender:

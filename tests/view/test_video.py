@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view import video, video_drawing
-from pliant.view.scene_camera import Outlook
-from pliant.view.video import SIZE, pictures
+from pliant.viewer import video, video_drawing
+from pliant.viewer.scene_camera import Outlook
+from pliant.viewer.video import SIZE, pictures
 
 from .test_figure_values import SI, rigid_tip, unit_of
 
@@ -128,8 +128,8 @@ def test_rotated_camera_sees_every_point(short: pliant.Result) -> None:
     """Nothing of the arm is drawn outside the picture, at any time."""
     from matplotlib.figure import Figure
 
-    from pliant.view.scene import scene_of
-    from pliant.view.video_drawing import FrameDrawing
+    from pliant.viewer.scene import scene_of
+    from pliant.viewer.video_drawing import FrameDrawing
 
     drawing = FrameDrawing(Figure(figsize=(4, 3)).add_axes((0, 0, 1, 1)), scene_of(short, 30))
     points = np.concatenate([part.points.reshape(-1, 3) for part in drawing.arm])
@@ -218,7 +218,7 @@ def test_painted_arm_and_ghost(crooked: pliant.Result) -> None:
     """Joints, path and payload are projected from where the model has them; the ghost is the rigid arm's."""
     from matplotlib.figure import Figure
 
-    from pliant.view.scene import scene_of
+    from pliant.viewer.scene import scene_of
 
     drawing = video_drawing.FrameDrawing(Figure(figsize=(4, 3)).add_axes((0, 0, 1, 1)), scene_of(crooked), 1.0)
     drawing.show(70)
@@ -236,9 +236,9 @@ def test_painted_arm_and_ghost(crooked: pliant.Result) -> None:
 
 def test_colours_of_the_arm_are_its_strain(crooked: pliant.Result) -> None:
     """Along the upper link, the colour of a painted face, but for its shade, is that of the strain over the largest."""
-    from pliant.view.scene import scene_of
-    from pliant.view.scene_camera import outlook
-    from pliant.view.scene_tubes import strain_colours
+    from pliant.viewer.scene import scene_of
+    from pliant.viewer.scene_camera import outlook
+    from pliant.viewer.scene_tubes import strain_colours
 
     scene = scene_of(crooked)
     placed = [part for part in scene.lines() if part.link.name == "upper"]

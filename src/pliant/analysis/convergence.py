@@ -12,8 +12,8 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.model.choices import resolved
-from pliant.robot import Robot
-from pliant.signatures import checked
+from pliant.robot.robot import Robot
+from pliant.base.signatures import checked
 
 
 @dataclass(frozen=True)

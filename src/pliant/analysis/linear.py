@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.arrays import Array, Expression, StateLike
-from pliant.control.sensors import Measurement, Sensor
+from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError, install
-from pliant.model import Model, StateSpace, statics
+from pliant.model.model import Model
+from pliant.model.terms import StateSpace
+from pliant.model import statics
 from pliant.model.coordinate_units import speed_units
 from pliant.options import JointsName
-from pliant.runs.left_out import fitted_to_start
-from pliant.signatures import checked, shown
+from pliant.simulation.runs.neglected_terms import fitted_to_start
+from pliant.base.signatures import checked, shown
 
 
 @checked

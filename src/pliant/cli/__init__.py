@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pliant.started import INTERRUPTED, leave
+from pliant.base.started import INTERRUPTED, leave
 
 if TYPE_CHECKING:
     from typer import Typer

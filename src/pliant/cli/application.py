@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 import pliant
 from pliant.cli.output import say
 from pliant.errors import ModelError, PliantError, UnsupportedModel
-from pliant.started import INTERRUPTED
+from pliant.base.started import INTERRUPTED
 
 FAILED, MISTAKEN = 1, 2
 

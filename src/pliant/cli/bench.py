@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.bench.part_names import PARTS
+from pliant_bench.part_names import PARTS
 from pliant.cli.application import FAILED
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
 from pliant.cli.output import print_json, say, table
 
 if TYPE_CHECKING:
-    from pliant.bench.findings import Report
+    from pliant_bench.findings import Report
 
 
 def command(
@@ -34,7 +34,7 @@ def command(
 
     Installs nothing: peers that are absent are named and left out. Exit code 1 if a peer that is there fails.
     """
-    from pliant.bench.session import TABLE, bench, chosen
+    from pliant_bench.session import TABLE, bench, chosen
 
     wanted = chosen(parts or ())
     folder = fresh_folder(out, force=True)
@@ -57,7 +57,7 @@ def command(
 
 
 def _show(report: Report) -> None:
-    from pliant.bench.markdown import duration, times
+    from pliant_bench.markdown import duration, times
 
     rows = []
     for c in report.comparisons:

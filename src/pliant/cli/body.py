@@ -13,9 +13,10 @@ from pliant.errors import ModelError
 from pliant.options import LengthUnit, MassUnit
 
 if TYPE_CHECKING:
-    from pliant.bodies import ElementModel, Interface
-    from pliant.robot.materials import Material
-    from pliant.robot.reduced_body import ReducedBody
+    from pliant.mechanics.bodies.element_model import ElementModel
+    from pliant.mechanics.bodies.interfaces import Interface
+    from pliant.robot.parts.materials import Material
+    from pliant.robot.parts.reduced_body import ReducedBody
 
 group = typer.Typer(no_args_is_help=True, help="Links from finite elements: make body files and look at them.")
 
@@ -59,7 +60,7 @@ def mesh(
     force: Force = False,
 ) -> None:
     """Reduce a mesh of a solid to a body file."""
-    from pliant.bodies import mesh_model
+    from pliant.mechanics.bodies.meshed_bodies import mesh_model
 
     target = _target(file, out, force)
     model = mesh_model(file, _material(material), unit=unit, size=size)
@@ -83,7 +84,7 @@ def reduce(
     force: Force = False,
 ) -> None:
     """Reduce full matrices of another program to a body file."""
-    from pliant.bodies import read_model
+    from pliant.mechanics.bodies.matrix_files import read_model
 
     target = _target(file, out, force)
     model = read_model(file, matrices, unit=unit, mass_unit=mass_unit)
@@ -96,7 +97,7 @@ def info(
     json: Json = False,
 ) -> None:
     """Mass, interfaces and frequencies of a body file."""
-    from pliant.robot.reduced_body import ReducedBody
+    from pliant.robot.parts.reduced_body import ReducedBody
 
     body = ReducedBody.read(file)
     if json:
@@ -110,7 +111,7 @@ def _target(file: Path, out: Path | None, force: bool) -> Path:
     if target.exists() and not force:
         raise ModelError(f"{target}: is there; --force replaces it, --out names another")
     if target.exists():
-        from pliant.robot.reduced_body import ReducedBody
+        from pliant.robot.parts.reduced_body import ReducedBody
 
         try:
             ReducedBody.read(target)
@@ -122,7 +123,7 @@ def _target(file: Path, out: Path | None, force: bool) -> Path:
 def _material(text: str) -> str | Material:
     if "=" not in text:
         return text
-    from pliant.robot.materials import Material
+    from pliant.robot.parts.materials import Material
 
     try:
         numbers = {key.strip(): float(value) for key, _, value in (part.partition("=") for part in text.split(","))}
@@ -136,8 +137,8 @@ def _reduced(
     modes: int | None, frequency: float | None, damping: float, unit: LengthUnit, target: Path,
     stiffening: bool = False,
 ) -> None:  # fmt: skip
-    from pliant.bodies import reduce_model
-    from pliant.bodies.held_stiffness import factor_memory
+    from pliant.mechanics.bodies.craig_bampton import reduce_model
+    from pliant.mechanics.bodies.held_stiffness import factor_memory
 
     interfaces = _interfaces(root, tip, frame or [], average or [])
     needed = factor_memory(model) / 1e9
@@ -153,7 +154,7 @@ def _reduced(
 
 
 def _interfaces(root: str, tip: str, frames: list[str], average: list[str]) -> dict[str, Interface]:
-    from pliant.bodies import Interface
+    from pliant.mechanics.bodies.interfaces import Interface
 
     places = {"root": root, "tip": tip}
     for text in frames:

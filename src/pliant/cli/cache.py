@@ -8,7 +8,7 @@ import typer
 
 from pliant.cli.options import Json
 from pliant.cli.output import megabytes, print_json
-from pliant.kernels import cache
+from pliant.compute.llvm import cache
 
 
 def command(

@@ -13,12 +13,12 @@ from typing import Any
 
 import typer
 
-from pliant.bench.session import installed
+from pliant_bench.session import installed
 from pliant.cli.options import Json
 from pliant.cli.output import megabytes, print_json
 from pliant.cli.self_test import run_checks
 from pliant.errors import PliantError
-from pliant.kernels import cache
+from pliant.compute.llvm import cache
 
 PACKAGES = ("pliant", "numpy", "scipy", "casadi", "llvmlite", "pydantic", "xarray", "h5netcdf", "matplotlib")
 COMPILERS = ("cc", "gcc", "clang", "cl")
@@ -55,8 +55,8 @@ def examine() -> dict[str, Any]:
 def _processor() -> dict[str, Any]:
     import llvmlite.binding as binding
 
-    from pliant.kernels.target import machine, requested
-    from pliant.kernels.threads import processors
+    from pliant.compute.llvm.target import machine, requested
+    from pliant.compute.llvm.threads import processors
 
     found = machine()
     return {

@@ -12,11 +12,11 @@ from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, Packages, search_paths
 from pliant.cli.output import print_json, say
 from pliant.errors import Interrupted, ModelError
-from pliant.interrupts import held_back
-from pliant.writing import atomic_write
+from pliant.base.interrupts import held_back
+from pliant.base.writing import atomic_write
 
 if TYPE_CHECKING:
-    from pliant.identification import Identification
+    from pliant.identification.estimate import Identification
 
 PROGRESS = "progress.json"
 """Of a fit that has not ended."""

@@ -10,9 +10,13 @@ import typer
 from pliant.cli.options import Flexible, Floating, Json, Packages, Tip, robot_of
 from pliant.cli.output import number, print_json, say, table
 from pliant.errors import PliantError
-from pliant.kernels import few_calls, recalled
+from pliant.compute.llvm.kernel import few_calls
+from pliant.compute.tape.trace_cache import recalled
 from pliant.model.validity import doubts, tell
-from pliant.robot import ImportedBody, Robot, arms, falls, hangs_on, link_mass, load, payload_mass, robot_mass, schema
+from pliant.robot.parts.imported_body import ImportedBody
+from pliant.robot.robot import Robot, schema
+from pliant.robot.files.robot_files import arms, load
+from pliant.robot.files.text_table import falls, hangs_on, link_mass, payload_mass, robot_mass
 
 _SHOWN = 12
 
@@ -36,7 +40,7 @@ def command(
 ) -> None:
     """Show an arm: links, masses, coordinates, frequencies. Without FILE, list the bundled arms."""
     if as_schema or scenario_schema:
-        from pliant.scenario import schema as schema_of_scenarios
+        from pliant.simulation.scenario.scenario import schema as schema_of_scenarios
 
         print_json(schema() if as_schema else schema_of_scenarios())
     elif file is None:

@@ -9,11 +9,12 @@ import typer
 from pydantic_core import PydanticCustomError
 
 from pliant.errors import ModelError
-from pliant.model import Model
+from pliant.model.model import Model
 from pliant.options import RotationName, StiffeningChoice
-from pliant.robot import Robot, load
-from pliant.robot.faults import suggestion
-from pliant.robot.fields import angle
+from pliant.robot.robot import Robot
+from pliant.robot.files.robot_files import load
+from pliant.robot.files.error_messages import suggestion
+from pliant.robot.parts.fields import angle
 
 RobotFile = Annotated[
     str, typer.Argument(metavar="FILE", help="Robot file (YAML or URDF), or the name of a bundled arm.")

@@ -32,7 +32,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Reproduce published papers and measured arms: figures, tables, and every claim held against what comes out."""
-    from pliant.studies import NAMES, reproduce
+    from pliant_studies import NAMES, reproduce
 
     if study != ALL and study not in NAMES:
         raise ModelError(f"study: got {study!r}, expected {ALL} or one of {', '.join(NAMES)}")
@@ -46,7 +46,7 @@ def command(
         checks = {name: [check.to_dict() for check in some] for name, some in found.items()}
         print_json({"out": str(out), "quick": quick, "studies": checks})
         return
-    from pliant.studies.checks import VERDICTS
+    from pliant_studies.checks import VERDICTS
 
     rows = [(name, *(str(sum(c.verdict == v for c in some) or "-") for v in VERDICTS)) for name, some in found.items()]
     table(("study", *VERDICTS), rows)
@@ -57,7 +57,7 @@ def command(
 @contextmanager
 def _bar(names: Sequence[str], quick: bool) -> Iterator[Callable[[str, str], Any]]:
     """A progress bar over all steps in a terminal, else one line when a study begins."""
-    from pliant.studies import study
+    from pliant_studies import study
 
     steps = {name: study(name).steps[0 if quick else 1] + DRAWN for name in names}
     if not sys.stderr.isatty():

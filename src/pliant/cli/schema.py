@@ -10,13 +10,13 @@ import typer
 
 from pliant.cli.output import print_json, say
 from pliant.identification.study_file import IdentificationStudy
-from pliant.robot import Robot
-from pliant.robot.fields import Document, document_schema
-from pliant.robot.side_schema import side_schema
-from pliant.scenario import Scenario
-from pliant.sweeps import SweepStudy
+from pliant.robot.robot import Robot
+from pliant.robot.parts.fields import Document, document_schema
+from pliant.robot.files.side_schema import side_schema
+from pliant.simulation.scenario.scenario import Scenario
+from pliant.sweeps.sweep_file import SweepStudy
 from pliant.validation.recording_file import RecordingFile
-from pliant.writing import atomic_write
+from pliant.base.writing import atomic_write
 
 Kind = Literal["robot", "side", "scenario", "sweep", "identification", "recording"]
 DOCUMENTS: dict[str, type[Document]] = {

@@ -24,7 +24,7 @@ from pliant.errors import PliantError
 from pliant.options import BatchMethodName, ExportName, FormulationName, MethodName
 
 if TYPE_CHECKING:
-    from pliant.model import Model
+    from pliant.model.model import Model
 
 T_END, STEP = 0.1, 5e-5
 """Duration (s) of the runs, and the step of methods that do not choose their own."""
@@ -99,7 +99,7 @@ def _tried(name: str, part: Callable[[], None]) -> SelfCheck:
 
 @functools.cache
 def _model(formulation: FormulationName = "denoc") -> Model:
-    from pliant.robot import load
+    from pliant.robot.files.robot_files import load
 
     return load("two-link").model(formulation)
 
@@ -122,8 +122,8 @@ def _formulations() -> None:
 
 def _virtual_machine() -> None:
     """What runs where no machine code can be made."""
-    from pliant.kernels import Kernel
-    from pliant.kernels.target import AGREEMENT
+    from pliant.compute.llvm.kernel import Kernel
+    from pliant.compute.llvm.target import AGREEMENT
 
     compiled = _model().kernel("forward_dynamics")
     _require(Kernel(compiled.function, "vm")(*_state()), compiled(*_state()), AGREEMENT, "CasADi's virtual machine")
@@ -145,7 +145,7 @@ def _layouts() -> None:
 def _small_kernel() -> Any:
     import casadi as ca
 
-    from pliant.kernels import Kernel
+    from pliant.compute.llvm.kernel import Kernel
 
     x = ca.SX.sym("x", 2)
     return Kernel(ca.Function("f", [x], [ca.sin(x) + x[0] * x[1]]))
@@ -190,8 +190,8 @@ def _reference() -> NDArray[np.float64]:
 
 
 def _run(method: MethodName) -> None:
-    from pliant.integrate.steppers import FIXED
-    from pliant.runs.simulation import simulate
+    from pliant.compute.integrate.methods import FIXED
+    from pliant.simulation.runs.simulation import simulate
 
     step = STEP if method in FIXED else None
     run = simulate(_model(), T_END, START, torque=TORQUE, method=method, step=step, progress=False)
@@ -199,7 +199,7 @@ def _run(method: MethodName) -> None:
 
 
 def _python_torque() -> None:
-    from pliant.runs.simulation import simulate
+    from pliant.simulation.runs.simulation import simulate
 
     run = simulate(_model(), T_END, START, torque=lambda t, q, qd: np.array(TORQUE), progress=False)
     _require(run.q[-1], _reference(), LIMIT, "a run with Python in the loop, compared with SciPy's,")
@@ -215,8 +215,8 @@ def _batch_of_states() -> None:
 
 def _batch_of_runs(method: BatchMethodName) -> None:
     """In two threads."""
-    from pliant.batch import simulate_batch
-    from pliant.kernels import set_threads
+    from pliant.simulation.batch.simulate_batch import simulate_batch
+    from pliant.compute.llvm.threads import set_threads
 
     step = STEP if method == "rk4" else None
     set_threads(2)
@@ -259,7 +259,7 @@ def _compare_function(path: Path) -> None:
     """Read an exported function again and evaluate it."""
     import casadi as ca
 
-    from pliant.kernels.target import AGREEMENT
+    from pliant.compute.llvm.target import AGREEMENT
 
     found = np.array(ca.Function.load(str(path))(*_state())).ravel()
     _require(found, _model().forward_dynamics(*_state()), AGREEMENT, "the exported function")

@@ -12,10 +12,10 @@ from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Flexible, Json, Packages, RobotFile, Tip, positions_of, robot_of
 from pliant.cli.output import number, print_json, table
 from pliant.errors import ModelError
-from pliant.writing import atomic_write
+from pliant.base.writing import atomic_write
 
 if TYPE_CHECKING:
-    from pliant.ringing import ShapedMotion
+    from pliant.control.planning.plan import ShapedMotion
 
 Limit = Annotated[
     str | None, typer.Option(metavar="NUMBERS", help="Instead of the robot file's: one number, or one per joint.")
@@ -56,7 +56,8 @@ def command(
     Leaves the motion with feedforward torques (motion.csv, and motion.yaml as a ROS JointTrajectory), a figure
     (motion.png) and the numbers (motion.json). Commands are positions of motors, as drives see them.
     """
-    from pliant.ringing import read_trajectory, shape
+    from pliant.control.planning.trajectory_files import read_trajectory
+    from pliant.control.planning.plan import shape
 
     robot = robot_of(file, package, flexible, tip)
     model = robot.model()

@@ -15,14 +15,14 @@ from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, Packages, search_paths
 from pliant.cli.output import number, print_json, say, seldom, table
 from pliant.errors import Interrupted, ModelError, PliantError, SimulationError
-from pliant.interrupts import held_back
-from pliant.robot import arms, load
-from pliant.robot.faults import short_key, suggestion
-from pliant.runs.results import Result
-from pliant.scenario import Outputs, Scenario
-from pliant.scenario.scenario import require_inside
-from pliant.signatures import near
-from pliant.started import INTERRUPTED
+from pliant.base.interrupts import held_back
+from pliant.robot.files.robot_files import arms, load
+from pliant.robot.files.error_messages import short_key, suggestion
+from pliant.simulation.runs.results import Result
+from pliant.simulation.scenario.scenario import Outputs, Scenario
+from pliant.simulation.scenario.scenario import require_inside
+from pliant.base.signatures import near
+from pliant.base.started import INTERRUPTED
 
 
 def command(
@@ -86,8 +86,8 @@ def _chosen(given: Path, folders: dict[str, str]) -> Scenario:
         raise ModelError(f"no file and no bundled arm `{short_key(name, 200)}`{suggestion(name, arms())}")
     if given.exists() or name not in arms():
         return Scenario.load(given, search_paths=folders)
-    from pliant.view.studio_run import scenario
-    from pliant.view.studio_starts import first_choices
+    from pliant.studio.run import scenario
+    from pliant.studio.starts import first_choices
 
     return scenario(first_choices(load(name))).replace(name=name, outputs=Outputs(page=f"{name}.html"))
 

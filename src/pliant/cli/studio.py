@@ -9,8 +9,8 @@ import typer
 
 from pliant.cli.view import Browser, Host, Port, Token, serve
 from pliant.errors import ModelError
-from pliant.robot import arms
-from pliant.robot.faults import suggestion
+from pliant.robot.files.robot_files import arms
+from pliant.robot.files.error_messages import suggestion
 
 
 def command(
@@ -28,7 +28,7 @@ def command(
 ) -> None:
     """Open a page of sliders on this machine. It reads and writes the folder of FILE (else the present one) only."""
     folder, first = _place(file)
-    from pliant.view.studio import studio
+    from pliant.studio.studio import studio
 
     serve(studio(folder, first, port, host, token, limit).server, browser)
 

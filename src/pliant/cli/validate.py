@@ -13,11 +13,11 @@ from pliant.cli.options import Json, Packages, robot_of, search_paths
 from pliant.cli.output import print_json, table
 from pliant.errors import ModelError
 from pliant.options import SaturationName
-from pliant.writing import atomic_write
+from pliant.base.writing import atomic_write
 
 if TYPE_CHECKING:
-    from pliant.robot import Robot
-    from pliant.validation import Validation
+    from pliant.robot.robot import Robot
+    from pliant.validation.validate import Validation
     from pliant.validation.recording_file import RecordingFile
 
 
@@ -75,7 +75,7 @@ def command(
 
 
 def _recording(given: Path) -> Path:
-    from pliant.rigs import SHIPPED_RECORDINGS, recording_path
+    from pliant_studies.measured.measured_runs import SHIPPED_RECORDINGS, recording_path
 
     if given.exists() or given.suffix:
         return given
@@ -85,9 +85,9 @@ def _recording(given: Path) -> Path:
 
 
 def _robot(name: str, packages: list[str] | None) -> Robot:
-    from pliant.rigs import RIGS, load_rig
-    from pliant.robot import arms
-    from pliant.robot.faults import suggestion
+    from pliant_studies.measured.measured_runs import RIGS, load_rig
+    from pliant.robot.files.robot_files import arms
+    from pliant.robot.files.error_messages import suggestion
 
     if name in RIGS:
         return load_rig(name)
@@ -99,7 +99,7 @@ def _robot(name: str, packages: list[str] | None) -> Robot:
 def _compared(
     chosen: RecordingFile, arm: Robot, numbers: tuple[str, ...], folder: Path, title: str, saturation: SaturationName
 ) -> tuple[dict[str, Any], Validation]:
-    from pliant.validation import validate
+    from pliant.validation.validate import validate
     from pliant.validation.validation_page import validation_page
 
     settings: dict[str, Any] = {"method": chosen.method, "rtol": chosen.rtol, "atol": chosen.atol,

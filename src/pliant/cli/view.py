@@ -17,7 +17,7 @@ import typer
 
 from pliant.cli.output import say
 from pliant.errors import ModelError
-from pliant.runs.results import Result
+from pliant.simulation.runs.results import Result
 
 Port = Annotated[int, typer.Option(help="Port on this machine; the next free one is taken.", min=1, max=65535)]
 Host = Annotated[str, typer.Option(help="Address to listen at; one that other machines reach needs a token as well.")]
@@ -72,7 +72,7 @@ def command(
     if video is not None:
         typer.echo(f"wrote {run.to_video(video)}")
     if html is None and video is None:
-        from pliant.view.viewer import view
+        from pliant.viewer.server import view
 
         serve(view(run, port, host, token), browser)
 
@@ -92,7 +92,7 @@ def somebody_looks() -> bool:
 
 def serve(server: Any, browser: bool) -> None:
     """Say the address, open a browser if there is one, and wait for Ctrl-C."""
-    from pliant.view.viewer import address
+    from pliant.viewer.server import address
 
     try:
         where = address(server)

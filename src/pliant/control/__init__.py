@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pliant.control.beliefs import Belief, StateHistory
-from pliant.control.composite import Composite
-from pliant.control.decoupling import ComputedTorque
-from pliant.control.estimated import Estimated
-from pliant.control.feedback_linearization import FeedbackLinearization
-from pliant.control.jerk_limited import JerkLimited
-from pliant.control.joint_controllers import PD, PID, gravity_torque, natural_gains
-from pliant.control.kalman import KalmanFilter
-from pliant.control.law import Controller, Law, Limited
-from pliant.control.lqr import LQR, Design
-from pliant.control.measured_motion import MeasuredMotion
-from pliant.control.momentum import CollisionMonitor, DisturbanceObserver
-from pliant.control.moving_horizon import MovingHorizon
-from pliant.control.observer import Filter, Observer, OutputFeedback
-from pliant.control.optimal import RestToRest, rest_to_rest
-from pliant.control.predictive import MPC, Predicted, StrainBound
-from pliant.control.rig_sensors import Tachometer, TipCamera, TorqueSensor
-from pliant.control.sampled import Sampled
-from pliant.control.sensors import Accelerometer, Encoder, Measurement, Sensor, StrainGauge, TipPosition
-from pliant.control.shaping import SHAPERS, Shaped, Shaper, ei, shaper_for, zv, zvd
-from pliant.control.signals import Pulse, Samples, Sine
-from pliant.control.splines import Phases, Piecewise, Waypoints
-from pliant.control.switching import Switch
-from pliant.control.tip_space import TipLine, inverse_kinematics
-from pliant.control.trajectories import Constant, Cycloidal, MohanSaha, Quintic, Step, Trajectory, Trapezoidal
+from pliant.control.estimation.estimate import Belief, StateHistory
+from pliant.control.controllers.composite import Composite
+from pliant.control.controllers.computed_torque import ComputedTorque
+from pliant.control.estimation.estimator_feedback import Estimated
+from pliant.control.controllers.feedback_linearization import FeedbackLinearization
+from pliant.control.trajectories.jerk_limited import JerkLimited
+from pliant.control.controllers.joint_controllers import PD, PID, gravity_torque, natural_gains
+from pliant.control.estimation.kalman import KalmanFilter
+from pliant.control.controllers.controller import Controller, Law, Limited
+from pliant.control.controllers.lqr import LQR, Design
+from pliant.control.trajectories.measured_motion import MeasuredMotion
+from pliant.control.estimation.momentum_observer import CollisionMonitor, DisturbanceObserver
+from pliant.control.estimation.moving_horizon import MovingHorizon
+from pliant.control.estimation.observer import Filter, Observer, OutputFeedback
+from pliant.control.planning.optimal import RestToRest, rest_to_rest
+from pliant.control.controllers.predictive import MPC, Predicted, StrainBound
+from pliant.control.sensing.rig_sensors import Tachometer, TipCamera, TorqueSensor
+from pliant.control.sensing.sampled import Sampled
+from pliant.control.sensing.sensors import Accelerometer, Encoder, Measurement, Sensor, StrainGauge, TipPosition
+from pliant.control.trajectories.input_shaping import SHAPERS, Shaped, Shaper, ei, shaper_for, zv, zvd
+from pliant.control.trajectories.signals import Pulse, Samples, Sine
+from pliant.control.trajectories.splines import Phases, Piecewise, Waypoints
+from pliant.control.controllers.phases import Switch
+from pliant.control.controllers.task_space import TipLine, inverse_kinematics
+from pliant.control.trajectories.trajectories import Constant, Cycloidal, MohanSaha, Quintic, Step, Trajectory, Trapezoidal
 
 TRAJECTORIES: dict[str, Callable[..., Any]] = {
     "constant": Constant,

@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.model import Model, read_state
+from pliant.model.model import Model
+from pliant.model.states import read_state
 from pliant.model.statics import settled_arms
-from pliant.robot import Robot
-from pliant.robot.closed_loops import looped
-from pliant.runs.drives import read_start
-from pliant.runs.limits import joint_limits
-from pliant.stepping import Stepper
-from pliant.stepping.step_length import fastest_mode, longest_step
+from pliant.robot.robot import Robot
+from pliant.robot.parts.loops import looped
+from pliant.simulation.runs.inputs import read_start
+from pliant.simulation.runs.limits import joint_limits
+from pliant.simulation.stepping.stepper import Stepper
+from pliant.simulation.stepping.step_length import fastest_mode, longest_step
 
 MOST_SUBSTEPS = 2000
 SETTLE_SAMPLES = 32

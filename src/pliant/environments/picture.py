@@ -8,9 +8,9 @@ import numpy as np
 
 from pliant.environments.motion import ArmMotion
 from pliant.environments.tasks import Reach, Task
-from pliant.view.scene import make_scene
-from pliant.view.style import STYLE
-from pliant.view.video_drawing import FrameDrawing, faces
+from pliant.viewer.scene import make_scene
+from pliant.drawing.style import STYLE
+from pliant.viewer.video_drawing import FrameDrawing, faces
 
 SIZE = (640, 480)
 """Pixels."""

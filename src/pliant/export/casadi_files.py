@@ -10,9 +10,9 @@ from pathlib import Path
 from pliant.export.contents import FUNCTIONS, chosen, export_name, function, module_text, provenance
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
-from pliant.model import Model
+from pliant.model.model import Model
 from pliant.model.coordinate_units import coordinate_units, speed_units
-from pliant.signatures import checked
+from pliant.base.signatures import checked
 
 
 @checked

@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pliant.errors import ModelError, PliantError
-from pliant.reading import open_input, read_input
-from pliant.writing import atomic_write, unfinished
+from pliant.base.reading import open_input, read_input
+from pliant.base.writing import atomic_write, unfinished
 
 MANIFEST = "pliant-export.json"
 """File of an exported folder that lists the files of the export."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from pliant.errors import ModelError
 from pliant.export.mjcf import mjcf_text
 from pliant.export.placing import placed_file
-from pliant.model import Model
-from pliant.robot.urdf_out import urdf_text
+from pliant.model.model import Model
+from pliant.robot.files.urdf_out import urdf_text
 
 
 def export_urdf(model: Model, path: str | Path, *, force: bool = False) -> Path:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pliant.errors import UnsupportedModel
-from pliant.kernels import Tape
-from pliant.kernels.operations import NAMES
+from pliant.compute.tape.tape import Tape
+from pliant.compute.tape.operations import NAMES
 
 ADD, MUL, UNARY, ATOM = 1, 2, 3, 4
 """How tightly an expression binds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.model import Model
+from pliant.model.model import Model
 from pliant.model.states import normalised
 
 

@@ -1,6 +1,6 @@
 """Fitting an arm to measured runs."""
 
-from pliant.identification.csv_files import read_csv
+from pliant.simulation.runs.csv_files import read_csv
 from pliant.identification.estimate import Channel, Identification, Unresolved
 from pliant.identification.fit_verdict import FitVerdict
 from pliant.identification.fitting import identify

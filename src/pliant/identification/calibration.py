@@ -16,7 +16,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.identification.recording import Recording
-from pliant.robot.faults import suggestion
+from pliant.robot.files.error_messages import suggestion
 
 NEUTRAL = {"gain": 1.0, "offset": 0.0, "delay": 0.0, "lag": 0.0}
 """Values of an ideal sensor or drive."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pliant.identification.estimate import Channel, Identification
-from pliant.quoting import quoted
-from pliant.view.style import COLOURS, WIDTH, Paths, figure, time_axis, zero_line
+from pliant.base.quoting import quoted
+from pliant.drawing.style import COLOURS, WIDTH, Paths, figure, time_axis, zero_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

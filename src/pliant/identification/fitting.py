@@ -31,14 +31,14 @@ from pliant.identification.residuals import Residuals
 from pliant.identification.response import Response
 from pliant.identification.resuming import FitProgress, fit_digest
 from pliant.identification.unknowns import Other, Unknowns, check_paths, unknowns
-from pliant.interrupts import held_back
-from pliant.model import Model
+from pliant.base.interrupts import held_back
+from pliant.model.model import Model
 from pliant.options import ClocksName, LossName, MethodName
-from pliant.robot import Robot
-from pliant.runs.drives import listed
-from pliant.runs.left_out import fitted_to_start
-from pliant.signatures import checked
-from pliant.stages import work
+from pliant.robot.robot import Robot
+from pliant.simulation.runs.inputs import listed
+from pliant.simulation.runs.neglected_terms import fitted_to_start
+from pliant.base.signatures import checked
+from pliant.base.stages import work
 
 ROUNDS = 4
 """Times that the noise is estimated anew."""

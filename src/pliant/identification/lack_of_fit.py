@@ -15,13 +15,13 @@ from pliant.arrays import Array
 from pliant.errors import PliantError, warn_user
 from pliant.identification.fit_verdict import FitVerdict
 from pliant.identification.residuals import Residuals
-from pliant.model.level import NOTICED, is_checked
-from pliant.runs.drives import listed
-from pliant.runs.left_out import second_order_effect
-from pliant.runs.simulation import simulate
+from pliant.model.stiffening_order import NOTICED, is_checked
+from pliant.simulation.runs.inputs import listed
+from pliant.simulation.runs.neglected_terms import second_order_effect
+from pliant.simulation.runs.simulation import simulate
 
 if TYPE_CHECKING:
-    from pliant.runs.results import Result
+    from pliant.simulation.runs.results import Result
 
 DOUBT = 1e-3
 """Probability with which a model that is right is doubted, over all channels."""

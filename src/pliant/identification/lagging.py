@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.instruments import low_pass
+from pliant.control.sensing.sensor_chain import low_pass
 
 
 def lagged(times: Array, values: Array, lag: float) -> tuple[Array, Array]:

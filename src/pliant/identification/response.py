@@ -22,14 +22,15 @@ from pliant.identification.calibration import CalibrationNumber, calibrated_torq
 from pliant.identification.channels import readings, sensed
 from pliant.identification.lagging import lagged
 from pliant.identification.recording import Recording
-from pliant.integrate import Problem, solve
-from pliant.kernels import Kernel
-from pliant.model import Model
+from pliant.compute.integrate.problem import Problem
+from pliant.compute.integrate.driver import solve
+from pliant.compute.llvm.kernel import Kernel
+from pliant.model.model import Model
 from pliant.model.assembly import closed_start
-from pliant.runs.composition import TABLE_WIDTH, compose
-from pliant.runs.drives import Inputs, listed, names_that_stay, one_table, read_start, read_torque
-from pliant.runs.start_columns import settled_columns, start_columns
-from pliant.runs.variational import variational
+from pliant.simulation.runs.composition import TABLE_WIDTH, compose
+from pliant.simulation.runs.inputs import Inputs, listed, names_that_stay, one_table, read_start, read_torque
+from pliant.simulation.runs.start_columns import settled_columns, start_columns
+from pliant.simulation.runs.variational import variational
 
 SHIFT = 0.1
 """Of the typical size of a delay: how far the inputs are shifted either way for its slope."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.robot import Robot
-from pliant.robot.faults import suggestion
+from pliant.robot.robot import Robot
+from pliant.robot.files.error_messages import suggestion
 
 SMALLEST = 1e-6
 """Lower bound of a number that must be positive, as a fraction of its start."""

@@ -10,13 +10,14 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.dynamics import Chain, denoc
-from pliant.dynamics.closures import closing_rows, gaps, row_names
-from pliant.dynamics.forces import rotors
+from pliant.mechanics.links.chain import Chain
+from pliant.mechanics.formulations import denoc
+from pliant.mechanics.constraints.loop_constraints import closing_rows, gaps, row_names
+from pliant.mechanics.formulations.generalized_forces import rotors
 from pliant.errors import ModelError
 from pliant.model.coordinate_units import coordinate_units, speed_units
 from pliant.model.states import moved, named_places
-from pliant.robot.layout import Layout
+from pliant.robot.coordinates import Layout
 
 if TYPE_CHECKING:
     from pliant.model.model import Model

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.derived import SYMBOLS
-from pliant.dynamics.closures import closing_rows
-from pliant.dynamics.lines import closed_valves
+from pliant.base.derived import SYMBOLS
+from pliant.mechanics.constraints.loop_constraints import closing_rows
+from pliant.mechanics.constraints.couplings import closed_valves
 from pliant.errors import ModelError, PliantError, UnsupportedModel
 from pliant.model import assembly, statics
 from pliant.model.states import moved, read_state

@@ -1,6 +1,6 @@
 """Whether links still have the damping ratios that they ask for where numbers changed.
 
-Dampers of a ratio are made once, of the numbers that a model was built with (`dynamics/damping.py`). A payload that
+Dampers of a ratio are made once, of the numbers that a model was built with (`mechanics/actuation/modal_damping.py`). A payload that
 changes later changes the modes, not the dampers. What `delivered_damping.py` finds is kept with the records.
 """
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.derived import Same
-from pliant.kernels import recalled
-from pliant.later import LaterModule
-from pliant.robot import Robot
+from pliant.base.derived import Same
+from pliant.compute.tape.trace_cache import recalled
+from pliant.base.later import LaterModule
+from pliant.robot.robot import Robot
 
 if TYPE_CHECKING:
     from pliant.model import delivered_damping

@@ -8,10 +8,11 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.derived import SYMBOLS
-from pliant.dynamics import Chain, build_chain
-from pliant.robot import Robot
-from pliant.shapes import eigenpairs
+from pliant.base.derived import SYMBOLS
+from pliant.mechanics.links.chain import Chain
+from pliant.mechanics.links.build_chain import build_chain
+from pliant.robot.robot import Robot
+from pliant.mechanics.shapes.elements import eigenpairs
 
 if TYPE_CHECKING:
     from pliant.model.model import Model

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.derived import SYMBOLS, Derived
-from pliant.dynamics import Formulation
-from pliant.kernels import Kernel, recalled
-from pliant.later import LaterModule
+from pliant.base.derived import SYMBOLS, Derived
+from pliant.mechanics.formulations.formulation import Formulation
+from pliant.compute.llvm.kernel import Kernel
+from pliant.compute.tape.trace_cache import recalled
+from pliant.base.later import LaterModule
 from pliant.model.damping_drift import drifted
-from pliant.model.level import Effect, Level
-from pliant.model.small_motion import SmallMotion
+from pliant.model.stiffening_order import Effect, Level
+from pliant.model.linearization import SmallMotion
 from pliant.model.traced import Options
 from pliant.model.validity import odd_numbers, tell
 from pliant.options import (
@@ -32,17 +33,19 @@ from pliant.options import (
     ShapesName,
     StiffeningChoice,
 )
-from pliant.robot import Link, Robot, in_pieces
-from pliant.robot.layout import Layout
-from pliant.signatures import checked
-from pliant.stages import preparation
+from pliant.robot.parts.link import Link
+from pliant.robot.robot import Robot
+from pliant.robot.pieces import in_pieces
+from pliant.robot.coordinates import Layout
+from pliant.base.signatures import checked
+from pliant.base.stages import preparation
 
 if TYPE_CHECKING:
-    from pliant.dynamics import registry
+    from pliant.mechanics.formulations import registry
     from pliant.model import building, stiffening_check
-    from pliant.shapes import LinkShapes
+    from pliant.mechanics.shapes.link_shapes import LinkShapes
 else:  # what makes expressions, which a model whose functions are known goes without
-    building, registry = LaterModule("pliant.model.building"), LaterModule("pliant.dynamics.registry")
+    building, registry = LaterModule("pliant.model.building"), LaterModule("pliant.mechanics.formulations.registry")
     stiffening_check = LaterModule("pliant.model.stiffening_check")
 
 
@@ -210,7 +213,7 @@ class Model(SmallMotion):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from pliant.view.notebook import model_html
+        from pliant.viewer.notebook import model_html
 
         return model_html(self)
 

@@ -8,14 +8,15 @@ from typing import Any, Literal
 
 import casadi as ca
 
-from pliant.dynamics import Equations, matrices
-from pliant.dynamics.closures import closing_rows
-from pliant.dynamics.differentials import Differentials, SolvedColumns, solver
-from pliant.dynamics.energies import energies, potential_energy
-from pliant.dynamics.forces import strain_energy
-from pliant.dynamics.frames import frame_jacobian, frame_pose
-from pliant.dynamics.kinematics import jacobian, tip_pose
-from pliant.dynamics.momenta import center_of_mass, momentum
+from pliant.mechanics.formulations.motion_equations import Equations
+from pliant.mechanics.formulations import terms as matrices
+from pliant.mechanics.constraints.loop_constraints import closing_rows
+from pliant.mechanics.derivatives.differentials import Differentials, SolvedColumns, solver
+from pliant.mechanics.formulations.energies import energies, potential_energy
+from pliant.mechanics.formulations.generalized_forces import strain_energy
+from pliant.mechanics.links.frames import frame_jacobian, frame_pose
+from pliant.mechanics.links.kinematics import jacobian, tip_pose
+from pliant.mechanics.links.momentum import center_of_mass, momentum
 
 QUICKLY_COMPILED = 12_000
 """Instructions that compile in about a second, once per machine: what is asked now and then is compiled up to here, and

@@ -13,8 +13,8 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.derived import SYMBOLS
-from pliant.dynamics.closures import closing_rows
+from pliant.base.derived import SYMBOLS
+from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.model import assembly
 
 if TYPE_CHECKING:

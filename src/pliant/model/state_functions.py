@@ -11,20 +11,21 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
 from pliant.errors import ModelError, warn_user
-from pliant.later import LaterModule
+from pliant.base.later import LaterModule
 from pliant.model.differentiable import Differentiable
 from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, DrivenTorques, Energy, Matrices, PartitionedMatrices, ScrewMatrices
 from pliant.model.validity import tell
-from pliant.signatures import checked, shown
+from pliant.base.signatures import checked, shown
 
 if TYPE_CHECKING:
-    from pliant.dynamics import dual_screw, frames, matrices
+    from pliant.mechanics.formulations import dual_screw, terms as matrices
+    from pliant.mechanics.links import frames
     from pliant.model import assembly
 else:  # what makes expressions, which a model whose functions are known goes without
     assembly = LaterModule("pliant.model.assembly")
     dual_screw, frames, matrices = (
-        LaterModule(f"pliant.dynamics.{name}") for name in ("dual_screw", "frames", "matrices")
+        LaterModule(f"pliant.mechanics.{name}") for name in ("dual_screw", "frames", "matrices")
     )
 
 

@@ -16,15 +16,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.derived import SYMBOLS, Same
-from pliant.dynamics.section_forces import InternalForces
-from pliant.kernels.time_inputs import time_inputs
-from pliant.model import closed_statics, level_choice, statics
-from pliant.model.level import Effect, is_checked, linear_bodies
-from pliant.model.level_choice import RootLoads, effects, worst
+from pliant.base.derived import SYMBOLS, Same
+from pliant.mechanics.links.section_forces import InternalForces
+from pliant.compute.tape.time_inputs import time_inputs
+from pliant.model import closed_statics, stiffening_choice as level_choice, statics
+from pliant.model.stiffening_order import Effect, is_checked, linear_bodies
+from pliant.model.stiffening_choice import RootLoads, effects, worst
 from pliant.model.model import Model, raised
 from pliant.model.validity import tell
-from pliant.robot import Link, Robot, in_pieces
+from pliant.robot.parts.link import Link
+from pliant.robot.robot import Robot
+from pliant.robot.pieces import in_pieces
 
 STATIONS = (0.0, 0.25, 0.5, 0.75)
 """Sections of a beam at which forces are looked at: a tendon from root to tip does not show at the root."""

@@ -15,11 +15,14 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import warn_user
-from pliant.kernels import recalled
-from pliant.robot import Robot, area_moments, beyond, link_mass, shear_coefficients, tapered_moments
+from pliant.compute.tape.trace_cache import recalled
+from pliant.robot.robot import Robot
+from pliant.robot.parts.sections import area_moments, shear_coefficients, tapered_moments
+from pliant.robot.tree import beyond
+from pliant.robot.files.text_table import link_mass
 
 if TYPE_CHECKING:
-    from pliant.dynamics.chain import ChainLink
+    from pliant.mechanics.links.chain import ChainLink
     from pliant.model.model import Model
 
 Findings = dict[str, str]

@@ -9,8 +9,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from pliant.arrays import Array
-from pliant.robot.beam import Beam
-from pliant.robot.link import Link
+from pliant.robot.parts.beam import Beam
+from pliant.robot.parts.link import Link
 from pliant.robot.robot import Robot
 from pliant.robot.skeleton import HERE, Pose, joined, skeleton
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.robot.lumps import inertia_matrix
+from pliant.robot.parts.rigid_body import inertia_matrix
 
 PLAUSIBLE = 1e-9
 """Part by which a principal moment may exceed the sum of the others: rounding."""

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from pliant.algebra.quaternions import exponential, to_matrix
-from pliant.robot.beam import Beam, rotary_counts
-from pliant.robot.discretisation import FIELDS, MOST_UNREDUCED, Shapes
-from pliant.robot.joint import DH, Joint, Origin
-from pliant.robot.link import BeamStation, Link
-from pliant.robot.lumps import Lump
+from pliant.robot.parts.beam import Beam, rotary_counts
+from pliant.robot.parts.shapes import FIELDS, MOST_UNREDUCED, Shapes
+from pliant.robot.parts.joint import DH, Joint, Origin
+from pliant.robot.parts.link import BeamStation, Link
+from pliant.robot.parts.rigid_body import Lump
 from pliant.robot.robot import Robot
-from pliant.robot.sections import Section, interpolated
+from pliant.robot.parts.sections import Section, interpolated
 
 STRAIGHT = {"pieces": None, "curvature": None, "twist": None, "x": None}
 """What a beam says that is one straight piece."""

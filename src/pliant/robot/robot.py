@@ -13,24 +13,25 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema,
 
 from pliant.errors import ModelError
 from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
-from pliant.robot.base_body import BaseBody
-from pliant.robot.closed_loops import Loop, check_ends
-from pliant.robot.contacts import Contact
-from pliant.robot.couplings import Coupling
-from pliant.robot.faults import clash, fault, suggestion
-from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Vector, document_schema, sequence
-from pliant.robot.joint import Freedom, Joint
-from pliant.robot.link import Link
-from pliant.robot.lumps import Lump, Payload, RigidBody
-from pliant.robot.named_frames import Frame
-from pliant.robot.paths import canonical, numbers, plain, put
-from pliant.robot.rubbing import Friction
+from pliant.robot.parts.base import BaseBody
+from pliant.robot.parts.loops import Loop, check_ends
+from pliant.robot.parts.contacts import Contact
+from pliant.robot.parts.couplings import Coupling
+from pliant.robot.files.error_messages import clash, fault, suggestion
+from pliant.robot.parts.fields import FORMAT, Description, Document, NonNegative, Vector, document_schema, sequence
+from pliant.robot.parts.joint import Freedom, Joint
+from pliant.robot.parts.link import Link
+from pliant.robot.parts.rigid_body import Lump, Payload, RigidBody
+from pliant.robot.parts.frames import Frame
+from pliant.robot.parameters import canonical, numbers, plain, put
+from pliant.robot.parts.friction import Friction
 from pliant.robot.tree import BASE, check_place, outwards, parents
-from pliant.signatures import checked, shown
-from pliant.writing import atomic_write
+from pliant.base.signatures import checked, shown
+from pliant.base.writing import atomic_write
 
 if TYPE_CHECKING:
-    from pliant.model import Formulation, Model
+    from pliant.mechanics.formulations.formulation import Formulation
+    from pliant.model.model import Model
 
 MOST_LINKS = 1000
 
@@ -134,7 +135,7 @@ class Robot(Document):
     def _check(self) -> Self:
         self._check_tree()
         if any(coupling.heavy for coupling in self.couplings):
-            from pliant.robot.heavy_cylinders import with_halves
+            from pliant.robot.parts.cylinder_links import with_halves
 
             self.__dict__.update(with_halves(self))
             self._check_tree()
@@ -368,7 +369,7 @@ class Robot(Document):
         >>> pliant.load("arm.yaml") == arm
         True
         """
-        from pliant.robot.files import save
+        from pliant.robot.files.robot_files import save
 
         save(self, path)
 
@@ -402,7 +403,7 @@ class Robot(Document):
         >>> [link.name for link in rigid.links]
         ['base', 'upper', 'upper_tip', 'fore', 'fore_payload']
         """
-        from pliant.robot.urdf_out import urdf_text
+        from pliant.robot.files.urdf_out import urdf_text
 
         return _handed(urdf_text(self), path)
 
@@ -489,12 +490,12 @@ class Robot(Document):
         >>> model.coordinates
         ('upper', 'fore', 'upper.bending_y.1', 'fore.bending_y.1')
         """
-        from pliant.model import Model
+        from pliant.model.model import Model
 
         return Model(self, formulation, rotation, stiffening, parameters, shapes, roots)
 
     def _repr_html_(self) -> str:
-        from pliant.view.notebook import robot_html
+        from pliant.viewer.notebook import robot_html
 
         return robot_html(self)
 
@@ -517,7 +518,7 @@ class Robot(Document):
         return hashlib.sha256(text.encode()).hexdigest()
 
     def __str__(self) -> str:
-        from pliant.robot.text_table import table
+        from pliant.robot.files.text_table import table
 
         return table(self)
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.robot.angles import rotation_rpy
-from pliant.robot.joint import origin_transform, tip_rotation
-from pliant.robot.link import Link
+from pliant.robot.parts.angles import rotation_rpy
+from pliant.robot.parts.joint import origin_transform, tip_rotation
+from pliant.robot.parts.link import Link
 from pliant.robot.mass_sum import MassSum
-from pliant.robot.named_frames import Frame
+from pliant.robot.parts.frames import Frame
 from pliant.robot.pieces import in_pieces
-from pliant.robot.reduced_body import TIP
+from pliant.robot.parts.reduced_body import TIP
 from pliant.robot.robot import Robot
-from pliant.robot.stretches import rigid_beam, section_place
+from pliant.robot.lumped_segments import rigid_beam, section_place
 from pliant.robot.tree import parents
 
 Pose = tuple[Array, Array]

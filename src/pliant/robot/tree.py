@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pliant.robot.faults import clash, suggestion
-from pliant.robot.link import BeamStation, BodyFrame, Link
+from pliant.robot.files.error_messages import clash, suggestion
+from pliant.robot.parts.link import BeamStation, BodyFrame, Link
 
 BASE = "base"
 """What the base is called as a parent, unless a link has that name."""

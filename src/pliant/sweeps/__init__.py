@@ -4,6 +4,6 @@ from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.outputs import SweepResult
 from pliant.sweeps.sampling import Axis, Sample
 from pliant.sweeps.sweep_file import SweepStudy
-from pliant.sweeps.sweeping import sweep
+from pliant.sweeps.sweep import sweep
 
 __all__ = ["METRICS", "Axis", "Histories", "Sample", "SweepResult", "SweepStudy", "sweep"]

@@ -17,7 +17,7 @@ from typing import Any, get_args
 import numpy as np
 
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel, extra, install
-from pliant.interrupts import Lifeline, deaf_children, hang_on
+from pliant.base.interrupts import Lifeline, deaf_children, hang_on
 from pliant.options import BatchMethodName
 from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point, run_points
@@ -71,7 +71,7 @@ def in_batches(points: Points, todo: Sequence[int]) -> Iterator[Outcomes]:
 
 def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
     """Run some points; what is returned measures them."""
-    from pliant.batch import simulate_batch
+    from pliant.simulation.batch.simulate_batch import simulate_batch
 
     s, model = points.study.scenario, points.shared
     assert model is not None
@@ -93,7 +93,7 @@ def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
 
 def _measured(points: Points, chosen: Any, batch: Any, torque: Any, p: Any) -> Outcomes:
     """The metrics of arms that came to the end, and why the others did not."""
-    from pliant.batch.result import STATUS, UNBALANCED
+    from pliant.simulation.batch.result import STATUS, UNBALANCED
 
     good = np.flatnonzero(batch.status == 0)
     rows: Any = slice(None) if len(good) == len(chosen) else good  # a view where all went well

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.errors import ModelError, PliantError, warn_user
-from pliant.reading import open_input
+from pliant.base.reading import open_input
 from pliant.sweeps.points import Outcomes
 
 NAME = "points.jsonl"

@@ -10,11 +10,11 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.dynamics.held import section_shift
-from pliant.dynamics.kinematics import tip_pose
-from pliant.kernels import Kernel
-from pliant.model import Model
-from pliant.runs.results import Result
+from pliant.mechanics.links.clamped_link import section_shift
+from pliant.mechanics.links.kinematics import tip_pose
+from pliant.compute.llvm.kernel import Kernel
+from pliant.model.model import Model
+from pliant.simulation.runs.results import Result
 
 BAND = 0.02
 """Settled: within this fraction of the largest distance of the tip from where it ends."""

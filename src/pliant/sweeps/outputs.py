@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.errors import PliantError, extra, install
-from pliant.runs.saved import FORMAT, versions, with_digest, write
+from pliant.simulation.runs.saved import FORMAT, versions, with_digest, write
 from pliant.sweeps.metrics import UNITS
 from pliant.sweeps.points import Outcomes
 from pliant.sweeps.sweep_file import SweepStudy
-from pliant.view.style import COLOURS, WIDTH, figure
-from pliant.writing import atomic_write
+from pliant.drawing.style import COLOURS, WIDTH, figure
+from pliant.base.writing import atomic_write
 
 if TYPE_CHECKING:
     import xarray as xr

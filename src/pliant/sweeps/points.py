@@ -12,13 +12,14 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError, UnsupportedModel
-from pliant.model import Model, read_state
-from pliant.runs.drives import read_torque
-from pliant.runs.energy_balance import STATUS as UNBALANCED
-from pliant.runs.results import Result
-from pliant.runs.simulation import simulate
-from pliant.scenario import Scenario
-from pliant.scenario.values import as_given
+from pliant.model.model import Model
+from pliant.model.states import read_state
+from pliant.simulation.runs.inputs import read_torque
+from pliant.simulation.runs.energy_balance import STATUS as UNBALANCED
+from pliant.simulation.runs.results import Result
+from pliant.simulation.runs.simulation import simulate
+from pliant.simulation.scenario.scenario import Scenario
+from pliant.simulation.scenario.values import as_given
 from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.sweep_file import SweepStudy, changed
 

@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.options import SamplingName, ScaleName
-from pliant.robot.faults import clash, fault
-from pliant.robot.fields import Angle, Description, angle, sequence
+from pliant.robot.files.error_messages import clash, fault
+from pliant.robot.parts.fields import Angle, Description, angle, sequence
 
 MOST_POINTS = 10_000_000
 

@@ -32,13 +32,13 @@ from pydantic import (
 from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError
 from pliant.options import EngineName
-from pliant.robot.faults import clash, fault, short, suggestion
-from pliant.robot.fields import ANGLE, FORMAT, Alternatives, Document, sequence
-from pliant.robot.file_paths import FilePaths, SearchPaths, paths_of
-from pliant.robot.files import read_document, validated
-from pliant.scenario import Scenario
-from pliant.scenario.scenario import read_scenario
-from pliant.signatures import checked
+from pliant.robot.files.error_messages import clash, fault, short, suggestion
+from pliant.robot.parts.fields import ANGLE, FORMAT, Alternatives, Document, sequence
+from pliant.robot.files.file_paths import FilePaths, SearchPaths, paths_of
+from pliant.robot.files.robot_files import read_document, validated
+from pliant.simulation.scenario.scenario import Scenario
+from pliant.simulation.scenario.scenario import read_scenario
+from pliant.base.signatures import checked
 from pliant.sweeps.metrics import METRICS
 from pliant.sweeps.sampling import Axis, Sample, points
 

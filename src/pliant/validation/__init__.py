@@ -7,7 +7,7 @@ from pliant.validation.decay import Decay, free_decay
 from pliant.validation.error_shares import ErrorShares
 from pliant.validation.recording_faults import recording_doubts, recording_faults
 from pliant.validation.ring_downs import RingDown
-from pliant.validation.validating import ChannelMatch, Validation, validate
+from pliant.validation.validate import ChannelMatch, Validation, validate
 
 __all__ = [
     "ChannelMatch",

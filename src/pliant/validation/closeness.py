@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.signatures import checked
+from pliant.base.signatures import checked
 
 
 def _pair(predicted: Any, measured: Any) -> tuple[Array, Array]:

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.sensors import Sensor
+from pliant.control.sensing.sensors import Sensor
 from pliant.errors import UnsupportedModel
-from pliant.identification import Recording, Strain
+from pliant.identification.recording import Recording, Strain
 from pliant.identification.calibration import NEUTRAL, calibrated_torque
 from pliant.identification.channels import sensed
 from pliant.identification.lagging import lagged
 from pliant.identification.response import Response
-from pliant.model import Model
+from pliant.model.model import Model
 from pliant.options import MethodName
-from pliant.runs.drives import listed
-from pliant.runs.measured_channels import ideal_readings
-from pliant.runs.simulation import simulate
+from pliant.simulation.runs.inputs import listed
+from pliant.simulation.runs.measured_channels import ideal_readings
+from pliant.simulation.runs.simulation import simulate
 
 FRICTION = ("viscous", "coulomb")
 

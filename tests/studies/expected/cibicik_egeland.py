@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pliant.studies.checks import FAILS, NOT_REPRODUCED, REPORTED, REPRODUCED
+from pliant_studies.checks import FAILS, NOT_REPRODUCED, REPORTED, REPRODUCED
 from studies.expected import Expected, Plant
 
 CURVES = ("torques", "xy", "xy rates", "xz", "xz rates", "torsion", "torsion rates")

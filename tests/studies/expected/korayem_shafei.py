@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pliant.studies.checks import FAILS, HOLDS, NOT_REPRODUCED, REPORTED, REPRODUCED
+from pliant_studies.checks import FAILS, HOLDS, NOT_REPRODUCED, REPORTED, REPRODUCED
 from studies.expected import Expected, Plant
 
 ONE = "elements/compared/1 mode"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pliant.studies.checks import FAILS, NOT_REPRODUCED, REPRODUCED
+from pliant_studies.checks import FAILS, NOT_REPRODUCED, REPRODUCED
 from studies.expected import Expected, Plant
 
 BOTH = ("recursive", "non-recursive")

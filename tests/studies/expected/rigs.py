@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pliant.studies.checks import FAILS, HOLDS, REPORTED
-from pliant.studies.rigs.checks import CHANNELS, LIMITS, PUBLISHED
-from pliant.studies.rigs.runs import OTHER
+from pliant_studies.checks import FAILS, HOLDS, REPORTED
+from pliant_studies.rigs.checks import CHANNELS, LIMITS, PUBLISHED
+from pliant_studies.rigs.runs import OTHER
 from studies.expected import Expected, Plant
 
 BARS = ("a05_f08", "a10_f08", "a15_f10")

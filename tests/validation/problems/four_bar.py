@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 import pliant
 from pliant import Joint, Link, Robot, Shapes
-from pliant.bench import spin_up
+from pliant_bench import spin_up
 from pliant.robot import Frame, Loop, LoopJoint, Origin
 from validation.exudyn_space import Section, SpaceModel
 from validation.problems.table import Row, show

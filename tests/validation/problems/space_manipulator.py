@@ -15,8 +15,8 @@ from scipy.optimize import brentq, minimize_scalar
 
 import pliant
 from pliant import Beam, Joint, Link, Lump, Model, Robot, Shapes
-from pliant.bench.exudyn_beams import Discretisation, simulate
-from pliant.bench.peers import PlanarArm
+from pliant_bench.exudyn_beams import Discretisation, simulate
+from pliant_bench.peers import PlanarArm
 from validation.problems.table import Row, show
 
 L, MU, C, TIP, TORQUE = 3.372, 2.82, 5.974, 5.18, 4.85

@@ -1,0 +1,1 @@
+"""Source code for graphics processors."""

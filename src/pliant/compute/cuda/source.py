@@ -1,0 +1,168 @@
+"""CUDA source of many runs of xdot = f(t, x, w, p), written from the same tape as the code for this machine.
+
+One thread runs one arm, and the stepping loop is inside the kernel. Three ways to hold a tape, by its length:
+
+* `registers`: the state and all live values fit registers; plain code, the compiler decides;
+* `shared`: one kernel that keeps at most K values in registers and the others in shared memory (`cuda_allocate`);
+* `chunks`: beyond what the instruction cache holds, several kernels per stage, values that cross in global memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pliant.algebra.tableau import ExplicitTableau
+from pliant.arrays import Array
+from pliant.errors import UnsupportedModel
+from pliant.compute.cuda import chunks as cuda_chunks, steps as cuda_steps
+from pliant.compute.cuda.program import Nodes, nodes_of
+from pliant.compute.cuda.text import CudaOperations, Precision
+from pliant.compute.tape.rounding import widened
+from pliant.compute.tape.tape import Tape
+
+BLOCK = 128
+SHARED_BYTES = 227 * 1024
+"""Shared memory of a multiprocessor that blocks may use, compute capability 9.0."""
+REGISTER_VALUES = {"double": 110, "single": 200}
+"""States and live values that fit registers."""
+LONGEST_KERNEL = {"double": 8000, "single": 9000}
+"""Operations that one kernel may have before it outgrows the instruction cache."""
+LONGEST_UNROLLED = 400
+"""Operations up to which writing out all four stages pays."""
+CHUNK = 4500
+
+
+@dataclass(frozen=True)
+class CudaForm:
+    """How a tape is held.
+
+    Attributes
+    ----------
+    strategy : "registers", "shared" or "chunks"
+    blocks : int
+        Blocks that share a multiprocessor.
+    values : int or None
+        Values that are kept in registers; None leaves it to the compiler.
+    unroll : int
+        Stages written out, 1 or 4.
+    """
+
+    strategy: str
+    blocks: int
+    values: int | None
+    unroll: int = 1
+    chunk: int = CHUNK
+
+
+@dataclass(frozen=True)
+class Source:
+    """CUDA source and what is needed to launch it."""
+
+    text: str
+    choice: CudaForm
+    precision: Precision
+    sizes: tuple[int, int, int]
+    adaptive: bool
+    shared_bytes: int
+    kernels: tuple[str, ...]
+    clock: tuple[float, ...] = ()
+    """Times of the stages of chunks, in steps."""
+    slots: int = 0
+    """Numbers a thread keeps in global memory between chunks."""
+    closing: tuple[str, ...] = ()
+    """Kernels of chunks that close loops behind a step."""
+
+    block: int = BLOCK
+
+
+def choose(nodes: Nodes, n: int, precision: Precision, closing: Nodes | None = None) -> CudaForm:
+    """The way that measurements on an H200 recommend for a tape of this size; one that closes loops runs once a step,
+    so that its length counts for little."""
+    name = precision.name
+    if max(nodes.most_live, closing.most_live if closing else 0) + 2 * n <= REGISTER_VALUES[name]:
+        return CudaForm("registers", 3, None, 4 if len(nodes.nodes) <= LONGEST_UNROLLED else 1)
+    if len(nodes.nodes) > LONGEST_KERNEL[name]:
+        return CudaForm("chunks", 2, 100) if name == "double" else CudaForm("chunks", 3, 128)
+    if name == "double":
+        return CudaForm("shared", 1, 110)
+    return CudaForm("shared", 2, None if nodes.most_live < 270 else 220)
+
+
+def emit_evaluation(
+    tape: Tape, precision: str = "double", shared_bytes: int = SHARED_BYTES, states: Array | None = None
+) -> Source:
+    """Source of one evaluation of f for every arm: `steps` writes xdot to its `out` and leaves the state alone."""
+    numbers = Precision(precision)
+    n, held, own = tape.in_sizes[1:]
+    operations = CudaOperations(_nodes(tape, numbers, states), numbers, (n, held, own))
+    chosen = choose(operations.nodes, n, numbers)
+    slots = 0 if chosen.strategy == "registers" else max(0, _slots(chosen, numbers, n, shared_bytes))
+    writer = cuda_steps.CudaKernel(operations, slots > 0, chosen.values, slots, BLOCK, chosen.blocks)
+    shared = writer.shared_values * BLOCK * numbers.size
+    return Source(writer.evaluate(), replace(chosen, strategy="shared" if slots else "registers"), numbers,
+                  (n, held, own), False, shared, ("steps",))  # fmt: skip
+
+
+def emit(
+    tape: Tape,
+    method: ExplicitTableau,
+    precision: str = "double",
+    choice: CudaForm | None = None,
+    shared_bytes: int = SHARED_BYTES,
+    states: Array | None = None,
+    quaternions: tuple[int, ...] = (),
+    closing: Tape | None = None,
+    approach: Tape | None = None,
+) -> Source:
+    """Source for steps of a method, adaptive where it has an error estimate.
+
+    `tape` has the inputs (t, x, w, p) and the output xdot. In single precision, operations whose rounding would show at
+    the typical inputs `states`, one row each, are done in double precision. Where `quaternions` begin in x, their
+    length is made one after every step. `closing` has the same inputs; it gives a state nearer to closed loops, by how
+    much it was moved, and the least part of a row that the others leave. `approach`, likewise, gives gaps to and
+    speeds past what adaptive steps must not leap over.
+    """
+    numbers = Precision(precision)
+    n, held, own = tape.in_sizes[1:]
+    nodes = _nodes(tape, numbers, states)
+    operations = CudaOperations(nodes, numbers, (n, held, own), quaternions)
+    closer: CudaOperations | None = None
+    if closing is not None:
+        closer = CudaOperations(_nodes(closing, numbers, states), numbers, (n, held, own), quaternions)
+    met: CudaOperations | None = None
+    if approach is not None and method.adaptive:
+        met = CudaOperations(_nodes(approach, numbers, states), numbers, (n, held, own), quaternions)
+    chosen = choice or choose(nodes, n, numbers, closer.nodes if closer else None)
+    if chosen.strategy == "chunks":
+        if method.adaptive:
+            raise UnsupportedModel(
+                f"These equations have {len(nodes.nodes)} operations; adaptive steps on a GPU take up to "
+                f"{LONGEST_KERNEL[precision]}. Use method='rk4', or device='cpu'."
+            )
+        slots, stages = _slots(chosen, numbers, 0, shared_bytes), method.low_storage
+        chunks = cuda_chunks.source(
+            operations, chosen.values or 100, slots, BLOCK, chosen.blocks, chosen.chunk, stages, closer
+        )
+        names = tuple(f"chunk{k}" for k in range(chunks.count))
+        return Source(chunks.text, chosen, numbers, (n, held, own), False, chunks.shared * BLOCK * numbers.size, names,
+                      tuple(clock for clock, _, _ in stages), chunks.slots,
+                      ("close_loops",) if closer else ())  # fmt: skip
+    slots = _slots(chosen, numbers, n, shared_bytes) if chosen.strategy == "shared" else 0
+    if slots < 0:  # a state too large for shared memory stays in local memory
+        chosen, slots = replace(chosen, strategy="registers"), 0
+    writer = cuda_steps.CudaKernel(
+        operations, chosen.strategy == "shared", chosen.values, slots, BLOCK, chosen.blocks, closer, met
+    )
+    text = writer.adaptive(method) if method.adaptive else writer.fixed(method, chosen.unroll)
+    return Source(text, chosen, numbers, (n, held, own), method.adaptive,
+                  writer.shared_values * BLOCK * numbers.size, ("steps",))  # fmt: skip
+
+
+def _nodes(tape: Tape, precision: Precision, states: Array | None) -> Nodes:
+    nodes = nodes_of(tape)
+    return nodes if states is None or precision.name == "double" else widened(nodes, states)
+
+
+def _slots(choice: CudaForm, precision: Precision, n: int, shared_bytes: int) -> int:
+    """Values a thread may store in shared memory beside its state."""
+    return shared_bytes // choice.blocks // (BLOCK * precision.size) - 1 - n

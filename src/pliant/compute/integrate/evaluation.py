@@ -1,0 +1,118 @@
+"""Evaluations of the equations within a loop: f and its Jacobian, on the right side of a jump."""
+
+from __future__ import annotations
+
+import math
+
+from pliant.compute.integrate.loop_state import Clock, Newton, Ode, Tally
+from pliant.compute.loops.primitives import Doubles, call, shift
+from pliant.compute.tape.one_sided_time import MARGIN
+from pliant.compute.loops.step_control import MOST_CLOSING, NEARLY_CLOSED, SINGULAR
+
+EPS = 2.220446049250313e-16
+SMALLEST = 2.2250738585072014e-308  # a time that is later than zero
+
+
+def within(ode: Ode, t: float) -> float:
+    """The time inside the segment between two breaks: a step that ends at a jump sees what was before it, the next one
+    what comes after, however f compares t with the time of the jump."""
+    return max(min(t, ode.clock[Clock.UNTIL]), ode.clock[Clock.FROM])
+
+
+def roundings(t: float) -> float:
+    """What lies between a break and the evaluations beside it, as in `kernels.sides`."""
+    return max(MARGIN * EPS * abs(t), SMALLEST)
+
+
+def evaluate(ode: Ode, t: float, out: Doubles) -> None:
+    """out = f(t, x, p), with x already in place in the input."""
+    ode.inp[0] = within(ode, t)
+    if ode.callback != 0:
+        call(ode.callback, ode.inp, shift(ode.inp, 1 + ode.n))
+    call(ode.rhs, ode.inp, out)
+    ode.tally[Tally.RHS] += 1
+
+
+def norm(q: Doubles) -> float:
+    """Length of a quaternion."""
+    return math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+
+
+def settle(ode: Ode, t: float, x: Doubles) -> bool:
+    """Bring the state at the end of a step to where it belongs: loops closed, quaternions of length one. False: a loop
+    cannot be closed there."""
+    sound = True
+    if ode.closing != 0:
+        sound = close_loops(ode, t, x)
+    normalise(ode, x)
+    return sound
+
+
+def close_loops(ode: Ode, t: float, x: Doubles) -> bool:
+    """Newton's steps of positions, and speeds along the closed loops, until nothing is left to move."""
+    for _ in range(MOST_CLOSING):
+        place(ode, x)
+        ode.inp[0] = within(ode, t)
+        call(ode.closing, ode.inp, ode.closed)
+        for k in range(ode.n):
+            x[k] = ode.closed[k]
+        if not ode.closed[ode.n + 1] > SINGULAR:
+            return False
+        if ode.closed[ode.n] <= NEARLY_CLOSED:
+            return True
+    return False
+
+
+def normalise(ode: Ode, x: Doubles) -> None:
+    """Give the quaternions of a state their length one."""
+    for j in range(ode.turns):
+        q = shift(x, ode.turn[j])
+        length = norm(q)
+        for k in range(4):
+            q[k] /= length
+
+
+def normalise_slopes(ode: Ode, x: Doubles, slopes: Doubles) -> None:
+    """What f is at a state once its quaternions have length one: rates of quaternions are proportional to them."""
+    for j in range(ode.turns):
+        length = norm(shift(x, ode.turn[j]))
+        rate = shift(slopes, ode.turn[j])
+        for k in range(4):
+            rate[k] /= length
+
+
+def place(ode: Ode, x: Doubles) -> None:
+    """Put a state into the input of the kernels."""
+    for k in range(ode.n):
+        ode.inp[1 + k] = x[k]
+
+
+def jacobian(ode: Ode, newton: Newton, t: float, x: Doubles) -> None:
+    """J = [df/dx by rows, df/dt] at (t, x): exact, or by differences where p hangs on x through a Python callback."""
+    n = ode.n
+    J = newton.J
+    base = newton.work
+    ahead = shift(base, n)
+    ode.tally[Tally.JACOBIANS] += 1
+    place(ode, x)
+    if ode.jacobian != 0 and ode.callback == 0:
+        ode.inp[0] = within(ode, t)
+        call(ode.jacobian, ode.inp, J)
+        return
+    evaluate(ode, t, base)
+    for j in range(n + 1):
+        if j < n:
+            delta = 1.5e-8 * max(abs(x[j]), 1e-2)
+            ode.inp[1 + j] = x[j] + delta
+            delta = ode.inp[1 + j] - x[j]
+            evaluate(ode, t, ahead)
+            ode.inp[1 + j] = x[j]
+            for i in range(n):
+                J[i * n + j] = (ahead[i] - base[i]) / delta
+        else:
+            delta = 1.5e-8 * max(abs(t), 1e-2)
+            if t + delta > ode.clock[Clock.UNTIL]:
+                delta = -delta
+            evaluate(ode, t + delta, ahead)
+            for i in range(n):
+                J[n * n + i] = (ahead[i] - base[i]) / delta

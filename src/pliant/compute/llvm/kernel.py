@@ -1,0 +1,284 @@
+"""A CasADi function as a fast, checked function of NumPy arrays."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.base.derived import SYMBOLS
+from pliant.errors import ModelError
+from pliant.compute.llvm import llvm
+from pliant.compute.llvm.many_states import BatchCode
+from pliant.compute.llvm.fastcall import fast_call
+from pliant.compute.tape.trace_cache import Recorded
+from pliant.compute.tape.arguments import Shape, Signature, batch_shape, plain, refuse_non_finite
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from pliant.compute.tape.columns import ColumnFunction
+    from pliant.compute.cuda.device_rows import DeviceColumns, DeviceRows
+    from pliant.compute.tape.tape import Tape
+    from pliant.compute.llvm.vm import VirtualMachine
+
+Backend = Literal["llvm", "vm"]
+
+#: Fewer states than this run one by one until batch code exists.
+LEAST_BATCH = 32
+
+_SINGLE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Kernel:
+    """A CasADi function, compiled on first use, for one state or for a batch of states.
+
+    `kernel(*arrays)` takes one array an input, of the input's shape behind any batch axes, `(..., n)`; batch axes are
+    broadcast. It gives one array, or a tuple of them where the function has several outputs. A batch gives the same
+    bits as its states one by one, with any number of threads. Arrays on a CUDA device are taken where they are, and
+    CuPy arrays given back; what is not finite there gives NaN instead of an error.
+
+    Parameters
+    ----------
+    f : casadi.Function, ColumnFunction or Recorded
+        Dense inputs; outputs of any sparsity.
+    backend : {"llvm", "vm"}
+        Machine code, or CasADi's virtual machine where a compile does not pay.
+    in_shapes, out_shapes : sequence of shapes, optional
+        Shapes of one state's inputs and outputs. By default a column `(n, 1)` is `(n,)`, anything else `(r, c)`.
+    names : sequence of str, optional
+        Names of the inputs in messages; CasADi's own by default.
+    longest_optimised : int
+        Instructions beyond which machine code is made quickly: ten times sooner, 1.7 times slower, the same bits.
+    """
+
+    def __init__(
+        self,
+        f: llvm.Compilable,
+        backend: Backend = "llvm",
+        *,
+        in_shapes: Sequence[Shape] | None = None,
+        out_shapes: Sequence[Shape] | None = None,
+        names: Sequence[str] | None = None,
+        longest_optimised: int = llvm.LONGEST_OPTIMISED,
+    ) -> None:
+        if backend not in ("llvm", "vm"):
+            raise ModelError(f"backend: got {backend!r}, expected 'llvm' or 'vm'")
+        self._known, self._longest = Recorded.of(f), longest_optimised
+        self._code: llvm.Code | None = None
+        known = self._known
+        few = _FEW_CALLS.get() and not self.is_cached()
+        self.backend: Backend = "vm" if few or backend == "vm" else "llvm"
+        shapes = _shapes("in_shapes", in_shapes, known.in_sizes), _shapes("out_shapes", out_shapes, known.out_sizes)
+        self.signature = Signature(known.name, _names(known.in_names, names), *shapes)
+        self._fast: Callable[..., Any] = _refuse
+        self._batch: BatchCode | None = None
+        self._on_devices: dict[int, DeviceRows | DeviceColumns] = {}
+
+    @property
+    def function(self) -> ca.Function:
+        """The function itself, traced if it was not."""
+        return self._known.function
+
+    @functools.cached_property
+    def tape(self) -> Tape:
+        """The scalar operations of the function."""
+        from pliant.compute.tape.tape import Tape
+
+        return Tape.from_function(self.function)
+
+    def n_instructions(self) -> int:
+        """Length of the function; of one with groups of columns, of all its tapes."""
+        return self._known.n_instructions()
+
+    def code_length(self) -> int:
+        """The same with functions that it calls taken once: what is compiled."""
+        return self._known.code_length()
+
+    def n_calls(self) -> int:
+        """How often it calls functions that links share."""
+        return self._known.n_calls()
+
+    @functools.cached_property
+    def interpreted(self) -> Kernel:
+        """The same function on the virtual machine, for a few states that are worth no compile; its last bits are
+        others."""
+        s = self.signature
+        return Kernel(self._known, "vm", in_shapes=s.in_shapes, out_shapes=s.out_shapes, names=s.in_names)
+
+    @property
+    def address(self) -> int:
+        """Where `void f(const double *in, double *out)` stands, for one state; it is valid while this kernel lives.
+
+        `in` holds all inputs, dense and row-major, one after the other, `out` likewise; the two must not overlap.
+        """
+        return self._single_code().address
+
+    def is_cached(self) -> bool:
+        """Whether a first call will find its machine code on disk."""
+        return self._code is not None or llvm.is_cached(self._known, longest=self._longest)
+
+    @property
+    def fast(self) -> Callable[..., Any]:
+        """A builtin function for one plain state (float64 arrays); it gives None where `kernel(...)` must be called.
+
+        It may be kept for loops that count nanoseconds, and owns what it needs.
+        """
+        if self.backend == "llvm" and self._fast is _refuse:
+            self._fast = self._fast_path()
+        return self._fast
+
+    def __call__(self, *arrays: Any) -> Any:
+        result = self._fast(*arrays)
+        if result is None:
+            result = self._checked(arrays)
+        return result
+
+    def __repr__(self) -> str:
+        ins = ", ".join(f"{n}{s}" for n, s in zip(self.signature.in_names, self.signature.in_shapes))
+        outs = ", ".join(map(str, self.signature.out_shapes))
+        return f"Kernel({self.signature.name}: {ins} -> {outs}; {self.backend})"
+
+    def __reduce__(self) -> tuple[Callable[..., Kernel], tuple[Any, ...]]:
+        s = self.signature
+        return _rebuild, (_text(self._known.traced), self.backend, s.in_shapes, s.out_shapes, s.in_names)
+
+    def _checked(self, given: Sequence[Any]) -> Any:
+        """Everything that is not one plain state: the first call, conversion, batches, errors."""
+        if any(hasattr(x, "__cuda_array_interface__") for x in given):
+            outputs = self.on_device(given)
+            return outputs[0] if len(outputs) == 1 else tuple(outputs)
+        arrays = plain(self.signature, given)
+        leading = batch_shape(self.signature, arrays)
+        if self.backend == "vm":
+            refuse_non_finite(self.signature, arrays)
+            outputs = self._virtual_machine(arrays, leading)
+        elif self._batch is None and math.prod(leading) < LEAST_BATCH:
+            refuse_non_finite(self.signature, arrays)
+            outputs = self._one_by_one(arrays, leading)
+        else:
+            outputs, finite = self._batch_code()(arrays, leading)
+            if not finite:
+                refuse_non_finite(self.signature, arrays)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def on_device(self, given: Sequence[Any]) -> list[Any]:
+        """Outputs as CuPy arrays on the current CUDA device, of arrays that are there, or are brought there."""
+        from pliant.compute.cuda.device import cupy
+
+        cp = cupy()
+        arrays = plain(self.signature, given, cp)
+        leading, device = batch_shape(self.signature, arrays), int(cp.cuda.Device().id)
+        if device not in self._on_devices:
+            from pliant.compute.cuda.rows import device_code
+
+            with SYMBOLS, llvm.lock:
+                self._on_devices[device] = device_code(self._known.traced, self.signature)
+        return self._on_devices[device](arrays, leading)
+
+    @functools.cached_property
+    def _virtual_machine(self) -> VirtualMachine:
+        from pliant.compute.llvm.vm import VirtualMachine
+
+        return VirtualMachine(self._known.interpreted, self.signature)
+
+    def _single_code(self) -> llvm.Code:
+        if self._code is None:
+            with llvm.lock:
+                if self._code is None:
+                    self._code = llvm.compile_function(self._known, "single", longest=self._longest)
+        return self._code
+
+    def _batch_code(self) -> BatchCode:
+        if self._batch is None:
+            with llvm.lock:
+                if self._batch is None:
+                    code = llvm.compile_function(self._known, "batch", longest=self._longest)
+                    self._batch = BatchCode(code, self.signature, self._known.n_instructions())
+        return self._batch
+
+    def _one_by_one(self, arrays: Sequence[Array], leading: Shape) -> list[Array]:
+        """A handful of states by the code for one state; it has the same bits and needs no second compile."""
+        evaluate = _SINGLE(self.address)
+        count = math.prod(leading)
+        given = [
+            np.broadcast_to(x, leading + shape).reshape(count, size)
+            for x, shape, size in zip(arrays, self.signature.in_shapes, self.signature.in_sizes)
+        ]
+        source = np.concatenate([np.empty((count, 0)), *given], axis=1)
+        target = np.empty((count, sum(self.signature.out_sizes)))
+        for x, y in zip(source, target):
+            evaluate(x.ctypes.data, y.ctypes.data)
+        if self._fast is _refuse:
+            self._fast = self._fast_path()
+        return [y.reshape(leading + s) for y, s in zip(_pieces(target, self.signature), self.signature.out_shapes)]
+
+    def _fast_path(self) -> Callable[..., Any]:
+        """What answers plain single states from now on."""
+        return fast_call(self._single_code(), self.signature.in_shapes, self.signature.out_shapes) or _no_fast_path
+
+
+_FEW_CALLS: ContextVar[bool] = ContextVar("few calls", default=False)
+
+
+@contextlib.contextmanager
+def few_calls() -> Iterator[None]:
+    """Kernels that are made here are called a few times alone: what is not compiled yet runs on the virtual machine."""
+    before = _FEW_CALLS.set(True)
+    try:
+        yield
+    finally:
+        _FEW_CALLS.reset(before)
+
+
+def _refuse(*arrays: Any) -> None:
+    """Not compiled yet: every call takes the checked path."""
+
+
+def _no_fast_path(*arrays: Any) -> None:
+    """Every call takes the checked path for good."""
+
+
+def _pieces(flat: Array, signature: Signature) -> list[Array]:
+    """Cut the last axis into outputs."""
+    ends = list(itertools.accumulate(signature.out_sizes))
+    return [flat[..., start:end] for start, end in zip([0, *ends], ends)]
+
+
+def _names(own: tuple[str, ...], names: Sequence[str] | None) -> tuple[str, ...]:
+    if names is not None and len(names) != len(own):
+        raise ModelError(f"names: got {len(names)}, expected {len(own)}, one for each of {', '.join(own)}")
+    return own if names is None else tuple(names)
+
+
+def _shapes(name: str, given: Sequence[Shape] | None, sizes: Sequence[tuple[int, int]]) -> tuple[Shape, ...]:
+    """Shapes of one state's arrays, checked against the function's own."""
+    if given is None:
+        return tuple((rows,) if columns == 1 else (rows, columns) for rows, columns in sizes)
+    shapes = tuple(tuple(shape) for shape in given)
+    if [math.prod(shape) for shape in shapes] != [rows * columns for rows, columns in sizes]:
+        raise ModelError(f"{name}: got {list(shapes)}, expected as many elements as in {list(sizes)}")
+    return shapes
+
+
+def _text(f: ca.Function | ColumnFunction) -> str | ColumnFunction:
+    """What of a function can be pickled."""
+    return f if hasattr(f, "serialized") else f.serialize()  # type: ignore[return-value]
+
+
+def _rebuild(
+    text: str | ColumnFunction, backend: Backend, ins: Sequence[Shape], outs: Sequence[Shape], names: Sequence[str]
+) -> Kernel:
+    """Unpickle."""
+    import casadi as ca
+
+    f = ca.Function.deserialize(text) if isinstance(text, str) else text
+    return Kernel(f, backend, in_shapes=ins, out_shapes=outs, names=names)

@@ -1,0 +1,1 @@
+"""Python functions of numbers, translated: stepping loops of many runs."""

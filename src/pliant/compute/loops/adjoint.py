@@ -1,0 +1,158 @@
+"""Costs of many runs with fixed steps, and their exact gradients: compiled loops forward and back, in packs."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import casadi as ca
+import numpy as np
+
+from pliant.algebra.tableau import ExplicitTableau
+from pliant.arrays import Array
+from pliant.errors import ModelError
+from pliant.base.interrupts import abandonable
+from pliant.compute.llvm import emit, llvm, threads
+from pliant.compute.loops.adjoint_loop import AdjointForm, AdjointJob, closing_product, ending, product, run_adjoints
+from pliant.compute.llvm.many_states import in_blocks
+from pliant.compute.llvm.lanes import Lanes
+from pliant.compute.tape.lower import lower
+from pliant.compute.tape.operations import INPUT
+from pliant.compute.loops.pack import TimeSegments
+from pliant.compute.loops.pack_loop import body, closing
+from pliant.compute.loops.primitives import table
+from pliant.compute.tape.tape import Tape
+from pliant.compute.llvm.target import machine
+from pliant.compute.loops.translate import PLAIN, Module
+
+ENTRY = "pliant_adjoints"
+SLICE = 2_000_000
+"""Steps of all runs that go through at once: some seconds of the smallest arms."""
+_TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
+
+
+@dataclass(frozen=True)
+class Adjoints:
+    """Costs (B,) of runs, final states (B, n), and gradients by the start (B, n), by the first entries of each piece of
+    w (B, pieces, by_w), and by the chosen entries of p (B, by_p)."""
+
+    value: Array
+    end: Array
+    by_x: Array
+    by_w: Array
+    by_p: Array
+
+
+@dataclass(frozen=True)
+class Differentiated:
+    """A run to be differentiated, as CasADi functions.
+
+    Attributes
+    ----------
+    rates : casadi.Function
+        f(t, x, w, p).
+    product : casadi.Function
+        (t, x, w, p, v) -> one column: v^T times the derivatives of f by x, by entries of w and by entries of p.
+    ending : casadi.Function
+        (t, x, w, p) -> one column: the cost, and its derivatives by x and by the same entries of p.
+    by_w, by_p : int
+        Numbers of these entries.
+    quaternions : tuple of int
+        Where quaternions begin in x: their length is made one after every step.
+    closing, closing_product : casadi.Function, optional
+        Of arms with loops: (t, x, w, p) -> a state nearer to closed loops, by how much it was moved, and the least part
+        of a row that the others leave; and (t, x, w, p, v) -> v^T times the derivatives of that state, as `product`.
+    """
+
+    rates: ca.Function
+    product: ca.Function
+    ending: ca.Function
+    by_w: int
+    by_p: int
+    quaternions: tuple[int, ...] = ()
+    closing: ca.Function | None = None
+    closing_product: ca.Function | None = None
+
+    def __post_init__(self) -> None:
+        n = self.rates.size1_out(0)
+        sizes = n + self.by_w + self.by_p, 1 + n + self.by_p
+        found = self.product.size1_out(0), self.ending.size1_out(0)
+        if found != sizes:
+            raise ModelError(f"a run to be differentiated: got columns of {found} entries, expected {sizes}")
+
+
+def block_length(steps: int, stages: int) -> int:
+    """Steps of a block for which kept states and stages together are fewest."""
+    return max(1, min(steps, round(math.sqrt(steps / stages))))
+
+
+class AdjointIntegrator:
+    """Compiled runs forward and back by an explicit method with fixed steps; `width` runs side by side."""
+
+    def __init__(self, run: Differentiated, method: ExplicitTableau, width: int | None = None) -> None:
+        target = machine()
+        parts = ((body, run.rates), (product, run.product), (ending, run.ending), (closing, run.closing),
+                 (closing_product, run.closing_product))  # fmt: skip
+        tapes = {function.__name__: Tape.from_function(traced) for function, traced in parts if traced is not None}
+        self.lanes = Lanes(width) if width else target.pack(len(tapes["body"]))
+        self.n, self.n_held, self.n_own = tapes["body"].in_sizes[1:]
+        angles = target.width if self.lanes.width == 1 and target.fma else 1
+        programs = {name: lower(tape, target.fma, llvm.PART_LENGTH, angles) for name, tape in tapes.items()}
+        reads_time = any(bool(((tape.op == INPUT) & (tape.a == 0)).any()) for tape in tapes.values())
+        work = max(program.work_size for program in programs.values())
+        sizes = (self.n, self.n_held, self.n_own, work, self.lanes.width)
+        closes = run.closing is not None
+        self.form = AdjointForm(
+            method, *sizes, reads_time, run.quaternions, closes=closes, by_w=run.by_w, by_p=run.by_p
+        )
+        loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=tuple(part for part, _ in parts))
+        loops.entry(ENTRY, run_adjoints, form=self.form)
+        writers = {name: emit.BodyWriter(program, self.lanes, angles) for name, program in programs.items()}
+        text = emit.bodies(writers, target.fma, "external")
+        self._code = llvm.compile_text(text + target.attributes, ENTRY, loops.text())
+        self._function = _TYPE(self._code.address)
+
+    def rows(self, steps: int, block: int) -> int:
+        """Numbers that a run keeps when stages are kept for `block` steps."""
+        return block * self.form.step_rows + -(-steps // block) * self.n
+
+    def __call__(self, x: Array, w: Array, p: Array, plan: TimeSegments, t_end: float, block: int) -> Adjoints:
+        """Costs and gradients from the starts `x` (B, n); `w` is (B or 1, pieces, held), `p` is (B or 1, own)."""
+        B, pieces = len(x), w.shape[1]
+        begin = np.concatenate([[0], np.cumsum(plan.count)])
+        first = np.arange(0, begin[-1], block)
+        segment = (np.searchsorted(begin, first, side="right") - 1).astype(np.int64)
+        early, late = plan.sides()
+        sizes = ((B,), (B, self.n), (B, self.n), (B, pieces, self.form.by_w), (B, self.form.by_p))
+        found = Adjoints(*(np.zeros(size) for size in sizes))
+        strides = [0 if len(a) == 1 else int(np.prod(a.shape[1:])) for a in (w, p)]
+        end_time = np.array([t_end])
+        x, w, p = (np.ascontiguousarray(a) for a in (x, w, p))
+        told = AdjointJob(
+            x, w, strides[0], p, strides[1], plan.t, plan.h, early, late, begin, plan.piece, len(plan.t), end_time,
+            block, len(first), segment, found.value, found.end, found.by_x, found.by_w, pieces * self.form.by_w,
+            found.by_p,
+        )  # fmt: skip
+        job = table(told)
+        run = partial(self._function, job.ctypes.data)
+        size = (self.form.starts[-1] + self.rows(int(begin[-1]), block)) * self.lanes.width
+        together = max(1, SLICE // int(begin[-1]) // self.lanes.width) * self.lanes.width
+        for first_arm in range(0, B, together):
+            count = min(together, B - first_arm)
+            most = min(threads.get_threads(), -(-count // self.lanes.width))
+            rows = partial(_shifted, run, first_arm)
+            abandonable(partial(_holding, (told, job), partial(in_blocks, rows, size, count, self.lanes.width, most)))
+        return found
+
+
+def _holding(arrays: object, work: Callable[[], bool]) -> None:
+    """Do work on memory of arrays, which stay as long as it lasts."""
+    work()
+
+
+def _shifted(run: Callable[..., int], first: int, scratch: int, start: int, stop: int) -> int:
+    """The runs of rows first + start ... first + stop - 1."""
+    return run(scratch, first + start, first + stop)

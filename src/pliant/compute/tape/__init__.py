@@ -1,0 +1,1 @@
+"""Instruction tapes: a CasADi function as a list of scalar operations."""

@@ -1,0 +1,75 @@
+"""Which code this is: a digest of pliant's own source and of the libraries whose numbers enter a trace.
+
+Records of what a trace gave are believed only under the stamp that they were made under, so that a changed line
+anywhere is noticed. Reading all files at every start would take longer than most starts: their sizes, times and inodes
+say whether they are those that were read last, as in the index of Git.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pliant.compute.llvm import cache
+from pliant.base.started import STARTED
+
+LIBRARIES = ("numpy", "scipy", "casadi", "pydantic")
+ROOT = Path(__file__).parents[1]
+COARSE = 100_000_000
+"""Nanoseconds by which the times of files may lag behind the clock."""
+
+
+@functools.cache
+def code_stamp() -> str | None:
+    """Of this process; None where nothing is known about its code: the source is not in files, or was changed after
+    the process had begun to import it."""
+    try:
+        files = sorted(_files(ROOT))
+        seen = [(name, *_facts(facts)) for name, facts in files]
+        libraries = [_library(name) for name in LIBRARIES]
+    except OSError:
+        return None
+    if any(max(facts.st_mtime_ns, facts.st_ctime_ns) > STARTED - COARSE for _, facts in files):
+        return None
+    key = hashlib.sha256(repr(("source", str(ROOT), seen)).encode()).hexdigest()
+    known = cache.read(key)
+    if known is None:
+        known = source_digest([name for name, _ in files]).encode()
+        cache.write(key, known)
+    return hashlib.sha256(repr((known, libraries)).encode()).hexdigest()
+
+
+def source_digest(names: list[str], root: Path = ROOT) -> str:
+    """Of the content of files."""
+    found = hashlib.sha256()
+    for name in names:
+        content = (root / name).read_bytes()
+        found.update(f"{name} {len(content)}\n".encode() + content)
+    return found.hexdigest()
+
+
+def _files(folder: Path, inside: str = "") -> Iterator[tuple[str, os.stat_result]]:
+    """Python files below a folder, by their path in it."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = f"{inside}{entry.name}"
+            if entry.name.endswith(".py"):
+                yield name, entry.stat()
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _files(Path(entry.path), f"{name}/")
+
+
+def _facts(facts: os.stat_result) -> tuple[int, ...]:
+    return facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
+
+
+def _library(name: str) -> tuple[object, ...]:
+    """A library as it is installed, without importing it."""
+    found = importlib.util.find_spec(name)
+    if found is None or found.origin is None:
+        return (name,)
+    return name, found.origin, *_facts(os.stat(found.origin))

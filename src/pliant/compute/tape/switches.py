@@ -1,0 +1,118 @@
+"""Times at which equations switch, read from their instructions: comparisons, signs, remainders of the time alone.
+
+An `if_else(t >= 0.5, ...)` needs no declaration: every operation that is not smooth and hangs on nothing but the time
+has an indicator, constant between two switches. Where it changes between two samples of the time, the change is found
+to the last bit. A pulse that begins and ends between two samples is not seen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.compute.tape.operations import CODES, CONST, INPUT
+from pliant.compute.tape.tape import Tape
+
+SAMPLES = 10_001
+"""Times at which indicators are looked at in a run."""
+HALVINGS = 60
+"""Of the time between two samples: more than there are numbers between."""
+
+
+def _before(a: Any, b: Any) -> Any:
+    return a < b
+
+
+def _side(a: Any, b: Any) -> Any:
+    return ca.sign(a - b)
+
+
+_BY_NAME: dict[str, Callable[..., Any]] = {
+    "lt": _before,
+    "le": lambda a, b: a <= b,
+    "eq": _side,
+    "ne": _side,
+    "fmin": _before,
+    "fmax": _before,
+    "fmod": lambda a, b: ca.floor(a / b),
+    "remainder": lambda a, b: ca.floor(a / b + 0.5),
+    "copysign": lambda a, b: ca.sign(b),
+    "sign": ca.sign,
+    "fabs": ca.sign,
+    "floor": ca.floor,
+    "ceil": ca.ceil,
+}
+INDICATORS = {CODES[name]: rule for name, rule in _BY_NAME.items() if name in CODES}
+"""By operation: what is constant wherever it is smooth."""
+COMPARISONS = frozenset(CODES[name] for name in ("lt", "le", "eq", "ne", "fmin", "fmax"))
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Numbers that the time is compared with, and indicators of all other switches, a function of the time."""
+
+    times: tuple[float, ...] = ()
+    indicators: ca.Function | None = None
+
+    @classmethod
+    def of(cls, f: ca.Function) -> Switches:
+        """The switches of `f(t, ...)`, an `SX` function, that hang on its first input alone, a scalar."""
+        whole = (f, *f.find_functions())
+        if not any(one.instruction_id(k) in INDICATORS for one in whole for k in range(one.n_instructions())):
+            return cls()
+        tape, t = Tape.from_function(f), ca.SX.sym("t")
+        values: dict[int, Any] = {}
+        times, found = [], []
+        columns = (column.tolist() for column in (tape.op, tape.a, tape.b, tape.constant))
+        for i, (op, a, b, number) in enumerate(zip(*columns)):
+            if op == INPUT:
+                values |= {i: t} if a == 0 else {}
+            elif op == CONST:
+                values[i] = ca.SX(number)
+            elif a in values and (b < 0 or b in values):
+                operands = [values[a]] if b < 0 else [values[a], values[b]]
+                values[i] = (ca.SX.unary if b < 0 else ca.SX.binary)(op, *operands)
+                if op in COMPARISONS and {tape.op[a], tape.op[b]} == {INPUT, CONST}:
+                    times.append(float(tape.constant[a] + tape.constant[b]))  # an input's is zero
+                elif op in INDICATORS and any(ca.depends_on(x, t) for x in operands):
+                    found.append(INDICATORS[op](*operands))
+        return cls(tuple(times), ca.Function("indicators", [t], [ca.vertcat(*found)]) if found else None)
+
+    def to_record(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"times": self.times, "indicators": self.indicators and self.indicators.serialize()}
+
+    @classmethod
+    def from_record(cls, kept: Mapping[str, Any]) -> Switches:
+        """From plain data."""
+        text = kept["indicators"]
+        return cls(tuple(kept["times"]), text and ca.Function.deserialize(text))
+
+    def until(self, t_end: float) -> Array:
+        """Times at which something switches, from 0 to t_end."""
+        return np.unique([t for t in (*self.times, *_changes(self.indicators, t_end)) if 0.0 <= t <= t_end])
+
+
+def _changes(f: ca.Function | None, t_end: float) -> Array:
+    """Where an indicator changes; of two neighbouring numbers, the later."""
+    if f is None:
+        return np.empty(0)
+    times = np.linspace(0.0, t_end, SAMPLES)
+    values = np.array(f(times[None]), dtype=float)
+    row, at = np.nonzero(_differ(values[:, :-1], values[:, 1:]))
+    left, right, value, each = times[at], times[at + 1], values[row, at], np.arange(len(at))
+    many = f.map(max(1, len(at)))
+    for _ in range(HALVINGS if len(at) else 0):
+        middle = left + (right - left) / 2
+        changed = _differ(np.array(many(middle[None]), dtype=float)[row, each], value)
+        left, right = np.where(changed, left, middle), np.where(changed, middle, right)
+    return right
+
+
+def _differ(a: Array, b: Array) -> Any:
+    return (a != b) & ~(np.isnan(a) & np.isnan(b))

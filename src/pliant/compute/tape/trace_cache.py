@@ -1,0 +1,184 @@
+"""What was found once, as plain data: records by recipe, in front of the cache of object code.
+
+A recipe is all that something follows from: the content of a robot, options, the name of a function. With the code
+itself (`code_stamp`) and the processor it is the key of a record, which lies with the object code and is trusted by the
+same rules. A function that has a record is known (its inputs and outputs, its length, the digest of its tape) without
+being traced; expressions are made when somebody asks for them, or when there is no object code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pliant.base.derived import SYMBOLS
+from pliant.compute.llvm import cache
+from pliant.compute.tape.source_digest import code_stamp
+from pliant.compute.llvm.target import machine
+from pliant.base.stages import preparation
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from pliant.compute.tape.columns import ColumnFunction
+
+Size = tuple[int, int]
+
+
+def recalled(recipe: str | None, make: Callable[[], Any]) -> Any:
+    """The plain data that `make` gave for this recipe, or gives now: mappings, lists, text and numbers.
+
+    Without a recipe, or where nothing is known about the code, nothing is kept.
+    """
+    return json.loads(_kept(recipe, lambda: json.dumps(make()).encode()))
+
+
+def is_recalled(recipe: str | None) -> bool:
+    """Whether plain data is kept for this recipe."""
+    stamp = None if recipe is None else code_stamp()
+    return stamp is not None and cache.read(_key(recipe, stamp)) is not None
+
+
+def _key(recipe: str | None, stamp: str) -> str:
+    return hashlib.sha256(repr(("record", recipe, stamp, machine())).encode()).hexdigest()
+
+
+def _kept(recipe: str | None, make: Callable[[], bytes]) -> bytes:
+    stamp = None if recipe is None else code_stamp()
+    key = _key(recipe, stamp) if stamp else ""
+    data = cache.read(key) if stamp else None
+    if data is None:
+        data = make()
+        if stamp:
+            cache.write(key, data)
+    return data
+
+
+class Recorded:
+    """A function to compile, known by its record; it is traced when its expressions are asked for.
+
+    Parameters
+    ----------
+    trace : function without arguments
+        Makes the casadi.Function or the ColumnFunction.
+    recipe : str, optional
+        All that the function follows from, beside the code of pliant itself; without one it is traced at once.
+    remark : function, optional
+        Gives, from the traced function, more plain data to be kept with its record (`remarks`).
+    title : str
+        What the user is told is being traced.
+    """
+
+    def __init__(
+        self, trace: Callable[[], ca.Function | ColumnFunction], recipe: str | None = None,
+        remark: Callable[[Any], dict[str, Any]] | None = None, title: str = "a function",
+    ) -> None:  # fmt: skip
+        self._trace, self._remark, self.recipe, self.title = trace, remark, recipe, title
+
+    @classmethod
+    def of(cls, f: ca.Function | ColumnFunction | Recorded) -> Recorded:
+        """Of a function that is traced already."""
+        return f if isinstance(f, cls) else cls(lambda: f)  # type: ignore[arg-type, return-value]
+
+    @cached_property
+    def traced(self) -> ca.Function | ColumnFunction:
+        """The function as it is compiled."""
+        with SYMBOLS, preparation(f"tracing {self.title}"):
+            return self._trace()
+
+    @property
+    def function(self) -> ca.Function:
+        """The whole as one CasADi function."""
+        return getattr(self.traced, "function", self.traced)  # type: ignore[arg-type]
+
+    @cached_property
+    def interpreted(self) -> ca.Function:
+        """The same for CasADi's virtual machine: as it was kept for the recipe, or traced now."""
+        if self.recipe is None:
+            return self.function
+        kept = _kept(f"{self.recipe} interpreted", lambda: zlib.compress(self.function.serialize().encode(), 1))
+        if "traced" in vars(self):
+            return self.function
+        import casadi as ca
+
+        with SYMBOLS:
+            return ca.Function.deserialize(zlib.decompress(kept).decode())
+
+    @cached_property
+    def _record(self) -> dict[str, Any]:
+        return recalled(self.recipe, self._describe)  # type: ignore[no-any-return]
+
+    def _describe(self) -> dict[str, Any]:
+        f, ins, outs = self.function, range(self.function.n_in()), range(self.function.n_out())
+        found: dict[str, Any] = {
+            "name": f.name(),
+            "names": [f.name_in(i) for i in ins],
+            "lengths": _lengths(self.traced),
+        }
+        found |= {"ins": [f.size_in(i) for i in ins], "outs": [f.size_out(i) for i in outs]}
+        found |= {"remarks": {} if self._remark is None else self._remark(self.traced)}
+        return found if self.recipe is None else found | {"digest": _digest(self.traced)}
+
+    @property
+    def remarks(self) -> dict[str, Any]:
+        """What was to be kept with the record."""
+        return dict(self._record["remarks"])
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return str(self._record["name"])
+
+    @property
+    def in_names(self) -> tuple[str, ...]:
+        """Of its inputs."""
+        return tuple(self._record["names"])
+
+    @property
+    def in_sizes(self) -> list[Size]:
+        """Rows and columns of each input."""
+        return [(rows, columns) for rows, columns in self._record["ins"]]
+
+    @property
+    def out_sizes(self) -> list[Size]:
+        """Rows and columns of each output."""
+        return [(rows, columns) for rows, columns in self._record["outs"]]
+
+    def n_instructions(self) -> int:
+        """Instructions that run: what is called counts as often as it is called."""
+        return int(self._record["lengths"][0])
+
+    def code_length(self) -> int:
+        """Instructions that are compiled: what is called counts once."""
+        return int(self._record["lengths"][1])
+
+    def n_calls(self) -> int:
+        """Calls of functions that links share."""
+        return int(self._record["lengths"][2])
+
+    @cached_property
+    def digest(self) -> str:
+        """Another where the function is another."""
+        return str(self._record.get("digest") or _digest(self.traced))
+
+
+def _lengths(f: ca.Function | ColumnFunction) -> tuple[int, int, int]:
+    """Instructions that run, instructions that are compiled, and calls."""
+    if hasattr(f, "serialized") or not (f.is_a("SXFunction") and f.find_functions()):
+        return int(f.n_instructions()), int(f.n_instructions()), 0
+    from pliant.compute.tape.tape import called_by
+
+    called = list(called_by(f).values())
+    kinds = {hash(one): int(one.n_instructions()) for one in called}
+    own = int(f.n_instructions()) - len(called)
+    return own + sum(kinds[hash(one)] for one in called), own + sum(kinds.values()), len(called)
+
+
+def _digest(f: ca.Function | ColumnFunction) -> str:
+    """CasADi's serialised text is the tape, and is had sooner than the tape itself."""
+    text: str = f.serialized() if hasattr(f, "serialized") else f.serialize()
+    return hashlib.sha256(text.encode()).hexdigest()

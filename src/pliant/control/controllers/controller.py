@@ -1,0 +1,411 @@
+"""What every controller is: a frozen description that, bound to a model, gives torques as a traced expression.
+
+`controller.bind(model)` checks sizes against the model and returns a `Law`. A law without states gives
+`expression(t, q, qd)`; one with states (integrals, estimates) gives `expression(t, q, qd, z)`: torques and rates of z.
+The same law is a plain function of numbers: `law(t, q, qd)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array, Expression
+from pliant.control.trajectories.trajectories import Constant, Trajectory, constant
+from pliant.base.derived import Same
+from pliant.errors import ModelError, warn_user
+from pliant.compute.llvm.kernel import Kernel
+from pliant.compute.tape.trace_cache import Recorded
+from pliant.model.model import Model
+from pliant.base.signatures import checked
+from pliant.base.tuning import entries, form, mapped, numbers_of
+
+Sampler = Callable[..., Array]
+NO_STATES = ca.SX(0, 1)
+
+
+class Felt(NamedTuple):
+    """What sensors feel in a run, besides the state.
+
+    Attributes
+    ----------
+    loads : sequence of Load
+        What acts on the arm.
+    base : MovingBase or None
+        Motion of the base.
+    accelerations : function
+        Of the torques (n_joints,) of a law; gives accelerations (n,) under them and all else that acts: other torques,
+        loads, the base, prescribed motion, friction. In CasADi operations, or in numbers for sampled laws.
+    parameters : (P,) array, optional
+        Values of the model's parameters in the run; nominal by default.
+    """
+
+    loads: tuple[Any, ...]
+    base: Any
+    accelerations: Callable[[Any], Any]
+    parameters: Array | None = None
+
+
+class Controller:
+    """Base of all controllers: constructible from plain data, knows no model until it is bound.
+
+    Notes
+    -----
+    Derive from it and give it a `bind`; docs/extend.md has an example.
+    """
+
+    def bind(self, model: Model) -> Law:
+        """The control law for this model; raises `ModelError` if sizes do not fit.
+
+        Parameters
+        ----------
+        model : Model
+            The arm that is driven.
+
+        Returns
+        -------
+        Law
+            What a run evaluates.
+        """
+        raise NotImplementedError
+
+
+class Law:
+    """A controller bound to a model.
+
+    Parameters
+    ----------
+    model : Model
+        The arm that is driven.
+    """
+
+    n_states: int = 0
+    senses: bool = False
+    sample_time: float | None = None
+    breaks: tuple[float, ...] = ()
+    gains: tuple[str, ...] = ()
+    """Names of its gain matrices that may be expressions, see `with_symbols`."""
+    tunable: tuple[str, ...] = ()
+    """Attributes whose numbers may be symbols in its expression, see `pliant.base.tuning`."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @property
+    def initial_state(self) -> Array:
+        """(n_states,) start of the controller's own states."""
+        return np.zeros(self.n_states)
+
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+        """(n_joints, 1) torques; with states, torques and rates of the states.
+
+        Parameters
+        ----------
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+        z : (n_states, 1) expression
+            States of the controller; none by default.
+
+        Returns
+        -------
+        expression, or tuple of two
+            (n_joints, 1) torques, and (n_states, 1) rates of the states where there are any.
+        """
+        raise NotImplementedError
+
+    def with_states(self, t: Expression, q: Expression, qd: Expression, z: Expression) -> tuple[Expression, Expression]:
+        """Torques and rates of the states, whether there are states or not.
+
+        Parameters
+        ----------
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+        z : (n_states, 1) expression
+            States of the controller.
+
+        Returns
+        -------
+        tau, rate : expression
+            (n_joints, 1) and (n_states, 1).
+
+        Examples
+        --------
+        >>> import casadi
+        >>> law = pliant.control.PID(1.0, 1.0, 1.0, [0.0, 0.0]).bind(pliant.load("two-link").model())
+        >>> tau, rate = law.with_states(0.0, casadi.SX.zeros(4), casadi.SX.zeros(4), casadi.SX.zeros(2))
+        >>> tau.shape, rate.shape
+        ((2, 1), (2, 1))
+        """
+        if self.n_states:
+            tau, rate = self.expression(t, q, qd, z)
+            return tau, rate
+        return self.expression(t, q, qd), NO_STATES
+
+    @cached_property
+    def _kernel(self) -> tuple[Kernel, Array]:
+        """Torques and rates as a function of t, q, qd, z, parameters and tunable numbers, and these numbers."""
+        known = form(self)
+        if known is None:
+            return Kernel(self._traced(self, ca.SX(0, 1))), np.zeros(0)
+        recorded = Recorded(lambda: self._traced(*opened(self)), f"law {known}", title="a controller")
+        return self.model.first.derived("laws", known, lambda: Kernel(recorded)), numbers_of(self)
+
+    def _traced(self, law: Law, numbers: Expression) -> ca.Function:
+        model, p = self.model, self.model.parameter_symbols
+        t, z = ca.SX.sym("t"), ca.SX.sym("z", self.n_states)
+        q, qd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
+        tau, rate = law.with_states(t, q, qd, z)
+        outputs = [ca.densify(ca.SX(tau)), ca.densify(ca.SX(rate))]
+        names = ["t", "q", "qd", "z", "p", "numbers"]
+        return ca.Function("law", [t, q, qd, z, p, numbers], ca.cse(outputs), names, ["tau", "rate"])
+
+    def __call__(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike | None = None) -> Array:
+        """Torques (n_joints,) as numbers; `z` defaults to the initial state."""
+        return self.step(t, q, qd, self.initial_state if z is None else z)[0]
+
+    def step(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike) -> tuple[Array, Array]:
+        """Torques and rates of the states as numbers.
+
+        Parameters
+        ----------
+        t : float
+            Time, s.
+        q, qd : (n,) array
+            State of the arm.
+        z : (n_states,) array
+            States of the controller.
+
+        Returns
+        -------
+        tau, rate : (n_joints,), (n_states,) array
+
+        Examples
+        --------
+        >>> law = pliant.control.PID(1.0, 1.0, 1.0, [0.1, 0.2], gravity="none").bind(pliant.load("two-link").model())
+        >>> tau, rate = law.step(0.0, np.zeros(4), np.zeros(4), law.initial_state)
+        >>> print(tau, rate)
+        [0.1 0.2] [0.1 0.2]
+        """
+        kernel, numbers = self._kernel
+        tau, rate = kernel(np.array([t], dtype=float), q, qd, z, self.model.nominal_parameters, numbers)
+        return tau, rate
+
+    def acting(self, felt: Felt) -> Law:
+        """The law in a run, for sensors that feel what acts there.
+
+        Parameters
+        ----------
+        felt : Felt
+            Loads, motion of the base, and accelerations under torques of this law and all else that acts.
+
+        Returns
+        -------
+        Law
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> law = pliant.control.PD(100.0, 10.0, [0.0, 0.5]).bind(model)
+        >>> law.acting(pliant.control.controllers.controller.Felt((), None, lambda tau: tau)) is law
+        True
+        """
+        return self
+
+    def sampler(self) -> Sampler:
+        """A fresh function of (t, q, qd) that a sampled run calls at its sample times.
+
+        Returns
+        -------
+        function
+            Of (t, q, qd), and of a `Felt` where the law `senses`; gives (n_joints,) torques and remembers what it has
+            to.
+        """
+        raise NotImplementedError
+
+
+def feedback_gain(name: str, value: Any, joints: Sequence[str]) -> Array:
+    """A gain matrix on positions, speeds or integrals; warns of joints that it drives away from their goal."""
+    found = gain_matrix(name, value, len(joints))
+    wrong = [joint for joint, own in zip(joints, np.diag(found)) if own < 0]
+    if wrong:
+        warn_user(
+            f"{name}: got {np.diag(found).min():g} for {', '.join(wrong)}, expected 0 or more, since a negative gain "
+            "drives a joint away from its goal; check the sign"
+        )
+    return found
+
+
+def gain_matrix(name: str, value: Any, m: int) -> Array:
+    """An (m, m) gain from a number, m numbers (a diagonal) or a matrix."""
+    try:
+        given = np.asarray(value, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ModelError(f"{name}: got {value!r}, expected a number, {m} numbers or a {m} x {m} matrix") from error
+    if given.ndim == 0:
+        given = np.full(m, float(given))
+    if given.shape not in ((m,), (m, m)) or not np.isfinite(given).all():
+        raise ModelError(
+            f"{name}: got shape {given.shape}, expected a number, {m} numbers (one per joint) or a {m} x {m} matrix"
+        )
+    return np.diag(given) if given.ndim == 1 else given
+
+
+def with_symbols(controller: Controller, names: Sequence[str], model: Model) -> Law:
+    """The law of a controller with these gains as symbols, its `parameters` by entry; it holds whatever numbers the
+    gains have, of the same shapes."""
+    law, m = copy(controller.bind(model)), model.n_joints
+    symbols: dict[str, Any] = {}
+    for name in names:
+        if name not in law.gains:
+            raise ModelError(
+                f"controller.{name}: {type(controller).__name__} has no such gain to differentiate by; expected one of "
+                f"{', '.join(law.gains) or 'none'}"
+            )
+        shape = np.shape(getattr(controller, name))
+        entries = [f"{name}{list(index) if index else ''}" for index in np.ndindex(shape)]
+        symbols |= (own := {entry: ca.SX.sym(entry) for entry in entries})
+        column = ca.vertcat(*own.values())
+        matrix = column * ca.SX.eye(m) if not shape else ca.diag(column)
+        setattr(law, name, matrix if len(shape) < 2 else ca.reshape(column, m, m).T)
+    law.parameters = symbols  # type: ignore[attr-defined]
+    return law
+
+
+def opened(part: Any) -> tuple[Any, Expression]:
+    """A law, a motion or several with symbols in place of their tunable numbers, and these symbols, in the order of
+    `numbers_of`."""
+    columns: list[Any] = []
+
+    def symbol(number: Array) -> Any:
+        chosen = entries(number)
+        columns.append(column := ca.SX.sym("number", int(chosen.sum())))
+        if number.ndim < 2:
+            return column
+        matrix = ca.SX(*number.shape)
+        for k, place in enumerate(np.argwhere(chosen).tolist()):
+            matrix[place[0], place[1]] = column[k]
+        return matrix
+
+    return mapped(part, symbol), ca.vertcat(*columns) if columns else ca.SX(0, 1)
+
+
+def but_for(controller: Controller, names: Sequence[str]) -> tuple[Any, ...]:
+    """What tells a controller from others that differ in the numbers of these gains alone."""
+    parts: list[Any] = [type(controller)]
+    for each in fields(controller):  # type: ignore[arg-type]
+        value = getattr(controller, each.name)
+        try:
+            number = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            parts.append(value if isinstance(value, str) else Same(value))
+        else:
+            parts.append((number.shape, b"" if each.name in names else number.tobytes()))
+    return tuple(parts)
+
+
+def reference_for(model: Model, given: Any) -> Trajectory:
+    """The desired motion: a trajectory of the right size, of the right arm if it has names, or a fixed position."""
+    trajectory = given if isinstance(given, Trajectory) else Constant(given)
+    if trajectory.n != model.n_joints:
+        raise ModelError(
+            f"reference: it moves {trajectory.n} coordinates, expected {model.n_joints} ({', '.join(model.joints)})"
+        )
+    if trajectory.coordinates not in (None, tuple(model.joints), actuated_names(model)):
+        raise ModelError(
+            f"reference: it moves {', '.join(trajectory.coordinates or ())}; expected a path of the joints "
+            f"({', '.join(model.joints)}) or of what their torques act on ({', '.join(actuated_names(model))})"
+        )
+    return trajectory
+
+
+def actuated_names(model: Model) -> tuple[str, ...]:
+    """Name of the coordinate on which each torque acts: of the motor where there is one, else of the joint."""
+    shafts = zip(model.layout.shafts, model.joints)
+    return tuple(name if shaft.drive is None else model.coordinates[shaft.drive.place] for shaft, name in shafts)
+
+
+def actuated(model: Model) -> list[int]:
+    """Number of the speed on which each torque acts: of the motor where there is one, else of the joint."""
+    return [shaft.actuated for shaft in model.chain.shafts]
+
+
+def actuated_places(model: Model) -> list[int]:
+    """Place of the coordinate on which each torque acts; refuses spherical joints, which have none of their own."""
+    pairs = zip(model.chain.shafts, model.layout.shaft_places())
+    return [place if shaft.drive is None else shaft.drive.place for shaft, place in pairs]
+
+
+def checked_limit(name: str, value: Any, m: int) -> Array:
+    """(m,) positive limits from a number or m numbers."""
+    try:
+        limit = np.asarray(value, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ModelError(f"{name}: got {value!r}, expected a positive number or {m} of them") from error
+    limit = np.full(m, float(limit)) if limit.ndim == 0 else limit
+    if limit.shape != (m,) or np.isnan(limit).any() or (limit <= 0).any():
+        raise ModelError(f"{name}: got {value!r}, expected a positive number or {m} of them (one per joint)")
+    return limit
+
+
+@checked
+@dataclass(frozen=True)
+class Limited(Controller):
+    """Another controller whose torques are clipped at plus and minus `limit` (a number, or one per joint).
+
+    Parameters
+    ----------
+    controller : Controller
+        Whose torques are clipped.
+    limit : number or (m,)
+        N m or N.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> controller = pliant.control.Limited(pliant.control.PD(1e4, 10.0, [1.0, 1.0]), limit=[100.0, 40.0])
+    >>> print(controller.bind(model)(0.0, np.zeros(4), np.zeros(4)))
+    [100.  40.]
+    """
+
+    controller: Controller
+    limit: ArrayLike
+
+    def bind(self, model: Model) -> Law:
+        """Limits must be positive."""
+        return _LimitedLaw(self.controller.bind(model), checked_limit("limit", self.limit, model.n_joints))
+
+
+class _LimitedLaw(Law):
+    tunable = ("inner", "limit")
+
+    def __init__(self, inner: Law, limit: Array) -> None:
+        super().__init__(inner.model)
+        self.inner, self.limit = inner, limit
+        self.n_states, self.breaks, self.senses = inner.n_states, inner.breaks, inner.senses
+
+    def acting(self, felt: Felt) -> Law:
+        clipped = Felt(felt.loads, felt.base, lambda tau: felt.accelerations(self._clipped(tau)), felt.parameters)
+        return _LimitedLaw(self.inner.acting(clipped), self.limit)
+
+    def _clipped(self, tau: Expression) -> Expression:
+        return ca.fmin(ca.fmax(tau, -constant(self.limit)), constant(self.limit))
+
+    @property
+    def initial_state(self) -> Array:
+        return self.inner.initial_state
+
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+        tau, rate = self.inner.with_states(t, q, qd, z)
+        clipped = self._clipped(tau)
+        return (clipped, rate) if self.n_states else clipped

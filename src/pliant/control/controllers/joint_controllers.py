@@ -1,0 +1,308 @@
+"""Joint controllers that need no model of the vibration: PD and PID with gravity feed-forward.
+
+They close the loop where the torque acts (on the motor of an elastic drive, else on the joint), which keeps a flexible
+arm passive: no positive gains make it unstable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import AnglesLike, Array, Expression
+from pliant.control.controllers.controller import NO_STATES, Controller, Law, actuated, actuated_names, actuated_places, checked_limit, feedback_gain, reference_for
+from pliant.control.trajectories.trajectories import Trajectory, constant, numbers
+from pliant.mechanics.constraints.loop_constraints import closing_rows
+from pliant.mechanics.formulations.energies import gravity_energy
+from pliant.mechanics.formulations.generalized_forces import commands_for, followed, strain_energy
+from pliant.mechanics.formulations.terms import partition
+from pliant.mechanics.formulations.motion_equations import back_substitute, solve_positive
+from pliant.errors import ModelError
+from pliant.model.model import Model
+from pliant.model.closed_statics import closed_state, row_slopes
+from pliant.options import GravityName
+from pliant.base.signatures import checked
+
+
+@checked
+@dataclass(frozen=True)
+class PD(Controller):
+    """tau = Kp (r - y) + Kd (rd - yd) + gravity torque.
+
+    Parameters
+    ----------
+    kp, kd : number, (m,) or (m, m)
+        Gains, N m/rad and N m s/rad.
+    reference : Trajectory or (m,)
+        Desired joint positions.
+    gravity : "reference", "measured", "equilibrium" or "none"
+        Torque that carries the undeformed arm at the desired or at the measured joint positions, or the arm as it rests
+        bent with its joints where they are desired [DS93]: the joints then end there without an integral.
+    limit : number or (m,), optional
+        Torque limits.
+
+    Notes
+    -----
+    y is what the torque works on: S^T q, the motor of an elastic drive or the shaft of the joint. The reference of a
+    motor is the desired joint position plus the wind-up of its spring under the gravity torque. A reference that says
+    that it moves motors, as the `trajectory` of `rest_to_rest` does, is theirs as it is.
+
+    Of an arm with loops or passive joints, "reference" and "measured" both carry the arm as it is measured, since the
+    other joints do not follow from the desired positions alone.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> controller = pliant.control.PD(kp=[500.0, 200.0], kd=[50.0, 20.0], reference=[0.0, 0.0])
+    >>> pliant.simulate(model, 0.05, controller=controller).stats.status
+    'finished'
+    """
+
+    kp: ArrayLike
+    kd: ArrayLike
+    reference: Trajectory | AnglesLike
+    gravity: GravityName = "reference"
+    limit: ArrayLike | None = None
+
+    def bind(self, model: Model) -> Law:
+        """Checks gains, reference and limits against the model."""
+        zero = np.zeros((model.n_joints, model.n_joints))
+        return _JointLaw(model, self, zero)
+
+
+@checked
+@dataclass(frozen=True)
+class PID(Controller):
+    """PD with an integral: Ki times the integral of (r - y), held while the torque, or the amplifier of a
+    motor, is at its limit.
+
+    Parameters
+    ----------
+    kp, ki, kd : number, (m,) or (m, m)
+        Gains: N m/rad, N m/(rad s) and N m s/rad.
+    reference : Trajectory or (m,)
+        Desired joint positions.
+    gravity : "reference", "measured", "equilibrium" or "none"
+        Torque that carries the arm, as in `PD`.
+    limit : number or (m,), optional
+        Torque limits.
+
+    Examples
+    --------
+    >>> law = pliant.control.PID(500.0, 100.0, 50.0, [0.0, 0.0]).bind(pliant.load("two-link").model())
+    >>> law.n_states
+    2
+    """
+
+    kp: ArrayLike
+    ki: ArrayLike
+    kd: ArrayLike
+    reference: Trajectory | AnglesLike
+    gravity: GravityName = "reference"
+    limit: ArrayLike | None = None
+
+    def bind(self, model: Model) -> Law:
+        """Checks gains, reference and limits against the model."""
+        return _JointLaw(model, self, feedback_gain("ki", self.ki, model.joints))
+
+
+SATURATED = 0.05
+"""Part of a limit over which the integral of a PID comes to rest; at a sudden stop it would start and stop for ever."""
+
+
+class _JointLaw(Law):
+    def __init__(self, model: Model, given: PD | PID, ki: Array) -> None:
+        super().__init__(model)
+        m = model.n_joints
+        self.kp, self.kd = (feedback_gain(name, getattr(given, name), model.joints) for name in ("kp", "kd"))
+        self.ki = ki
+        self.reference = reference_for(model, given.reference)
+        self.gravity = given.gravity
+        names = actuated_names(model)
+        self.of_motors = self.reference.coordinates == names != tuple(model.joints)
+        if self.of_motors and self.gravity == "reference" and self.reference.joints is None:
+            raise ModelError(
+                f"reference: it moves {', '.join(names)}, and says not where the joints are, at which gravity acts; "
+                'take gravity="measured", or gravity="none" and torques of the motion beside the controller'
+            )
+        self.limit = None if given.limit is None else checked_limit("limit", given.limit, m)
+        self.breaks = self.reference.breaks
+        self.n_states = m if isinstance(given, PID) else 0
+        self.gains = ("kp", "ki", "kd") if self.n_states else ("kp", "kd")
+        self.tunable = (*self.gains, "reference", "limit")
+
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+        """Torques, and with an integral the error that it gathers."""
+        r, rd, _ = self.reference.derivatives(t)
+        y, yd = q[actuated_places(self.model)], qd[actuated(self.model)]
+        joints = r
+        if self.of_motors and self.reference.joints is not None:
+            joints = self.reference.joints.expression(t)
+        weight = self._weight(joints, q)
+        error = (r if self.of_motors else r + self._wind_up(weight)) - y
+        carried = commands_for(self.model.chain, weight)
+        tau = ca.mtimes(constant(self.kp), error) + ca.mtimes(constant(self.kd), rd - yd) + carried
+        if self.n_states:
+            tau = tau + ca.mtimes(constant(self.ki), z)
+        clipped = tau
+        if self.limit is not None:
+            clipped = ca.fmin(ca.fmax(tau, -constant(self.limit)), constant(self.limit))
+        if not self.n_states:
+            return clipped
+        return clipped, error * (1 - _winding(tau, followed(self.model.chain, clipped, qd), error))
+
+    def _weight(self, r: Expression, q: Expression) -> Expression:
+        """Gravity torque on the joints."""
+        if self.gravity == "none":
+            return ca.SX.zeros(self.model.n_joints)
+        if self.gravity == "equilibrium":
+            return resting_torque(self.model, r)
+        if not self.model.layout.is_open:
+            return carrying_torque(self.model, q)
+        joints = r if self.gravity == "reference" else q[self.model.layout.shaft_places()]
+        return gravity_torque(self.model, joints, None if self.model.layout.plain else q)
+
+    def _wind_up(self, weight: Expression) -> Expression:
+        """How far each motor stands ahead of its joint under the gravity torque."""
+        drives = [shaft.drive for shaft in self.model.chain.shafts]
+        turns = [drive.spring.twist_under(weight[k]) if drive is not None else 0 for k, drive in enumerate(drives)]
+        return ca.SX(ca.vertcat(*turns))
+
+
+def _winding(tau: Expression, given: Expression, error: Expression) -> Expression:
+    """(m, 1) part of the error that an integral leaves out: all of it where a torque of the error's sign is beyond what
+    is given by `SATURATED` of that, in between its share, so that the torque can stay at its limit."""
+    excess = ca.fabs(tau - given) / (SATURATED * ca.fabs(given))
+    return ca.if_else(ca.logic_and(tau != given, tau * error > 0), ca.fmin(excess, 1), 0)
+
+
+@checked
+def gravity_torque(model: Model, joints: ArrayLike | Expression, q: Expression | None = None) -> Expression:
+    """(m, 1) CasADi torques that carry the undeformed arm at these joint positions.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    joints : (m,) array or expression
+        Positions of the joints.
+    q : (n_q,) expression, optional
+        A state whose free base and free joints count; at rest by default.
+
+    Returns
+    -------
+    expression
+        (m, 1), N m or N.
+
+    Examples
+    --------
+    >>> import casadi
+    >>> tau = pliant.control.gravity_torque(pliant.load("two-link").model(), [0.0, 0.0])
+    >>> print(np.array(casadi.evalf(tau)).ravel().round(3))
+    [98.1   24.525]
+    """
+    model.layout.require_open(
+        "the torque that carries an arm by its actuated joints alone (carrying_torque has a state)"
+    )
+    m = model.n_joints
+    if not isinstance(joints, ca.SX | ca.DM):
+        joints = numbers("joints", joints, m)
+    chain, x = model.chain, ca.SX.sym("q", model.n_q)
+    slope = chain.gradient(gravity_energy(chain, x), x)[[shaft.index for shaft in chain.shafts]]
+    pose = ca.SX.zeros(model.n_q) if chain.plain else ca.SX(ca.DM(chain.rest()))
+    for link in chain.links:
+        if q is not None and link.joint.is_ball:
+            pose[list(link.joint_places)] = q[list(link.joint_places)]
+    pose[chain.shaft_places()] = joints
+    return ca.substitute(slope, x, pose)
+
+
+def carrying_torque(model: Model, q: Expression) -> Expression:
+    """(m, 1) torques that carry the arm as it stands at q, by virtual work: the weight on each joint, and through loops
+    that of all that follows it. Passive joints that follow nothing swing by themselves."""
+    chain, x = model.chain, ca.SX.sym("q", model.n_q)
+    weight = chain.gradient(gravity_energy(chain, x), x)
+    if chain.kept:
+        rows = closing_rows(chain, x, ca.SX.zeros(model.n))
+        follow = set(_followers(model))
+        by = model.equations.closing(x, rows.J, [k for k in range(model.n) if k not in follow])
+        weight -= ca.mtimes(rows.J.T, back_substitute(by.L, by.d, ca.mtimes(by.W.T, weight)))
+    return ca.substitute(ca.densify(weight[[shaft.index for shaft in chain.shafts]]), x, q)
+
+
+def _followers(model: Model) -> list[int]:
+    """Speeds that close loops while what is actuated stands: passive joints, and amplitudes where these are too few."""
+    stands = {k for shaft in model.layout.shafts for k in (shaft.index, shaft.actuated)}
+    passive = [k for link in model.chain.links for k in link.joint_indices if k not in stands]
+    if len(model.constraints) <= len(passive):
+        return passive
+    return [k for k in range(model.n) if k not in stands]
+
+
+SETTLING = 6
+"""Steps by which an arm under its weight settles in a trace; each leaves the part of the bending that the weight's
+change with it makes, some hundredths for arms that are in their range."""
+
+
+def resting_torque(model: Model, joints: Expression) -> Expression:
+    """(m, 1) torques on the joints of the arm at static rest, its joints held at these positions [DS93]."""
+    model.layout.require_open("the torque that carries an arm at rest")
+    chain, x = model.chain, ca.SX.sym("q", model.n_q)
+    bends = [model.index(model.speeds[k]) for k in partition(chain)[1]]
+    force = chain.gradient(gravity_energy(chain, x) + strain_energy(chain, x), x)
+    pose = ca.SX(ca.DM(chain.rest()))
+    pose[chain.shaft_places()] = joints
+    pose[actuated_places(model)] = joints
+    rows = partition(chain)[1]
+    if rows:
+        stiffness = ca.substitute(ca.jacobian(force[rows], x[bends]), x, ca.SX(ca.DM(chain.rest())))
+        for _ in range(SETTLING):
+            pose[bends] -= solve_positive(ca.densify(stiffness), ca.substitute(force[rows], x, pose))
+    return ca.SX(ca.substitute(force, x, pose)[[shaft.index for shaft in chain.shafts]])
+
+
+@checked
+def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float = 1.0) -> tuple[Array, Array]:
+    """Diagonal PD gains kp = M_jj wn^2 and kd = 2 zeta wn M_jj, M_jj of the arm at `q`, wn = `frequency` in rad/s.
+
+    What loops make follow a joint counts in its M_jj.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    q : (n,) or (m,) array
+        Where the inertia is taken.
+    frequency : float
+        wn, rad/s.
+    damping : float
+        zeta.
+
+    Returns
+    -------
+    kp, kd : (m,) array
+        N m/rad and N m s/rad.
+
+    Examples
+    --------
+    >>> kp, kd = pliant.control.natural_gains(pliant.load("two-link").model(), [0.0, 0.0], frequency=6.0)
+    >>> bool(np.allclose(kd, kp / 3))
+    True
+    """
+    if not (frequency > 0 and damping > 0):
+        raise ModelError(f"frequency, damping: got {frequency!r}, {damping!r}, expected positive numbers")
+    state = closed_state(model, np.asarray(q, dtype=float), None)
+    M, T = model.mass_matrix(state), np.zeros((model.n, model.n_joints))
+    for k, shaft in enumerate(model.chain.shafts):
+        T[[shaft.index, shaft.actuated], k] = 1.0
+    if model.constraints:
+        follow = _followers(model)
+        J = row_slopes(model, state, None, np.zeros(len(model.constraints))).J
+        W = np.linalg.solve(M[np.ix_(follow, follow)], J[:, follow].T)
+        T[follow] = -W @ np.linalg.solve(J[:, follow] @ W, J @ T)
+    inertia = np.einsum("ik,ij,jk->k", T, M, T)
+    return inertia * frequency**2, 2 * damping * frequency * inertia

@@ -1,0 +1,299 @@
+"""Linear quadratic regulator about a configuration, from the exact linearisation: continuous or sampled [TG95] (37)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import AnglesLike, Array, Complex, Expression
+from pliant.control.controllers import riccati
+from pliant.control.controllers.computed_torque import checked_estimate, decoupled
+from pliant.control.controllers.controller import NO_STATES, Controller, Law, actuated, gain_matrix
+from pliant.control.sensing.sampled import SampledLaw
+from pliant.control.trajectories.trajectories import constant, numbers, positive
+from pliant.mechanics.formulations.generalized_forces import commands_for
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.model.model import Model
+from pliant.model.closed_statics import independent_motion
+from pliant.options import InnerName
+from pliant.base.signatures import checked
+
+ROOM = 1e-12
+"""Of a weight's largest entry: what products such as T^T W T leave of symmetry and of a zero eigenvalue, some n EPS,
+with a factor of a hundred or more in hand."""
+DECAYS = -1e-9
+"""Real part, over the fastest vibration, below which a motion dies out. Round-off splits a double root at zero by the
+root of EPS, 1e-8, to both sides or along the imaginary axis: one of the two stays above this."""
+UNREACHED = 1e-10
+"""Singular value of [A - s, B], scaled such that the fastest vibration and the columns of B have size one, below which
+nothing is reached. It is some n EPS then, also at an s that round-off split from a double root (6e-16 in the worst of
+600 random systems of up to 40 states); five decades are left for the condition of the scaling."""
+WEIGHTS = {"joints", "flexible", "joint_rates", "flexible_rates", "rates"}
+
+
+@checked
+@dataclass(frozen=True)
+class LQR(Controller):
+    """u = u_0 - G (x - x_0) with x = [q; qd] and the gain that minimises the integral of dx^T Q dx + du^T R du.
+
+    Parameters
+    ----------
+    joints : (m,)
+        Joint positions of the configuration; the arm rests there, deflected under gravity.
+    Q : number, (2n,), (2n, 2n) or mapping
+        Weights of the state. A mapping gives `joints`, `flexible` and `rates` (or `joint_rates`, `flexible_rates`).
+    R : number, (m,) or (m, m)
+        Weights of the input.
+    inner : "torque" or "decoupling"
+        What u is: the torques themselves, or the accelerations commanded through the decoupling law (31), as in (37).
+    sample_time, delay : float, optional
+        Sample u that often and hold it, with the discrete gain that minimises the same integral; `delay` is the time
+        between measuring and acting.
+
+    Notes
+    -----
+    Motors of elastic drives count as joints. `design(model)` gives the gain and the closed-loop poles. Where loops are
+    closed, the regulator is found in independent coordinates, `model.independent(q)`; weights of others count by how
+    they follow.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> regulator = pliant.control.LQR([0.0, 0.0], Q={"joints": 100.0, "flexible": 100.0, "rates": 1.0}, R=0.01)
+    >>> bool(regulator.design(model).poles.real.max() < 0)
+    True
+    >>> result = pliant.simulate(model, 0.05, q0=model.equilibrium([0.1, 0.0]), controller=regulator)
+    >>> result.tau.shape
+    (1001, 2)
+    """
+
+    joints: AnglesLike
+    Q: ArrayLike | Mapping[str, float]
+    R: ArrayLike
+    inner: InnerName = "torque"
+    sample_time: float | None = None
+    delay: float = 0.0
+
+    def bind(self, model: Model) -> Law:
+        """Solves the Riccati equation; refuses a pair that cannot be stabilised."""
+        law = _LQRLaw(model, self.inner, self.design(model))
+        return law if self.sample_time is None else SampledLaw(law, self.sample_time, self.delay)
+
+    def design(self, model: Model) -> Design:
+        """Configuration, linear system, gain and poles.
+
+        Parameters
+        ----------
+        model : Model
+            The arm that is driven.
+
+        Returns
+        -------
+        Design
+            State, torques, linear system, gain and poles.
+        """
+        joints = numbers("joints", self.joints, model.n_joints)
+        x0, u0 = rest_state(model, joints, closed=self.inner == "torque")
+        A, B = system(model, x0, self.inner)
+        Q, R = state_weight(model, self.Q), gain_matrix("R", self.R, model.n_joints)
+        check_weights(Q, R)
+        own, T = _independent(model, x0[: model.n])
+        Q = T.T @ Q @ T
+        require_stabilisable(model, A, B, x0[: model.n], own, T[: model.n, : len(own)])
+        if self.sample_time is None:
+            G = regulator(A, B, Q, R)
+            poles = np.linalg.eigvals(A - B @ G).astype(complex)
+        else:
+            G, poles = sampled_regulator(A, B, Q, R, positive("sample_time", self.sample_time))
+        whole = np.zeros((model.n_joints, 2 * model.n))
+        whole[:, [*own, *(model.n + k for k in own)]] = G
+        return Design(x0, u0, A, B, whole, poles)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A regulator: state `x0` (2n,) and torques `u0` (m,) of the configuration, `A`, `B`, gain `G` (m, 2n), poles.
+
+    Poles are eigenvalues of A - B G, in 1/s; of a sampled regulator, logarithms of the discrete ones over the period.
+
+    Attributes
+    ----------
+    x0 : (2n,)
+        State [q; qd] of the configuration.
+    u0 : (m,)
+        Torques that hold it.
+    A, B : (2n, 2n), (2n, m)
+        Linear system about it; where loops are closed, of the coordinates that they leave independent.
+    G : (m, 2n)
+        Gain: u = u0 - G (x - x0).
+    poles : (2n,) complex
+        1/s.
+    """
+
+    x0: Array
+    u0: Array
+    A: Array
+    B: Array
+    G: Array
+    poles: Complex
+
+
+class _LQRLaw(Law):
+    tunable = ("G", "x0", "u0")
+
+    def __init__(self, model: Model, inner: InnerName, design: Design) -> None:
+        super().__init__(model)
+        self.inner, self.G, self.x0, self.u0 = inner, design.G, design.x0, design.u0
+        if inner == "decoupling":
+            checked_estimate(model, None)
+
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+        """(m, 1) torques."""
+        u = -ca.mtimes(constant(self.G), ca.vertcat(q, qd) - constant(self.x0))
+        tau = decoupled(self.model, q, qd, u) if self.inner == "decoupling" else constant(self.u0) + u
+        return commands_for(self.model.chain, tau)
+
+
+def rest_state(model: Model, joints: Array, closed: bool = False) -> tuple[Array, Array]:
+    """State [q; 0] at static rest with these joint positions, and the torques that hold it; arms with loops and passive
+    joints for those who know them: `closed`."""
+    what = "linear control about a state of rest"
+    model.layout.require_plain(what)
+    if not closed:
+        model.layout.require_open(what)
+    stated = [coupling.name for coupling in model.layout.couplings if coupling.states]
+    if stated:
+        raise UnsupportedModel(f"{what}: pressures of {', '.join(stated)} are no states of it; drive joints by pd")
+    q = model.equilibrium(joints)
+    return np.concatenate([q, np.zeros(model.n)]), model.holding_torque(q)
+
+
+def _independent(model: Model, q: Array) -> tuple[list[int], Array]:
+    """Speeds that loops leave independent, all where there are none, and T: how the whole state follows from theirs."""
+    every = list(range(model.n))
+    if not model.constraints:
+        return every, np.eye(2 * model.n)
+    return independent_motion(model, q, np.zeros(model.n), every, None)
+
+
+def system(model: Model, x0: Array, inner: InnerName = "torque") -> tuple[Array, Array]:
+    """A, B about a rest state; for "decoupling" of the loop (35), (36) whose input is the joint acceleration."""
+    A, B, _, _ = model.linearize(x0[: model.n])
+    if inner == "torque":
+        return A, B
+    rows = [model.n + k for k in actuated(model)]
+    inverse = np.linalg.inv(B[rows])
+    A, B = A - B @ inverse @ A[rows], B @ inverse
+    A[rows], B[rows] = 0.0, np.eye(model.n_joints)
+    return A, B
+
+
+def state_weight(model: Model, given: Any) -> Array:
+    """(2n, 2n) weight from a number, 2n numbers, a matrix or a mapping of groups."""
+    n = model.n
+    if isinstance(given, Mapping):
+        unknown = set(given) - WEIGHTS
+        if unknown:
+            raise ModelError(f"Q: unknown {', '.join(sorted(unknown))}, expected {', '.join(sorted(WEIGHTS))}")
+        is_joint = np.array(["." not in name or name.endswith(".motor") for name in model.coordinates])
+        rates = float(given.get("rates", 0.0))
+        position = np.where(is_joint, float(given.get("joints", 0.0)), float(given.get("flexible", 0.0)))
+        rate = np.where(is_joint, float(given.get("joint_rates", rates)), float(given.get("flexible_rates", rates)))
+        return np.diag(np.concatenate([position, rate]))
+    return gain_matrix("Q", given, 2 * n)
+
+
+def check_weights(Q: Array, R: Array) -> None:
+    """Q must be symmetric and positive semi-definite, R positive definite."""
+    for name, W, least in (("Q", Q, 0.0), ("R", R, np.finfo(float).tiny)):
+        room = ROOM * float(np.abs(W).max())
+        if np.abs(W - W.T).max() > room:
+            raise ModelError(f"{name}: expected a symmetric matrix")
+        smallest = float(np.linalg.eigvalsh(W).min())
+        if smallest < least - room or (least > 0 and smallest <= 0):
+            wanted = "positive definite" if least > 0 else "positive semi-definite"
+            raise ModelError(f"{name}: smallest eigenvalue {smallest:.3g}, expected a {wanted} matrix")
+
+
+def regulator(A: Array, B: Array, Q: Array, R: Array) -> Array:
+    """Gain G = R^-1 B^T P of the continuous regulator."""
+    try:
+        P = riccati.continuous(A, B, Q, R)
+    except np.linalg.LinAlgError as error:
+        raise ModelError(
+            f"LQR: no stabilising solution ({error}); weigh every coordinate in Q, or add damping to the links"
+        ) from error
+    return np.asarray(np.linalg.solve(R, B.T @ P))
+
+
+def sampled_regulator(A: Array, B: Array, Q: Array, R: Array, period: float) -> tuple[Array, Any]:
+    """Gain of the held input that minimises the same integral (Van Loan), and the poles as continuous ones."""
+    from scipy.linalg import expm
+
+    n, m = B.shape
+    F = np.block([[A, B], [np.zeros((m, n + m))]])
+    W = np.block([[Q, np.zeros((n, m))], [np.zeros((m, n)), R]])
+    steps = max(0, int(np.ceil(np.log2(max(1.0, float(np.abs(F).sum(1).max()) * period)))))
+    E = expm(np.block([[-F.T, W], [np.zeros_like(F), F]]) * period / 2**steps)
+    Phi = E[n + m :, n + m :]
+    cost = Phi.T @ E[: n + m, n + m :]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(steps):  # double the period: exponentials of -F^T overflow over a long one
+            cost, Phi = cost + Phi.T @ cost @ Phi, Phi @ Phi
+    if not np.isfinite(cost).all():
+        raise ModelError(f"sample_time: got {period:g} s, in which the arm runs away; sample more often")
+    Ad, Bd = Phi[:n, :n], Phi[:n, n:]
+    cost = (cost + cost.T) / 2
+    try:
+        P = riccati.discrete(Ad, Bd, cost[:n, :n], cost[n:, n:], cost[:n, n:])
+    except np.linalg.LinAlgError as error:
+        raise ModelError(
+            f"LQR: no stabilising solution for sample_time {period:g} s ({error}); a vibration may repeat "
+            "between samples: change the sample time"
+        ) from error
+    G = np.linalg.solve(cost[n:, n:] + Bd.T @ P @ Bd, Bd.T @ P @ Ad + cost[:n, n:].T)
+    return G, np.log(np.linalg.eigvals(Ad - Bd @ G).astype(complex)) / period
+
+
+def require_stabilisable(model: Model, A: Array, B: Array, q0: Array, own: list[int], Z: Array) -> None:
+    """Raises `ModelError` that names what no torque can reach, if that does not die out by itself. `Z` says how all
+    displacements follow from those of the speeds `own`."""
+    weakest, direction = uncontrollable(Z.T @ model.mass_matrix(q0) @ Z, A, B)
+    if weakest < UNREACHED:
+        name = model.speeds[own[int(np.argmax(np.abs(direction)))]]
+        raise ModelError(
+            f"the pair (A, B) cannot be stabilised: no torque reaches an undamped motion of {name!r} at this "
+            "configuration; drop those shapes, choose another configuration or give the link damping"
+        )
+
+
+def uncontrollable(M: Array, A: Array, B: Array) -> tuple[float, Array]:
+    """Smallest singular value of [A - s, B] over eigenvalues s that do not decay (Hautus), and its direction in q.
+
+    In coordinates scaled by the inertia M and time scaled by the fastest vibration, so that the number has no unit.
+    """
+    n = len(M)
+    scale = 1 / np.sqrt(np.diag(M))
+    fastest = float(np.sqrt(max(np.abs(np.linalg.eigvals(A[n:, :n])).max(initial=0.0), 1.0)))
+    T = np.concatenate([1 / scale, 1 / (scale * fastest)])
+    As = T[:, None] * A / T[None, :] / fastest
+    Bs = T[:, None] * B
+    Bs = Bs / np.linalg.norm(Bs, axis=0, keepdims=True)
+    return unreached(As, Bs)
+
+
+def unreached(A: Array, B: Array) -> tuple[float, Array]:
+    """Least singular value of [A - s, B] over the eigenvalues s that do not decay, and its motion (Hautus)."""
+    n = len(A) // 2
+    weakest, direction = np.inf, np.zeros(n)
+    for s in np.linalg.eigvals(A):
+        if s.real >= DECAYS:
+            left, values, _ = np.linalg.svd(np.hstack([A - s * np.eye(2 * n), B]))
+            if values[-1] < weakest:
+                weakest, direction = float(values[-1]), np.abs(left[:n, -1]) + np.abs(left[n:, -1])
+    return weakest, direction

@@ -1,0 +1,304 @@
+"""Tip space: joint positions that put the tip of the flexible arm, or another frame, where it shall be, and paths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array, Expression
+from pliant.control.trajectories.splines import Piecewise, spline_pieces
+from pliant.control.trajectories.trajectories import Cycloidal, Quintic, Trajectory, positive
+from pliant.errors import ModelError
+from pliant.model.model import Model
+from pliant.model.states import displaced, read_state
+from pliant.model.statics import resting, settled
+from pliant.model.validity import steep, tell
+from pliant.options import LineLaw
+from pliant.base.signatures import checked
+
+MOST_SAMPLES = 500
+TYPED_ROTATION = 1e-6  # of R R^T - 1: seven typed digits of a rotation leave 2e-7
+LAWS = {"cycloidal": Cycloidal, "quintic": Quintic}
+
+
+@checked
+def inverse_kinematics(
+    model: Model,
+    target: ArrayLike,
+    guess: ArrayLike | Mapping[str, Any] | None = None,
+    deflected: bool = True,
+    tolerance: float = 1e-10,
+    tries: int = 20,
+    frame: str = "tip",
+) -> Array:
+    """Joint positions (m,) that put the tip, or another frame, at `target`.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    target : (3,) or (4, 4)
+        Position of the frame in the base, or its pose.
+    guess : (m,) array, (n_q,) array or mapping, optional
+        Where to start; the nearest solution is found. Zero by default, then `tries` seeded random ones. A free base
+        and free joints stay where it has them.
+    deflected : bool
+        Whether the arm sags under gravity at the solution (static rest), or is undeformed.
+    tolerance : float
+        Metres (and radians).
+    tries : int
+        Starts before it gives up.
+    frame : str
+        One of `model.frames`.
+
+    Returns
+    -------
+    (m,) array
+        Of an arm with spherical joints all coordinates (n_q,), undeformed: a quaternion is no list of positions.
+
+    Raises
+    ------
+    ModelError
+        No solution: the target is out of reach.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> joints = pliant.control.inverse_kinematics(model, [1.0, 1.0, 0.0], guess=[0.1, 1.4], deflected=False)
+    >>> print(np.degrees(joints).round(6) + 0.0)
+    [ 0. 90.]
+    """
+    goal, task = _target(target), _Task(model, frame, deflected, tolerance)
+    return task.positions(task.reach(goal, guess, tries))
+
+
+class _Task:
+    """A frame of an arm that shall be somewhere. Its states are all coordinates, undeformed; torques move it."""
+
+    def __init__(self, model: Model, frame: str, deflected: bool, tolerance: float = 1e-10) -> None:
+        model.layout.require_open("motions of a frame in space")
+        self.model, self.frame, self.deflected, self.tolerance = model, frame, deflected, tolerance
+        self.moving = [shaft.index for shaft in model.chain.shafts]
+
+    def positions(self, q: Array) -> Array:
+        """Of the joints; all coordinates where one has a quaternion."""
+        chain = self.model.chain
+        return q if any(shaft.place is None for shaft in chain.shafts) else q[chain.shaft_places()]
+
+    def start(self, guess: Any) -> Array:
+        """The undeformed arm with its joints where the guess has them."""
+        q, chain = self.model.layout.rest(), self.model.chain
+        if guess is not None:
+            given = read_state(self.model, guess if isinstance(guess, Mapping) else np.atleast_1d(guess), "guess")
+            joints = [k for link in chain.links for k in link.joint_places]
+            joints += [shaft.place for shaft in chain.shafts if shaft.place is not None]
+            q[joints] = given[joints]
+        return q
+
+    def step(self, q: Array, step: Array) -> Array:
+        """The state moved along the speeds that torques drive."""
+        whole = np.zeros(self.model.n)
+        whole[self.moving] = step
+        return displaced(self.model, q, whole)
+
+    def reach(self, goal: Array, guess: Any, tries: int = 20) -> Array:
+        """A state that reaches the goal within the joint limits."""
+        model, start = self.model, self.start(guess)
+        rng = np.random.default_rng(0)
+        best, found = np.inf, start
+        for attempt in range(tries if guess is None else max(1, tries // 4)):
+            first = start if attempt == 0 else self.step(start, rng.normal(size=len(self.moving)))
+            q, miss = self.levenberg(goal, first)
+            q = _unwound(model, q, start)
+            if miss < self.tolerance and _within_limits(model, q):
+                if self.deflected:
+                    tell(model, steep(model, settled(model, q)))
+                return q
+            if miss < best:
+                best, found = miss, q
+        where = self.pose(found)[0][:3, 3]
+        if best < self.tolerance:
+            raise ModelError(
+                f"target: {np.round(goal[:3, 3], 6)} is reached only beyond the joint limits, at "
+                f"{np.round(self.positions(found), 4)}; choose another target or another guess"
+            )
+        raise ModelError(
+            f"target: {np.round(goal[:3, 3], 6)} is out of reach, the nearest {self.frame} position found is "
+            f"{np.round(where, 6)} ({best:.3g} away); choose a target that the arm can reach"
+        )
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        """Pose of the frame and its Jacobian (6, m) [angular; linear], the sag moving with the joints if there is
+        any."""
+        model = self.model
+        q = settled(model, q) if self.deflected else q
+        pose, J = model.pose(q, frame=self.frame), model.jacobian(q, frame=self.frame)
+        unknown, rows = resting(model) if self.deflected else ([], [])
+        direct = np.take(J, self.moving, axis=1)
+        if not unknown:
+            return pose, direct
+        K = model.stiffness(q)
+        sag = -np.linalg.solve(K[np.ix_(rows, unknown)], K[np.ix_(rows, self.moving)])  # d(others)/d(joints) at rest
+        return pose, direct + np.take(J, unknown, axis=1) @ sag
+
+    def levenberg(self, goal: Array, q: Array) -> tuple[Array, float]:
+        """Levenberg-Marquardt from one start: the state and the distance that remains."""
+        error, J = _miss(goal, *self.pose(q))
+        damping = 1e-3
+        for _ in range(100):
+            size = float(np.linalg.norm(error))
+            if size < self.tolerance or damping > 1e8:
+                break
+            step = np.linalg.solve(J.T @ J + damping * np.eye(J.shape[1]), J.T @ error)
+            trial = self.step(q, np.asarray(step, dtype=float))
+            error_trial, J_trial = _miss(goal, *self.pose(trial))
+            if np.linalg.norm(error_trial) < size:
+                q, error, J, damping = trial, error_trial, J_trial, damping / 10
+            else:
+                damping *= 10
+        return q, float(np.linalg.norm(error))
+
+
+def _unwound(model: Model, q: Array, near: Array) -> Array:
+    """Whole turns taken off revolute joints, towards `near`."""
+    turning = [shaft.place for shaft in model.chain.shafts if shaft.turns and shaft.place is not None]
+    q = q.copy()
+    q[turning] -= 2 * np.pi * np.round((q[turning] - near[turning]) / (2 * np.pi))
+    return q
+
+
+def _within_limits(model: Model, q: Array) -> bool:
+    """Whether the joints are inside the limits that the robot gives them."""
+    for freedom, shaft in zip(model.robot.freedoms.values(), model.chain.shafts):
+        limits = freedom.limits
+        if limits is not None and shaft.place is not None:
+            low = -np.inf if limits.lower is None else float(limits.lower)
+            high = np.inf if limits.upper is None else float(limits.upper)
+            if not low <= q[shaft.place] <= high:
+                return False
+    return True
+
+
+def _target(target: ArrayLike) -> Array:
+    """A 4x4 goal; its rotation is NaN where only a position is wanted."""
+    given = np.asarray(target, dtype=float)
+    if given.shape == (3,) and np.isfinite(given).all():
+        goal = np.full((4, 4), np.nan)
+        goal[:3, 3] = given
+        return goal
+    if (
+        given.shape != (4, 4)
+        or not np.isfinite(given).all()
+        or np.abs(given[:3, :3] @ given[:3, :3].T - np.eye(3)).max() > TYPED_ROTATION
+    ):
+        raise ModelError(f"target: got shape {given.shape}, expected a position (3,) or a pose (4, 4) with a rotation")
+    return given
+
+
+def _miss(goal: Array, pose: Array, J: Array) -> tuple[Array, Array]:
+    """What is left to go, and the Jacobian of it."""
+    to_go = goal[:3, 3] - pose[:3, 3]
+    if np.isnan(goal[0, 0]):
+        return to_go, J[3:]
+    R = goal[:3, :3] @ pose[:3, :3].T
+    axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
+    sine, cosine = np.linalg.norm(axis), (np.trace(R) - 1) / 2
+    turn = axis * (np.arctan2(sine, cosine) / sine if sine > 1e-12 else 1.0)
+    return np.concatenate([turn, to_go]), J
+
+
+@checked
+class TipLine(Trajectory):
+    """The tip, or another frame, moves along straight lines through `points` (K, 3), from rest to rest.
+
+    Joint positions come from inverse kinematics at `samples` stations of the path and a quintic spline over the share
+    of the path covered, which follows the time law: joint rates and accelerations vanish at both ends. The tip is on
+    the path at the stations; in between it is as near as the spline, and rates are discontinuous at a corner of the
+    path, so the law comes to rest there.
+
+    Parameters
+    ----------
+    model : Model
+    points : (K, 3)
+        Tip positions in the base; K >= 2.
+    duration : float
+        Seconds for the whole path, shared out by length.
+    begin : float
+        Time at which the motion starts.
+    guess : (m,) array, (n_q,) array or mapping, optional
+        Joint positions near those of the first point, as in `inverse_kinematics`.
+    deflected : bool
+        Whether to allow for the static sag under gravity.
+    law : "cycloidal" or "quintic"
+    samples : int
+        Stations on each line.
+    frame : str
+        One of `model.frames`.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> line = pliant.control.TipLine(model, [[1.2, 0.5, 0.0], [1.0, 0.8, 0.0]], 1.0, guess=[0.0, 0.8], samples=6)
+    >>> q, _, _ = line(1.0)
+    >>> print(model.tip_pose(model.equilibrium(q))[:3, 3].round(6) + 0.0)
+    [1.  0.8 0. ]
+    """
+
+    tunable = ("_lines", "_starts")
+
+    def __init__(
+        self,
+        model: Model,
+        points: Sequence[ArrayLike] | ArrayLike,
+        duration: float,
+        begin: float = 0.0,
+        guess: ArrayLike | Mapping[str, Any] | None = None,
+        deflected: bool = True,
+        law: LineLaw = "cycloidal",
+        samples: int = 20,
+        frame: str = "tip",
+    ) -> None:
+        corners = np.asarray(points, dtype=float)
+        if corners.ndim != 2 or corners.shape[0] < 2 or corners.shape[1] != 3 or not np.isfinite(corners).all():
+            raise ModelError(f"points: got shape {corners.shape}, expected at least two rows of three finite numbers")
+        if not 6 <= samples <= MOST_SAMPLES:
+            raise ModelError(f"samples: got {samples!r}, expected 6 to {MOST_SAMPLES} stations on a line")
+        lengths = np.linalg.norm(np.diff(corners, axis=0), axis=1)
+        if not ((lengths > 0) & (lengths < np.inf)).all():
+            raise ModelError("points: two neighbours are the same point, or endlessly far apart")
+        times = begin + positive("duration", duration) * np.concatenate([[0], np.cumsum(lengths)]) / lengths.sum()
+        if not np.isfinite(times).all():
+            raise ModelError(f"duration, begin: got {duration:g} and {begin:g}, expected finite numbers of seconds")
+        self.n, self.breaks = model.n_joints, tuple(float(t) for t in times)
+        self._lines: list[tuple[Any, Piecewise]] = []
+        self._starts = self.breaks[1:]
+        places, task, q = model.layout.shaft_places(), _Task(model, frame, deflected), guess
+        for a, b, t0, t1 in zip(corners, corners[1:], times, times[1:]):
+            stations = np.linspace(0.0, 1.0, samples + 1)
+            rows = []
+            for s in stations:
+                q = task.reach(_target(a + s * (b - a)), q)
+                rows.append(q[places])
+            share = LAWS[law]([0.0], [1.0], float(t1 - t0), float(t0))
+            self._lines.append((share, _Through(stations, np.array(rows))))
+
+    def expression(self, t: Expression) -> Expression:
+        """(n, 1) joint positions."""
+        value = self._lines[0][1].expression(self._lines[0][0].expression(t))
+        for (share, spline), start in zip(self._lines[1:], self._starts):
+            value = ca.if_else(t >= start, spline.expression(share.expression(t)), value)
+        return value
+
+
+class _Through(Piecewise):
+    """Quintic spline through stations with free ends (the time law brings rates to zero)."""
+
+    def __init__(self, at: Array, points: Array) -> None:
+        from scipy.interpolate import make_interp_spline
+
+        spline = make_interp_spline(at, points, k=5)
+        super().__init__(spline_pieces(spline, np.unique(spline.t[5:-5])[:-1], 5), float(at[-1]))

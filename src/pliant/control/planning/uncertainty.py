@@ -1,0 +1,46 @@
+"""Arms that differ from the described one by what is not known of it: payload and stiffness."""
+
+from __future__ import annotations
+
+from pliant.errors import ModelError
+from pliant.model.model import Model
+from pliant.robot.robot import Robot
+
+STIFF = (*(f".beam.{name}" for name in ("EI_y", "EI_z", "GJ", "EA", "material.E", "material.G")), ".drive.stiffness")
+"""How the paths of these numbers end."""
+
+
+def stiffness_paths(robot: Robot) -> dict[str, float]:
+    """Numbers that make the arm stiff, by their paths: of beams (or their materials) and of elastic drives."""
+    return {path: value for path, value in robot.paths().items() if path.endswith(STIFF)}
+
+
+def heavier(model: Model, payload: float, stiffness: float) -> Model:
+    """The arm with payloads and stiffnesses so many times as large."""
+    robot = model.robot
+    changes = {
+        f"payload{f'.{k}' if isinstance(robot.payload, tuple) else ''}.mass": payload * one.mass
+        for k, one in enumerate(robot.payloads)
+        if one.mass
+    }
+    if stiffness != 1.0:
+        changes |= {path: stiffness * value for path, value in stiffness_paths(robot).items()}
+    return model.replace(changes) if changes else model
+
+
+def off_by(model: Model, payload_error: float, stiffness_error: float) -> dict[str, Model]:
+    """The slowest and the fastest arm that the errors allow, by what they are in words; none without errors."""
+    for name, value in (("payload_error", payload_error), ("stiffness_error", stiffness_error)):
+        if not 0 <= value < 1:
+            raise ModelError(f"{name}: got {value!r}, expected a share from 0 to below 1")
+    if not payload_error and not stiffness_error:
+        return {}
+    found = {}
+    for sign in (1, -1):
+        parts = [
+            f"{name} {100 * s * error:+.3g} %"
+            for name, s, error in (("payload", sign, payload_error), ("stiffness", -sign, stiffness_error))
+            if error
+        ]
+        found[", ".join(parts)] = heavier(model, 1 + sign * payload_error, 1 - sign * stiffness_error)
+    return found

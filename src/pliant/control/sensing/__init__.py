@@ -1,0 +1,1 @@
+"""Sensors, sampled controllers and their clocks."""

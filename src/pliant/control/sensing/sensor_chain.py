@@ -1,0 +1,168 @@
+"""Instruments: what sensors make of what an arm does, sample by sample, each on a clock of its own.
+
+What is read at the time t = k * sample_time is what was at t - delay, and at the start before that. Between two samples
+it is held. The low-pass is 1 / (1 + s / (2 pi cutoff)), settled at the start, of a signal that is straight between two
+samples. `simulate` reads whole runs by these rules, sampled controllers read one tick after the other; with the same
+seeds both draw the same noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.control.sensing.sensors import Sensor, rounded
+from pliant.errors import ModelError
+from pliant.model.model import Model
+
+FINEST = 64
+"""Ticks in the sample time of a controller, at most."""
+
+
+def low_pass(a: float) -> tuple[float, float]:
+    """What a low-pass keeps over `a` time constants, and the part of a straight change that it follows."""
+    return (float(np.exp(-a)), float(1 + np.expm1(-a) / a)) if a > 0 else (1.0, 0.0)
+
+
+class Instrument:
+    """One sensor at work: what its low-pass and its noise remember."""
+
+    def __init__(self, sensor: Sensor, model: Model, seed: int = 0, twin: int = 0) -> None:
+        self.sensor, self.digit = sensor, sensor.digit(model)
+        self._rng = np.random.default_rng([sensor.seed + seed, crc32(sensor.label(model).encode()), twin])
+        self._last: tuple[float, Array, Array] | None = None
+
+    def read(self, times: Array, ideal: Array) -> Array:
+        """(K, k) readings of ideal values (K, k) at rising times (K,)."""
+        s, found = self.sensor, ideal if self.sensor.cutoff is None else self._smooth(times, ideal)
+        found = s.gain * found + s.offset
+        if s.noise:
+            found = found + s.noise * self.draw(ideal.shape)
+        return rounded(np.asarray(found, dtype=float), self.digit)
+
+    def draw(self, shape: tuple[int, ...]) -> Array:
+        """The next draws of its noise, of unit size."""
+        return self._rng.standard_normal(shape)
+
+    def _smooth(self, times: Array, ideal: Array) -> Array:
+        """The low-pass, exact for values that are straight between two times."""
+        out, omega = np.empty_like(ideal), 2 * np.pi * float(self.sensor.cutoff or 0.0)
+        for k, (t, y) in enumerate(zip(times.tolist(), ideal)):
+            before, old, z = self._last or (t, y, y)
+            kept, followed = low_pass(omega * (t - before))
+            z = old + (z - old) * kept + (y - old) * followed
+            self._last = t, y, z
+            out[k] = z
+        return out
+
+
+def instruments(model: Model, sensors: Sequence[Sensor], seed: int = 0) -> list[Instrument]:
+    """Fresh ones; those of the same name have noise of their own."""
+    names = [sensor.label(model) for sensor in sensors]
+    return [Instrument(s, model, seed, names[:k].count(names[k])) for k, s in enumerate(sensors)]
+
+
+def reading_times(sensor: Sensor, rows: Array, t_end: float) -> Array:
+    """(K,) times of the readings of a run: those of the sensor, or the rows of the result."""
+    if sensor.sample_time is None:
+        return rows
+    count = int(np.floor(t_end / sensor.sample_time * (1 + 1e-12)))
+    return np.asarray(np.minimum(sensor.sample_time * np.arange(count + 1), t_end))
+
+
+def capture_times(sensor: Sensor, readings: Array) -> Array:
+    """(K,) times of what is read at these."""
+    return np.maximum(readings - sensor.delay, 0.0)
+
+
+class SampleClock(NamedTuple):
+    """Ticks between two readings of a sensor, and ticks of its delay."""
+
+    every: int
+    late: int
+
+    def due(self, tick: int) -> range:
+        """Ticks at which what is captured at this one will be read."""
+        if tick == 0:
+            return range(0, self.late + 1, self.every)
+        last = tick + self.late
+        return range(last, last + 1) if last % self.every == 0 else range(0)
+
+
+class Readout:
+    """Sensors of a sampled loop, asked at every tick: `held` is what each has said last, `waiting` what is to come."""
+
+    def __init__(self, instruments: list[Instrument], clocks: Sequence[SampleClock], tick: float) -> None:
+        self.instruments, self.clocks, self.tick, self.count = instruments, clocks, tick, 0
+        self.held = [np.zeros(0) for _ in instruments]
+        self.waiting: list[list[tuple[int, Array]]] = [[] for _ in instruments]
+
+    def advance(self, ideal: Callable[[], Sequence[Array]]) -> None:
+        """One tick: captures what is due of the ideal values of all sensors, and hands on what has arrived."""
+        due, now = [clock.due(self.count) for clock in self.clocks], np.array([self.count * self.tick])
+        values = ideal() if any(map(len, due)) else ()
+        for k, (instrument, waiting) in enumerate(zip(self.instruments, self.waiting)):
+            waiting += [(tick, instrument.read(now, values[k][None])[0]) for tick in due[k]]
+            while waiting and waiting[0][0] <= self.count:
+                self.held[k] = waiting.pop(0)[1]
+        self.count += 1
+
+    @property
+    def y(self) -> Array:
+        """What all sensors have said last."""
+        return np.concatenate(self.held)
+
+
+class Ticks(NamedTuple):
+    """The clock of a sampled loop: ticks in the sample time of its controller, ticks of its delay, and sensors."""
+
+    period: int
+    late: int
+    sensors: tuple[SampleClock, ...]
+
+    def readout(self, model: Model, sensors: Sequence[Sensor], tick: float, seed: int = 0) -> Readout:
+        """Fresh instruments on this clock."""
+        return Readout(instruments(model, sensors, seed), self.sensors, tick)
+
+
+def common_ticks(period: float, delay: float, sensors: Sequence[Sensor] = ()) -> Ticks:
+    """The coarsest tick that divides a sample time and the times of all sensors in it."""
+    if not (np.isfinite(delay) and delay >= 0):
+        raise ModelError(f"delay: got {delay!r}, expected zero or a positive number of seconds")
+    times = [period, delay]
+    for sensor in sensors:
+        times += [sensor.sample_time or period, sensor.delay]
+    for ticks in range(1, FINEST + 1):
+        found = np.array(times) / period * ticks
+        whole = np.round(found)
+        if (np.abs(found - whole) < 1e-9 * np.maximum(1.0, found)).all() and whole[::2].all():
+            own, late, *others = whole.astype(int).tolist()
+            return Ticks(own, late, tuple(map(SampleClock, others[::2], others[1::2])))
+    raise ModelError(_no_tick(period, delay, sensors))
+
+
+def _no_tick(period: float, delay: float, sensors: Sequence[Sensor]) -> str:
+    """What does not fit."""
+    if not sensors:
+        return f"delay: got {delay!r}, expected a multiple of sample_time / k for some k up to {FINEST}"
+    given = ", ".join(f"{s.sample_time or period:g} s late by {s.delay:g} s" for s in sensors)
+    return (
+        f"sensors: sample times and delays ({given}) have no common tick with the controller's {period:g} s; expected "
+        f"multiples of {period:g} s / k for some k up to {FINEST}"
+    )
+
+
+__all__ = [
+    "Instrument",
+    "Readout",
+    "Ticks",
+    "capture_times",
+    "common_ticks",
+    "instruments",
+    "low_pass",
+    "reading_times",
+]

@@ -1,0 +1,103 @@
+"""The fastest straight motion within limits of rate, acceleration and jerk: seven phases of constant jerk."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import AnglesLike, Array
+from pliant.control.controllers.controller import checked_limit
+from pliant.control.trajectories.splines import Piece, Piecewise
+from pliant.control.trajectories.trajectories import numbers
+from pliant.errors import ModelError
+from pliant.base.signatures import checked
+
+
+def phases(distance: float, speed: float, acceleration: float, jerk: float) -> tuple[float, float, float]:
+    """Seconds of the phases of the fastest motion over a distance from rest to rest: a change of acceleration, one of
+    constant acceleration, one of constant speed. Limits may be infinite, but not all of them."""
+    if distance == 0.0:
+        return 0.0, 0.0, 0.0
+    if np.isinf(jerk):
+        top = min(speed, np.sqrt(distance * acceleration))
+        return (
+            0.0,
+            0.0 if np.isinf(acceleration) else float(top / acceleration),
+            float(distance / top - top / acceleration),
+        )
+    change = min(np.cbrt(distance / (2 * jerk)), np.sqrt(speed / jerk), acceleration / jerk)
+    a = jerk * change
+    # with the acceleration a held for h, the top speed is a (change + h) and the way a (change + h) (2 change + h)
+    by_way = (-3 * change + np.sqrt(change**2 + 4 * distance / a)) / 2
+    held = max(min(by_way, speed / a - change), 0.0) if a >= acceleration * (1 - 1e-12) else 0.0
+    top = a * (change + held)
+    return float(change), float(held), max(float(distance / top - 2 * change - held), 0.0)
+
+
+def shortest_time(distance: float, speed: float, acceleration: float, jerk: float) -> float:
+    """Seconds of the fastest motion from rest to rest within these limits; 0 where nothing limits it."""
+    if np.isinf([speed, acceleration, jerk]).all():
+        return 0.0
+    change, held, even = phases(float(distance), float(speed), float(acceleration), float(jerk))
+    return 4 * change + 2 * held + even
+
+
+@checked
+class JerkLimited(Piecewise):
+    """The fastest motion on the straight line from `start` to `goal` within limits, with seven phases of constant jerk.
+
+    All coordinates move in step: the law of the way is that of the one which takes longest.
+
+    Parameters
+    ----------
+    start, goal : (n,)
+        Rad or m.
+    speed, acceleration, jerk : number or (n,)
+        Limits of each coordinate, rad/s, rad/s^2, rad/s^3 or with m.
+    begin : float
+        Time at which the motion starts.
+
+    Examples
+    --------
+    >>> move = pliant.control.JerkLimited([0.0], [1.0], speed=1.0, acceleration=2.0, jerk=8.0)
+    >>> move.end, float(move(move.end / 2)[1][0].round(9))
+    (1.75, 1.0)
+    """
+
+    def __init__(
+        self, start: AnglesLike, goal: AnglesLike, speed: ArrayLike, acceleration: ArrayLike, jerk: ArrayLike,
+        begin: float = 0.0,
+    ) -> None:  # fmt: skip
+        a = numbers("start", start)
+        way = numbers("goal", goal, len(a)) - a
+        given = {"speed": speed, "acceleration": acceleration, "jerk": jerk}
+        limits = {name: checked_limit(name, value, len(a)) for name, value in given.items()}
+        moving = way != 0.0
+        if not np.isfinite(limits["jerk"][moving]).all():
+            raise ModelError(f"jerk: got {jerk!r}, expected finite numbers")
+        if not moving.any():
+            super().__init__([Piece(begin, a[None])], begin)
+            return
+        shares = [float((limit[moving] / np.abs(way[moving])).min()) for limit in limits.values()]
+        super().__init__(*_law(phases(1.0, *shares), shares[2], a, way, begin))
+
+
+def _law(
+    times: tuple[float, float, float], jerk: float, start: Array, way: Array, begin: float
+) -> tuple[list[Piece], float]:
+    """Pieces of the motion, and its end."""
+    change, held, even = times
+    pieces, t, s = [], begin, np.zeros(3)  # share of the way, its rate and acceleration
+    for sign, seconds in ((1, change), (0, held), (-1, change), (0, even), (-1, change), (0, held), (1, change)):
+        if seconds == 0.0:
+            continue
+        powers = np.array([s[0], s[1], s[2] / 2, sign * jerk / 6])
+        rows = np.outer(powers, way)
+        rows[0] += start
+        pieces.append(Piece(t, rows))
+        s = np.array([
+            powers @ seconds ** np.arange(4), s[1] + s[2] * seconds + sign * jerk * seconds**2 / 2,
+            s[2] + sign * jerk * seconds,
+        ])  # fmt: skip
+        t += seconds
+    return pieces, t

@@ -1,0 +1,1 @@
+"""Styles, panels and report pages that figures and rooms draw with."""

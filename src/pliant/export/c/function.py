@@ -1,0 +1,153 @@
+"""One function in C: its declaration, its lines, and the memory that it takes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pliant.arrays import Array
+from pliant.export.c.memory import FRAME, in_places, stack_bytes
+from pliant.export.c.text import DOUBLE, CReal, room
+from pliant.export.statements import Statements, write
+from pliant.compute.tape.tape import Tape
+from pliant.compute.tape.rounding import wide_values
+
+LONGEST_FUNCTION = 600
+"""Assignments in one C function; a longer one is cut in parts of `PART`, and keeps its values in an array."""
+
+PART = 150
+"""Compilers need time that grows with the square of a block of code."""
+
+ALLOWED, AIM = 2e-6, 1e-6
+"""Error of single precision, of the largest result, that needs no help, and what operations in double precision bring
+it down to; the largest of many states is some three times as much."""
+
+
+def c_prototype(name: str, inputs: Mapping[str, int], outputs: Mapping[str, tuple[int, ...]], real: CReal) -> str:
+    """Declaration of a function without the semicolon."""
+    given = [f"const {real.name} {x}[{max(size, 1)}]" for x, size in inputs.items()]
+    given += [f"{real.name} {x}[{room(shape)}]" for x, shape in outputs.items()]
+    return f"void {name}({', '.join(given)})"
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """A function as C writes it; `work` are the numbers that its caller lends it, `stack` the bytes that it needs."""
+
+    prototype: str
+    lines: list[str]
+    stack: int
+    work: int
+    lent: CReal = DOUBLE
+
+    @classmethod
+    def of(
+        cls, prototype: str, tape: Tape, outputs: Sequence[str] | Mapping[str, object], labels: dict[str, str],
+        real: CReal = DOUBLE, lent: bool = True, states: Array | None = None,
+    ) -> CFunction:  # fmt: skip
+        """From a tape. A very long one is cut in parts, whose values lie in an array: of the caller, or its own.
+
+        In single precision, what its rounding would spoil at typical `states` is computed in double.
+        """
+        wide = (
+            wide_values(tape, states, ALLOWED, AIM) if real is not DOUBLE and states is not None else frozenset[int]()
+        )
+        body = write(tape, real.language, elements(tape), labels, wide, DOUBLE.language)
+        outputs, kept = list(outputs), DOUBLE if body.wide else real
+        if len(body.assignments) <= LONGEST_FUNCTION:
+            kinds = {name: "double" if name in body.wide else real.name for name, _ in body.assignments}
+            lines = [f"    const {kinds[name]} {name} = {text};" for name, text in body.assignments]
+            lines = [prototype, "{", *lines, *_unused(tape, body.used, outputs), *_results(tape, body, outputs), "}"]
+            return cls(prototype, lines, stack_bytes(body, real.bytes), 0)
+        placed, work = in_places(body, "work", real.name)
+        stack = FRAME + stack_bytes(body, kept.bytes, PART) + (0 if lent else work * kept.bytes)
+        whole = f"{prototype[:-1]}, {kept.name} work[{_size(prototype)}])" if lent else prototype
+        own = [] if lent else [f"    {kept.name} work[{work}];"]
+        lines = _in_parts(prototype, whole, tape, placed, outputs, real, kept, own)
+        return cls(whole, lines, stack, work if lent else 0, kept)
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return _name(self.prototype)
+
+    @property
+    def size(self) -> str:
+        """Name of the constant that says how many numbers `work` has."""
+        return _size(self.prototype)
+
+    def declaration(self, what: str) -> list[str]:
+        """Lines of the header."""
+        size = [f"#define {self.size} {self.work}"] if self.work else []
+        return [f"/* {what}. At most {self.stack} bytes of stack. */", *size, f"{self.prototype};", ""]
+
+
+def definition(prototype: str, tape: Tape, outputs: Sequence[str], labels: dict[str, str]) -> list[str]:
+    """Lines of a function that needs nothing of its caller."""
+    return CFunction.of(prototype, tape, outputs, labels, lent=False).lines
+
+
+def elements(tape: Tape) -> list[list[str]]:
+    """How inputs are written: q[0], q[1], ..."""
+    return [[f"{name}[{k}]" for k in range(size)] for name, size in zip(tape.in_names, tape.in_sizes)]
+
+
+def _name(prototype: str) -> str:
+    return prototype.split("(")[0].split()[-1]
+
+
+def _size(prototype: str) -> str:
+    return f"{_name(prototype).upper()}_WORK"
+
+
+def _in_parts(
+    prototype: str, whole: str, tape: Tape, body: Statements, outputs: Sequence[str], real: CReal, kept: CReal,
+    own: list[str],
+) -> list[str]:  # fmt: skip
+    """Static functions of bounded length that share one array of temporaries.
+
+    They are called through a table: a compiler would otherwise put them back together.
+    """
+    name, arguments = _name(prototype), prototype.split("(")[1].removesuffix(")")
+    inputs = [x for x in arguments.split(", ") if x.startswith("const ")]
+    assignments = [f"    {target} = {text};" for target, text in body.assignments]
+    lines: list[str] = []
+    starts = range(0, len(assignments), PART)
+    for k, start in enumerate(starts):
+        lines += [f"static void {name}_{k + 1}({', '.join([*inputs, f'{kept.name} *restrict work'])})", "{"]
+        lines += [f"    (void){x};" for x in tape.in_names]
+        lines += [*assignments[start : start + PART], "}", ""]
+    parts = ", ".join(f"{name}_{k + 1}" for k in range(len(starts)))
+    types = ", ".join([*[f"const {real.name} *"] * len(inputs), f"{kept.name} *restrict"])
+    return [
+        *lines,
+        f"static void (*const {name}_parts[{len(starts)}])({types}) = {{",
+        *textwrap.wrap(parts, 110, initial_indent="    ", subsequent_indent="    "),
+        "};",
+        "",
+        whole,
+        "{",
+        *own,
+        "    int k;",
+        f"    for (k = 0; k < {len(starts)}; k++) {{",
+        f"        {name}_parts[k]({', '.join([*tape.in_names, 'work'])});",
+        "    }",
+        *(f"    (void){name};" for name in _empty(tape, outputs)),
+        *_results(tape, body, outputs),
+        "}",
+    ]
+
+
+def _unused(tape: Tape, used: frozenset[str], outputs: Sequence[str]) -> list[str]:
+    read = {text.split("[")[0] for text in used}
+    return [f"    (void){name};" for name in (*tape.in_names, *_empty(tape, outputs)) if name not in read]
+
+
+def _empty(tape: Tape, outputs: Sequence[str]) -> list[str]:
+    return [name for name, size in zip(outputs, tape.out_sizes) if not size]
+
+
+def _results(tape: Tape, body: Statements, outputs: Sequence[str]) -> list[str]:
+    values = iter(body.outputs)
+    return [f"    {x}[{k}] = {next(values)};" for x, size in zip(outputs, tape.out_sizes) for k in range(size)]

@@ -1,0 +1,1 @@
+"""Export to functional mock-up units."""

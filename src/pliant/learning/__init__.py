@@ -1,0 +1,1 @@
+"""Models inside JAX and PyTorch."""

@@ -1,0 +1,1 @@
+"""Friction, gears, motors and damping."""

@@ -1,0 +1,1 @@
+"""Loops, contacts, couplings and stops, and the forces that they carry."""

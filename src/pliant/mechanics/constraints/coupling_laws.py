@@ -1,0 +1,255 @@
+"""Laws of couplings along their line, by its length L and the rate of L: what pulls by itself, and what is commanded.
+
+Forces of what acts by itself are positive against lengthening; what is commanded drives apart. A hydraulic cylinder has
+two chambers of oil,
+
+    p_a' = beta / V_a (Q_a - A_a x' - leak)        V_a = D_a + A_a x
+    p_b' = beta / V_b (Q_b + A_b x' + leak)        V_b = D_b + A_b (stroke - x)
+
+x being the length less that of the cylinder drawn in, and leak in proportion to p_a - p_b. Each edge of the valve lets
+flow opening sqrt(dp / pressure_drop) through, rounded below a small dp. Pressures above 0 alone fall.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import casadi as ca
+
+from pliant.algebra.rotations import SX
+from pliant.mechanics.constraints.contact_law import Pressing
+from pliant.robot.coordinates import MEGA
+
+CAVITATES = 0.1
+"""MPa: below, a pressure falls the more slowly the lower it is, since the oil lets air go; it does not pass 0."""
+LEAST_VOLUME = 0.5
+"""Of the dead volume: what is left of a chamber whose piston is beyond its end."""
+
+
+class LineLaw:
+    """What pulls by itself; a law says what it has of the three."""
+
+    def energy(self, L: SX) -> SX:
+        """That is stored."""
+        return ca.SX(0)
+
+    def pull(self, L: SX) -> SX:
+        """Slope of the energy."""
+        return ca.SX(0)
+
+    def resisting(self, L: SX, rate: SX) -> SX:
+        """What takes energy."""
+        return ca.SX(0)
+
+
+@dataclass(frozen=True)
+class PullingSpring(LineLaw):
+    """A spring with its preload."""
+
+    stiffness: SX
+    length: SX
+    preload: SX
+
+    def energy(self, L: SX) -> SX:
+        """That is stored."""
+        x = L - self.length
+        return (self.stiffness / 2 * x + self.preload) * x
+
+    def pull(self, L: SX) -> SX:
+        """Slope of the energy."""
+        return self.stiffness * (L - self.length) + self.preload
+
+
+@dataclass(frozen=True)
+class ConstantPush(LineLaw):
+    """A constant force apart."""
+
+    value: SX
+
+    def energy(self, L: SX) -> SX:
+        """That is stored."""
+        return -self.value * L
+
+    def pull(self, L: SX) -> SX:
+        """Slope of the energy."""
+        return -ca.SX(self.value)
+
+
+@dataclass(frozen=True)
+class Dashpot(LineLaw):
+    """A damper."""
+
+    damping: SX
+
+    def resisting(self, L: SX, rate: SX) -> SX:
+        """What takes energy."""
+        return self.damping * rate
+
+
+@dataclass(frozen=True)
+class TautCable(LineLaw):
+    """A cable: nothing where it is slack, a spring beyond, rounded over +-smoothing."""
+
+    stiffness: SX
+    length: SX
+    damping: SX
+    smoothing: SX
+
+    def energy(self, L: SX) -> SX:
+        """That is stored."""
+        x, w = L - self.length, self.smoothing
+        near, far = ca.fmin(ca.fmax(x, -w), w) + w, ca.fmax(x, w)
+        return self.stiffness * (near**3 / (12 * w) + (far**2 - w**2) / 2)
+
+    def pull(self, L: SX) -> SX:
+        """Slope of the energy."""
+        x, w = L - self.length, self.smoothing
+        near = ca.fmin(ca.fmax(x, -w), w) + w
+        return self.stiffness * (near**2 / (4 * w) + ca.fmax(x - w, 0))
+
+    def resisting(self, L: SX, rate: SX) -> SX:
+        """What takes energy, and never makes the cable push."""
+        return self.pull(L) * ca.fmax(self.damping * rate, -1)
+
+
+@dataclass(frozen=True)
+class Ends(LineLaw):
+    """Cushions of a cylinder at its least and its greatest length."""
+
+    low: SX
+    high: SX
+    law: Pressing
+
+    def energy(self, L: SX) -> SX:
+        """That is stored."""
+        return self.law.energy(self.low - L) + self.law.energy(L - self.high)
+
+    def pull(self, L: SX) -> SX:
+        """Slope of the energy."""
+        return self.law.elastic(L - self.high) - self.law.elastic(self.low - L)
+
+    def resisting(self, L: SX, rate: SX) -> SX:
+        """What takes energy."""
+        return self.law.resisting(L - self.high, rate) - self.law.resisting(self.low - L, -rate)
+
+
+class LineDrive(Protocol):
+    """What is commanded."""
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of its states in a run."""
+
+    def push(self, command: SX, y: list[SX]) -> SX:
+        """Force apart."""
+
+    def rates(self, command: SX, L: SX, rate: SX, y: list[SX]) -> list[SX]:
+        """Of its states."""
+
+    def start(self, push: SX) -> list[SX]:
+        """States at which it has a force."""
+
+    def stiffness(self, L: SX) -> SX:
+        """By which its force changes with its length, behind a closed valve."""
+
+
+@dataclass(frozen=True)
+class CommandedPush:
+    """A force that is given, at once."""
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    def push(self, command: SX, y: list[SX]) -> SX:
+        """Force apart."""
+        return command
+
+    def rates(self, command: SX, L: SX, rate: SX, y: list[SX]) -> list[SX]:
+        """None."""
+        return []
+
+    def start(self, push: SX) -> list[SX]:
+        """None."""
+        return []
+
+    def stiffness(self, L: SX) -> SX:
+        """None."""
+        return ca.SX(0)
+
+
+@dataclass(frozen=True)
+class ValveMap:
+    """Flow of an edge by its opening: `gain` opening sqrt(dp), in proportion to dp far below `laminar`."""
+
+    gain: SX
+    laminar: SX
+    bandwidth: SX | None = None
+
+    def flow(self, opening: SX, drop: SX) -> SX:
+        """Along the drop."""
+        return self.gain * opening * drop / (drop**2 + self.laminar**2) ** 0.25
+
+
+@dataclass(frozen=True)
+class CylinderMap:
+    """A hydraulic cylinder with its valve; each pair is of the piston's side and of the rod's side."""
+
+    areas: tuple[SX, SX]
+    dead_volumes: tuple[SX, SX]
+    dead_length: SX
+    stroke: SX
+    supply: SX
+    tank: SX
+    bulk_modulus: SX
+    leakage: SX
+    valve: ValveMap
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Pressures (MPa), and the opening of a valve that takes its time."""
+        return ("pressure_a", "pressure_b", *(() if self.valve.bandwidth is None else ("valve",)))
+
+    def push(self, command: SX, y: list[SX]) -> SX:
+        """Force apart."""
+        return MEGA * (y[0] * self.areas[0] - y[1] * self.areas[1])
+
+    def rates(self, command: SX, L: SX, rate: SX, y: list[SX]) -> list[SX]:
+        """Of its states."""
+        wanted, bandwidth = ca.fmin(ca.fmax(command, -1), 1), self.valve.bandwidth
+        opening = wanted if bandwidth is None else y[2]
+        x, leak = L - self.dead_length, self.leakage * MEGA * (y[0] - y[1])
+        gained = (
+            self._fed(opening, y[0]) - self.areas[0] * rate - leak,
+            self._fed(-opening, y[1]) + self.areas[1] * rate + leak,
+        )
+        out = []
+        for p, flow, volume in zip(y, gained, self._volumes(x)):
+            rise = self.bulk_modulus / MEGA / volume * flow
+            out.append(ca.fmax(rise, 0) + ca.fmin(rise, 0) * ca.fmin(ca.fmax(p / CAVITATES, 0), 1))
+        return out if bandwidth is None else [*out, 2 * math.pi * bandwidth * (wanted - opening)]
+
+    def _volumes(self, x: SX) -> list[SX]:
+        """Of the chambers."""
+        sides = zip(self.areas, self.dead_volumes, (x, self.stroke - x))
+        return [ca.fmax(dead + area * inside, LEAST_VOLUME * dead) for area, dead, inside in sides]
+
+    def stiffness(self, L: SX) -> SX:
+        """Of the oil, behind a closed valve."""
+        volumes = self._volumes(L - self.dead_length)
+        return self.bulk_modulus * sum((area**2 / volume for area, volume in zip(self.areas, volumes)), ca.SX(0))
+
+    def _fed(self, opening: SX, p: SX) -> SX:
+        """Flow into a chamber: from the pump where its edge is open to it, else to the tank."""
+        to_tank = self.valve.flow(ca.fmax(-opening, 0), MEGA * p - self.tank)
+        return self.valve.flow(ca.fmax(opening, 0), self.supply - MEGA * p) - to_tank
+
+    def start(self, push: SX) -> list[SX]:
+        """Pressures that hold a force behind a closed valve: they add up to those of pump and tank, as the edges of a
+        worn valve would have it, so that both lie in between for every force that the pump can hold."""
+        a, b = self.areas
+        p_a = ca.fmax(ca.fmax((push + b * (self.supply + self.tank)) / (a + b), push / a), 0)
+        return [p_a / MEGA, (p_a * a - push) / b / MEGA, *([] if self.valve.bandwidth is None else [ca.SX(0)])]

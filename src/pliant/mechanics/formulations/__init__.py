@@ -1,0 +1,1 @@
+"""Formulations of the equations of motion, a file or two for each paper."""

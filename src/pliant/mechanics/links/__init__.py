@@ -1,0 +1,1 @@
+"""Links as maps of coordinates, joined to a chain."""

@@ -1,0 +1,221 @@
+"""From the description of a link to its shapes: which fields bend, with which functions, under which boundary load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.errors import ModelError
+from pliant.options import FieldName, Normalisation
+from pliant.robot.parts.beam import beam_properties
+from pliant.mechanics.shapes.elements import Elements, ReducedShapes, mass_matrix, reduce_elements, stiffness_matrix
+from pliant.mechanics.shapes.integrals import FIELDS, UNIFORM, Field, SectionProfile, modal_integrals
+from pliant.mechanics.shapes.link_shapes import LinkShapes, section_profile, shear_ratio
+from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
+from pliant.mechanics.shapes.modes import bending_modes
+from pliant.mechanics.shapes.pinned import pinned_shapes
+from pliant.mechanics.shapes.quadrature import ShapeSet, Weight, gauss_rule
+from pliant.mechanics.shapes.rods import rod_modes
+from pliant.mechanics.shapes.series import StrainSeries, series_of_modes, series_of_tip
+from pliant.mechanics.shapes.shearing_modes import shearing_modes
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which shapes a field shall get: a number of modes, elements, perhaps reduced, or a series: `series_shapes`."""
+
+    method: str
+    number: int = 0
+    count: int = 0
+    reduce: int | None = None
+    normalise: Normalisation = "unit"
+    stations: tuple[float, ...] = ()
+
+
+def link_shapes(link: Any, tip_load: Any = None) -> LinkShapes | None:
+    """Shapes of a link as its `shapes` section asks for; None for a rigid body or a rigid beam.
+
+    Parameters
+    ----------
+    link : pliant.robot.Link
+    tip_load : pliant.robot.TipLoad, optional
+        Boundary load for `clamped-mass`, with "auto" resolved into numbers; it wins over the one in the description.
+
+    Notes
+    -----
+    `reduce: k` keeps k Craig-Bampton modes of each flexible field, or all that a field has where that is fewer.
+    """
+    return requested_shapes(link, lambda name: _own_request(link, name), tip_load)
+
+
+def requested_shapes(link: Any, request: Callable[[FieldName], Request], tip_load: Any = None) -> LinkShapes | None:
+    """Shapes of a link with its own flexible fields, beam and boundary, each field as `request` has it."""
+    if link.beam is None or link.shapes is None:
+        return None
+    beam = beam_properties(link.beam)
+    profile = section_profile(beam)
+    tip = _boundary_load(link, tip_load)
+    names: list[FieldName] = [name for name in FIELDS if name in link.fields]
+    parts = tuple(_field(link, name, request(name), _ratios(name, beam, tip), profile) for name in names)
+    return LinkShapes(parts, modal_integrals(parts, profile, beam.shear_centre), profile) if parts else None
+
+
+def series_shapes(
+    link: Any, number: Callable[[FieldName], int], tip_load: Any = None, stations: tuple[float, ...] = ()
+) -> LinkShapes | None:
+    """All that a link can do, `number` shapes of each field between `stations` of its length, at which something sits.
+
+    The first shapes of a field are modes as `Shapes` has them, and of a tapered beam those of reduced elements.
+    """
+    return requested_shapes(link, lambda name: Request("series", number(name), stations=stations), tip_load)
+
+
+def _series(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> ShapeSet:
+    if shear_ratio(name, beam_properties(link.beam)):
+        return _shearing_modes(link, name, request, load, profile)
+    edges = tuple(sorted({0.0, 1.0, *request.stations}))
+    number = request.number if len(edges) == 2 else request.number // 2 + 3
+    base = StrainSeries(number, 2 if name.startswith("bending") else 1, edges)
+    if tapers(link):
+        rigidity, density = profile.weights.get(FIELDS[name].rigidity), profile.weights.get(_density(name))
+        return series_of_tip(base, rigidity, density, profile.breaks)
+    return series_of_modes(base, load)
+
+
+def tapers(link: Any) -> bool:
+    """Whether its beam varies along its length, so that modes of a uniform beam serve it badly; and elements do not."""
+    beam = beam_properties(link.beam)
+    return section_profile(beam) is not UNIFORM and not (link.beam.shearing and 0.0 in beam.rotary)
+
+
+def _own_request(link: Any, name: FieldName) -> Request:
+    wanted = link.shapes
+    if wanted.is_auto:
+        raise ModelError(
+            f"link {link.name}: shapes auto, expected numbers; let a model choose, robot.model().robot has them"
+        )
+    return Request(wanted.method, int(getattr(wanted, name)), wanted.count or 0, wanted.reduce, wanted.normalise)
+
+
+def _boundary_load(link: Any, tip_load: Any) -> Any:
+    """The TipLoad that shapes the functions, None for a free tip."""
+    if link.shapes.boundary is None:
+        return tip_load
+    if link.shapes.boundary != "clamped-mass":
+        return None
+    load = link.shapes.tip_load if tip_load is None else tip_load
+    if load is None or isinstance(load, str):
+        raise ModelError(
+            f"link {link.name}: clamped-mass with tip_load {load!r}, expected mass, inertia and first_moment; "
+            "give numbers, or let the model resolve `auto` and `track`"
+        )
+    return load
+
+
+def _ratios(name: FieldName, beam: Any, tip: Any) -> LoadRatios:
+    """The boundary load as one field sees it, in units of the scalar density of the beam."""
+    if tip is None or not (tip.mass or np.any(tip.inertia)):
+        return FREE
+    L, mu = beam.length, beam.mass_per_length
+    J = tip.inertia if np.ndim(tip.inertia) else (0.0, tip.inertia, tip.inertia)
+    if name == "axial":
+        return LoadRatios(M=tip.mass / (mu * L))
+    if name == "torsion":
+        return LoadRatios(M=J[0] / (beam.polar_inertia * L))
+    turned = J[2] if name == "bending_y" else J[1]
+    return LoadRatios(tip.mass / (mu * L), turned / (mu * L**3), tip.first_moment / (mu * L**2))
+
+
+def _field(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> Field:
+    shapes: ShapeSet
+    if request.method == "series":
+        shapes = _series(link, name, request, load, profile)
+    elif request.method == "elements":
+        shapes = _elements(link, name, request, load, profile)
+    elif shear_ratio(name, beam_properties(link.beam)):
+        shapes = _shearing_modes(link, name, request, load, profile)
+    else:
+        shapes = _modes(link, name, request, load.over(_mean(profile, name)))
+    return Field(name, shapes, load)
+
+
+def _modes(link: Any, name: FieldName, request: Request, load: LoadRatios) -> ShapeSet:
+    """Modes of the uniform beam of equal mass: exact if the beam is uniform, else Ritz functions."""
+    if name in ("torsion", "axial"):
+        return rod_modes(request.number, load.M, normalise=request.normalise)
+    if link.shapes.boundary == "pinned":  # the link has made sure of the plane
+        limits = link.joint.limits
+        torque = limits is None or limits.effort != 0.0
+        return pinned_shapes(request.number, torque=torque, normalise=request.normalise)
+    return bending_modes(request.number, load=load, normalise=request.normalise)
+
+
+def _elements(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> ShapeSet:
+    if link.shapes.boundary == "pinned" and link.shapes.method == "elements":
+        raise ModelError(
+            f"link {link.name}: boundary pinned with elements, expected modes: elements need no boundary; use method "
+            "modes, or boundary clamped-free"
+        )
+    elements, shear = _mesh(link, name, request.count, profile)
+    if request.reduce is None:
+        return elements
+    rigidity, density = profile.weights.get(FIELDS[name].rigidity), profile.weights.get(_density(name))
+    K = stiffness_matrix(elements, rigidity, profile.breaks, shear)
+    rotary = None if shear is None else _rotary(link, name, profile)
+    M = mass_matrix(elements, density, load, rotary, profile.breaks)
+    return reduce_elements(elements, min(request.reduce, elements.size), K, M, normalise=request.normalise)
+
+
+def _mesh(link: Any, name: FieldName, count: int, profile: SectionProfile) -> tuple[Elements, Weight | None]:
+    """Elements of a field, and its shear stiffness G A L^2 over its rigidity where it shears."""
+    ratio = shear_ratio(name, beam_properties(link.beam))
+    if not ratio:
+        return Elements(count, 2 if name in ("bending_y", "bending_z") else 1), None
+    stiffness = partial(_scaled, profile, str(FIELDS[name].shear), ratio)
+    middle = (np.arange(count) + 0.5) / count
+    return Elements(count, 2, tuple((profile(FIELDS[name].rigidity, middle) / stiffness(middle)).tolist())), stiffness
+
+
+def _shearing_modes(
+    link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile
+) -> ReducedShapes:
+    """Modes of a beam that shears: those of the tapered beam, with the rotary inertia of its sections."""
+    if link.shapes.boundary == "pinned":
+        raise ModelError(
+            f"link {link.name}: boundary pinned on a beam that shears, expected a clamped one; leave the boundary out"
+        )
+    kind, beam = FIELDS[name], beam_properties(link.beam)
+    return shearing_modes(
+        request.number,
+        partial(_scaled, profile, str(kind.shear), shear_ratio(name, beam)),
+        load,
+        rigidity=profile.weights.get(kind.rigidity),
+        density=profile.weights.get("mass_per_length"),
+        rotary=_rotary(link, name, profile),
+        breaks=profile.breaks,
+        normalise=request.normalise,
+    )
+
+
+def _rotary(link: Any, name: FieldName, profile: SectionProfile) -> Weight:
+    """Rotary inertia of the sections that a bending field turns, over the density and L^2."""
+    beam, spin = beam_properties(link.beam), str(FIELDS[name].spin)
+    return partial(_scaled, profile, spin, beam.rotary["yz".index(spin[-1])] / (beam.mass_per_length * beam.length**2))
+
+
+def _scaled(profile: SectionProfile, name: str, scalar: float, eta: Array) -> Array:
+    return scalar * profile(name, eta)
+
+
+def _density(name: FieldName) -> str:
+    return "polar_inertia" if name == "torsion" else "mass_per_length"
+
+
+def _mean(profile: SectionProfile, name: FieldName) -> float:
+    rule = gauss_rule(profile.breaks)
+    return float(rule.weight @ profile(_density(name), rule.eta))

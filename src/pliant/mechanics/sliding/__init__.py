@@ -1,0 +1,1 @@
+"""Beams that slide out of their hubs."""

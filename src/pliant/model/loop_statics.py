@@ -1,0 +1,139 @@
+"""Rest of arms on cylinders, and slopes of rest where loops, cylinders and passive joints carry one another: as one
+balance.
+
+Unknown are displacements along some speeds, forces f of couplings that hold their length L, and multipliers of loops:
+
+    bias - loads - (dL/dq)^T f - J^T multipliers = 0   on the rows of what may move,      g(q) = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array
+from pliant.base.derived import SYMBOLS, Same
+from pliant.mechanics.constraints.loop_constraints import closing_rows
+from pliant.mechanics.constraints.couplings import line_forces
+from pliant.errors import ModelError, PliantError
+from pliant.model import assembly, closed_statics, statics
+from pliant.model.states import moved
+
+if TYPE_CHECKING:
+    from pliant.model.model import Model
+
+TINY = 1e-300
+
+
+class Balance(NamedTuple):
+    """Speeds along which an arm gives way, the rows that balance, one of them or of passive joints, and the numbers
+    of the commanded couplings that hold their length."""
+
+    unknown: tuple[int, ...]
+    rows: tuple[int, ...]
+    holding: tuple[int, ...]
+
+
+def balance_of(model: Model, q: Array, p: ArrayLike | None, named: Collection[int] = ()) -> Balance:
+    """Of an arm near a closed state, whose actuated joints stand. On cylinders passive joints stand too, but for those
+    that follow from loops: rather such as are not `named`."""
+    layout = model.layout
+    holding = tuple(k for k, coupling in enumerate(layout.commanded) if coupling.states)
+    joints = {k for link in model.chain.links for k in link.joint_indices} | {s.index for s in layout.all_shafts}
+    passive = sorted(joints - {shaft.index for shaft in layout.shafts})
+    motors = {shaft.actuated: shaft.index for shaft in layout.driven}
+    bending = [k for k in range(model.n) if k not in joints]
+    follow = _following(model, q, p, passive, bending, named) if holding else passive
+    rows = [motors.get(k, k) for k in bending]  # a motor is placed by the balance of the joint that it drives
+    return Balance((*bending, *follow), (*rows, *passive), holding)
+
+
+def _following(
+    model: Model, q: Array, p: ArrayLike | None, passive: list[int], bending: list[int], named: Collection[int]
+) -> list[int]:
+    """Passive joints that follow from loops."""
+    if not model.constraints:
+        return []
+    J = closed_statics.row_slopes(model, q, p, np.zeros(len(model.constraints))).J
+    for free in ([k for k in passive if k not in named], passive):
+        try:
+            return closed_statics.dependent(model, q, J, free, p)
+        except ModelError:
+            continue
+    return [k for k in closed_statics.dependent(model, q, J, [*passive, *bending], p) if k in passive]
+
+
+def _function(model: Model, loads: Sequence[Any], by: Balance) -> Any:
+    """What is left of a balance at (q, f and multipliers, p), and its slopes by the unknown, by these and by p."""
+
+    def traced() -> Any:
+        chain, x, still, m = model.chain, ca.SX.sym("q", model.n_q), ca.SX.zeros(model.n), len(by.holding)
+        carried = ca.SX.sym("carried", m + len(model.constraints))
+        push = ca.SX.zeros(len(model.layout.commanded))
+        push[list(by.holding)] = carried[:m]
+        force = model.equations.bias(x, still) - line_forces(chain, x, push) if m else model.equations.bias(x, still)
+        force -= sum((load.expression(chain, ca.SX(0), x, still) for load in loads), still)
+        found = force[list(by.rows)]
+        if model.constraints:
+            rows = closing_rows(chain, x, still)
+            found = ca.vertcat((force - ca.mtimes(rows.J.T, carried[m:]))[list(by.rows)], rows.g)
+        slopes = [chain.jacobian(found, x)[:, list(by.unknown)], ca.jacobian(found, carried)]
+        slopes.append(ca.jacobian(found, model.parameter_symbols))
+        return ca.Function("balance", [x, carried, model.parameter_symbols], [ca.densify(a) for a in (found, *slopes)])
+
+    with SYMBOLS:
+        function = model.derived("balances", (by, *map(Same, loads)), traced)
+    return lambda q, carried, p: [np.array(a, dtype=float) for a in function(q, carried, p)]
+
+
+def rest_on_couplings(
+    model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, named: Collection[int] = ()
+) -> Array:
+    """Coordinates (n_q,) at rest with joints where `q` has them: cylinders carry what passive joints do not, links bend
+    under all of it, and joints that loops place follow."""
+    values, q = np.asarray(model.values(p)), model.layout.followed(np.array(q, dtype=float))
+    if model.constraints:
+        q = assembly.closed_with(model, q, values, named)
+    by = balance_of(model, q, p, named)
+    function, count = _function(model, loads, by), len(by.unknown)
+    carried, shift, last = np.zeros(len(by.holding) + len(model.constraints)), np.zeros(count), np.inf
+    for _ in range(statics.MOST_STEPS):
+        left, by_q, by_carried, _ = function(q, carried, values)
+        step = _solved(np.hstack([by_q, by_carried]), -left.ravel())
+        whole = np.zeros(model.n)
+        whole[list(by.unknown)] = step[:count]
+        q, carried, shift = moved(model.layout, q, whole), carried + step[count:], shift + step[:count]
+        pairs = ((step[:count], shift), (step[count:], carried))
+        size = max(np.abs(x).max(initial=0.0) / max(np.abs(all_of).max(initial=0.0), TINY) for x, all_of in pairs)
+        if size <= statics.CONVERGED or last <= size <= statics.STALLED:
+            return q
+        last = size
+    raise PliantError(
+        "equilibrium: no rest on the couplings found; check that each passive joint is held by one of them"
+    )
+
+
+def slope_of_rest(
+    model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, named: Collection[int] = ()
+) -> Array:
+    """(n, P) derivative of a state of rest by the parameters, along the speeds."""
+    by, values, out = balance_of(model, q, p, named), model.values(p), np.zeros((model.n, len(model.parameters)))
+    function = _function(model, loads, by)
+    nothing = np.zeros(len(by.holding) + len(model.constraints))
+    left, _, by_carried, _ = function(q, nothing, values)  # which is linear in what is carried
+    carried = np.linalg.lstsq(by_carried, -left.ravel(), rcond=None)[0]
+    _, by_q, by_carried, by_p = function(q, carried, values)
+    out[list(by.unknown)] = -_solved(np.hstack([by_q, by_carried]), by_p)[: len(by.unknown)]
+    return out
+
+
+def _solved(K: Array, r: Array) -> Array:
+    """By Gauss where there is one solution; the smallest one where couplings share a load, or a torque carries it."""
+    try:
+        return np.asarray(np.linalg.solve(K, r))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(K, r, rcond=None)[0])

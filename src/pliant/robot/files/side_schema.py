@@ -1,0 +1,27 @@
+"""JSON schema of the side file of a URDF file: what makes its links bend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pliant.robot.robot import schema
+from pliant.robot.files.urdf import LINK_KEYS, SIDE_KEYS
+
+
+def side_schema() -> dict[str, Any]:
+    """Keys of robot files, placed as `pliant.load(urdf, flexible=...)` reads them."""
+    whole = schema()
+    joint, link = (whole["$defs"][name]["properties"] for name in ("Joint", "Link"))
+    known = {**joint, **link, "along": joint["axis"]}
+    entry = _mapping({key: known[key] for key in LINK_KEYS})
+    links = {
+        "type": "object",
+        "additionalProperties": entry,
+        "description": "by the name that the URDF file gives them",
+    }
+    own = {**whole["properties"], "links": links}
+    return {"$schema": whole["$schema"], "$defs": whole["$defs"], **_mapping({key: own[key] for key in SIDE_KEYS})}
+
+
+def _mapping(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "additionalProperties": False}

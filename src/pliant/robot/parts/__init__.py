@@ -1,0 +1,1 @@
+"""Parts of the description of an arm: links, joints, beams, drives, contacts."""

@@ -1,0 +1,333 @@
+"""Cross-sections of beams, uniform or tapered by a table over x, and their area moments.
+
+y is the width direction, z the height direction. A table interpolates the *dimensions* linearly, never the stiffness.
+Rods, tubes, rectangles and boxes have formulas, for numbers and symbols, with the axis through the middle; the others
+are drawn as polygons. Their axis goes through the centroid, their moments are about the principal axes, which may be
+turned from the drawn ones, and they twist about the shear centre (`saint_venant`).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Any, Self
+
+import numpy as np
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from pliant.arrays import Array
+from pliant.options import SectionShape
+from pliant.robot.parts.angles import cosine, sine
+from pliant.robot.files.error_messages import clash, fault
+from pliant.robot.parts.fields import Angle, Description, non_negative, number, positive, sequence
+from pliant.robot.parts.saint_venant import Loops, area_integrals, crosses_itself, lies_inside, saint_venant, signed_area
+from pliant.robot.parts.section_formulas import FORMULAS, OUTLINES, AreaMoments, drawn_moments, principal_angle
+
+_NAMES = {shape: names for table in (FORMULAS, OUTLINES) for shape, (names, _) in table.items()}
+_DIMENSIONS = dict.fromkeys(name for names in _NAMES.values() for name in names)
+
+
+def _dimension(value: Any) -> float | tuple[float, ...]:
+    """One positive number, or a column of a table whose last entry may be 0 (a wedge)."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        column = sequence(value, "a number or a list of numbers")
+        if not 2 <= len(column) <= 1000:
+            raise fault("a number, or 2 to 1000 numbers over x")
+        return (*(positive(entry) for entry in column[:-1]), non_negative(column[-1]))
+    return positive(value)
+
+
+_COLUMN = {"type": "array", "items": {"type": "number", "minimum": 0}, "minItems": 2}
+_SCHEMA = {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _COLUMN], "description": "m, or a column over x"}
+Dimension = Annotated[float | tuple[float, ...], BeforeValidator(_dimension), WithJsonSchema(_SCHEMA)]
+
+
+def _stations(value: Any) -> tuple[float, ...]:
+    column = [non_negative(entry) for entry in sequence(value, "a list of numbers")]
+    if len(column) < 2 or column[0] != 0.0 or any(b <= a for a, b in pairwise(column)):
+        raise fault("rising numbers from 0 to the length of the beam (or to 1)")
+    return tuple(column)
+
+
+Stations = Annotated[tuple[float, ...], BeforeValidator(_stations), WithJsonSchema(_COLUMN)]
+
+
+def _corners(value: Any) -> Polygon:
+    """Corners (y, z) of a polygon, in order either way round; kept counter-clockwise."""
+    items = [sequence(entry, "corners [y, z]") for entry in sequence(value, "a list of corners [y, z]")]
+    if not 3 <= len(items) <= MOST_CORNERS or any(len(entry) != 2 for entry in items):
+        raise fault(f"3 to {MOST_CORNERS} corners [y, z]")
+    corners = tuple((number(y), number(z)) for y, z in items)
+    if crosses_itself((corners,)):
+        raise fault("corners in order around the section", "edges between these cross each other")
+    area = signed_area(corners)
+    if abs(area) < 1e-9 * (np.ptp(corners, axis=0).max()) ** 2:
+        raise fault("corners around an area", "these lie on a line")
+    return corners if area > 0.0 else corners[::-1]
+
+
+def _holes(value: Any) -> tuple[Polygon, ...]:
+    return tuple(_corners(entry) for entry in sequence(value, "a list of polygons"))
+
+
+def _pair(value: Any) -> tuple[float, float]:
+    items = sequence(value, "two numbers [y, z]")
+    if len(items) != 2:
+        raise fault(f"two numbers [y, z], not {len(items)}")
+    return number(items[0]), number(items[1])
+
+
+MOST_CORNERS = 200
+_PAIR = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+Pair = Annotated[tuple[float, float], BeforeValidator(_pair), WithJsonSchema(_PAIR)]
+Polygon = tuple[tuple[float, float], ...]
+_CORNERS = {"type": "array", "items": _PAIR, "minItems": 3}
+Corners = Annotated[Polygon, BeforeValidator(_corners), WithJsonSchema(_CORNERS)]
+Holes = Annotated[
+    tuple[Polygon, ...], BeforeValidator(_holes), WithJsonSchema({"type": "array", "items": _CORNERS})
+]  # fmt: skip
+
+
+class Section(Description):
+    """A cross-section: `rod` (diameter), `tube` (outer_diameter, inner_diameter), `rectangle` (width, height), `box`
+    (width, height, thickness), `i`, `channel` or `tee` (width, height, flange, web), `angle` (width, height,
+    thickness) or `polygon` (points, holes).
+
+    The axis of the beam goes through the centroid, and y and z of the link along the principal axes: where those of
+    the drawing are others (an angle), the link's axes are turned about x from the frame after the joint to them, by 45
+    degrees at most; `rotation` turns the drawing as well. With `offset` the axis, and the tip frame at its end, stand
+    beside x of that frame. A section twists about its shear centre; its warping is free.
+
+    With `x` (m from 0 to the beam's length, or fractions from 0 to 1) each dimension is one number or a column over x.
+    A beam keeps `x` as fractions: the taper stretches with its length.
+
+    Examples
+    --------
+    >>> pliant.Section(shape="box", width=0.04, height=0.06, thickness=0.003).height
+    0.06
+    >>> pliant.Section(shape="polygon", points=[[0, 0], [0.03, 0], [0, 0.05]]).points[1]
+    (0.03, 0.0)
+    >>> taper = pliant.Section(shape="rod", x=[0.0, 1.0], diameter=[0.02, 0.01])
+    >>> taper.diameter
+    (0.02, 0.01)
+    """
+
+    shape: SectionShape = Field(description="which dimensions it has", examples=["tube"])
+    x: Stations | None = Field(None, description="m or fractions, stations of a taper", examples=[[0.0, 1.0]])
+    diameter: Dimension | None = Field(None, description="m, of a rod", examples=[0.02])
+    outer_diameter: Dimension | None = Field(None, description="m, of a tube", examples=[0.05])
+    inner_diameter: Dimension | None = Field(None, description="m, of a tube", examples=[0.04])
+    width: Dimension | None = Field(None, description="m, along y", examples=[0.08])
+    height: Dimension | None = Field(None, description="m, along z", examples=[0.12])
+    thickness: Dimension | None = Field(
+        None, description="m, of the walls of a box or the legs of an angle", examples=[0.004]
+    )
+    flange: Dimension | None = Field(
+        None, description="m, thickness of the flanges of an i, a channel or a tee", examples=[0.006]
+    )
+    web: Dimension | None = Field(
+        None, description="m, thickness of the web of an i, a channel or a tee", examples=[0.004]
+    )
+    points: Corners | None = Field(
+        None, description="m, corners [y, z] of a polygon in order", examples=[[[0, 0], [0.03, 0], [0, 0.05]]]
+    )
+    holes: Holes | None = Field(
+        None, description="m, polygons inside the polygon", examples=[[[[0.005, 0.005], [0.015, 0.005], [0.005, 0.02]]]]
+    )
+    rotation: Angle | None = Field(None, description="rad, of the drawing about x of the link", examples=["30 deg"])
+    offset: Pair | None = Field(
+        None, description="m, [y, z] of the centroid from x of the frame after the joint", examples=[[0.0, 0.02]]
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        wanted = _NAMES[self.shape]
+        if self.x is not None and self.is_drawn:
+            raise clash(f"a table over `x` is for {', '.join(FORMULAS)}; give the {self.shape} without `x`")
+        if self.holes is not None and self.shape != "polygon":
+            raise clash(f"key `holes` does not belong to a {self.shape}, but to a polygon")
+        for name in _DIMENSIONS:
+            if (value := getattr(self, name)) is None and name in wanted:
+                raise clash(f"missing key `{name}`: a {self.shape} needs {', '.join(wanted)}")
+            if value is not None and name not in wanted:
+                raise clash(f"key `{name}` does not belong to a {self.shape}, which has {', '.join(wanted)}")
+            if isinstance(value, tuple) and self.x is None and name != "points":
+                raise clash(f"`{name}` is a column of {len(value)} numbers, but the table has no `x`")
+            if isinstance(value, tuple) and self.x is not None and len(value) != len(self.x):
+                raise clash(f"`{name}` has {len(value)} numbers, `x` has {len(self.x)}; a table needs as many")
+        self._check_walls()
+        return self
+
+    def _check_walls(self) -> None:
+        if self.shape == "polygon":
+            outline, *holes = self.loops()
+            apart = not crosses_itself(self.loops()) and all(lies_inside(hole[0], outline) for hole in holes)
+            if not apart or any(lies_inside(a[0], b) for a in holes for b in holes if a is not b):
+                raise clash("`holes` must lie inside the polygon, apart from each other")
+            return
+        outer = self._columns()
+        if self.shape in ("i", "channel", "tee"):
+            flanges = 1 if self.shape == "tee" else 2
+            if flanges * outer[2] >= outer[1] or outer[3] >= outer[0]:
+                raise clash(f"`flange` must be below `height` over {flanges} and `web` below `width`")
+        if self.shape == "angle" and outer[2] >= min(outer[:2]):
+            raise clash("the `thickness` must be below `width` and `height`; for a solid bar use shape: rectangle")
+        if self.shape == "tube" and np.any(outer[1] >= np.where(outer[0] > 0.0, outer[0], np.inf)):
+            raise clash("`inner_diameter` must be below `outer_diameter`; for a solid bar use shape: rod")
+        if self.shape == "box" and np.any(2.0 * outer[2] >= np.minimum(outer[0], outer[1])):
+            raise clash(
+                "twice the `thickness` must be below `width` and `height`; for a solid bar use shape: rectangle"
+            )
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether its constants come from its outline, not from formulas."""
+        return self.shape in OUTLINES
+
+    @property
+    def turn(self) -> float:
+        """Angle about x from the frame after the joint to the principal axes, rad."""
+        return (self.rotation or 0.0) + (principal_angle(area_integrals(self.loops())) if self.is_drawn else 0.0)
+
+    @property
+    def placed(self) -> tuple[Any, Any]:
+        """Place (y, z) of the centroid in the axes of the link, m."""
+        if self.offset is None:
+            return 0.0, 0.0
+        (y, z), c, s = self.offset, cosine(self.turn), sine(self.turn)
+        return c * y + s * z, c * z - s * y
+
+    def half_sizes(self, eta: Array) -> tuple[Array, bool]:
+        """(S, 2) half width (y) and half height (z) at parts `eta` (S,) of the length, and whether it is round.
+
+        Parameters
+        ----------
+        eta : (S,) array
+            Parts of the length.
+
+        Returns
+        -------
+        sizes, is_round : (S, 2) array, bool
+            m.
+
+        Examples
+        --------
+        >>> section = pliant.Section(shape="box", width=0.08, height=0.12, thickness=0.004)
+        >>> sizes, is_round = section.half_sizes(np.zeros(1))
+        >>> print(sizes)
+        [[0.04 0.06]]
+        """
+        if self.is_drawn:
+            return np.tile(np.abs(self.outline()).max(axis=0), (len(eta), 1)), False
+        names = {"rod": ("diameter",) * 2, "tube": ("outer_diameter",) * 2}.get(self.shape, ("width", "height"))
+        return np.column_stack([interpolated(self, name, eta) / 2 for name in names]), names[0] == names[1]
+
+    def loops(self) -> Loops:
+        """Outline of a section that is drawn and its holes, about the centroid, in the axes of the drawing.
+
+        Returns
+        -------
+        tuple of tuple of (y, z)
+            m; the outline counter-clockwise, then holes clockwise.
+
+        Examples
+        --------
+        >>> section = pliant.Section(shape="angle", width=0.04, height=0.04, thickness=0.01)
+        >>> [round(entry, 6) for entry in section.loops()[0][0]]
+        [-0.013571, -0.013571]
+        """
+        names, outline = OUTLINES[self.shape]
+        drawn = (tuple(outline(*(getattr(self, name) for name in names))), *(hole[::-1] for hole in self.holes or ()))
+        y, z = area_integrals(drawn).centre
+        return tuple(tuple((a - y, b - z) for a, b in loop) for loop in drawn)
+
+    def outline(self) -> Array:
+        """(C, 2) corners (y, z) of a section that is drawn, about its centroid, in its principal axes.
+
+        Returns
+        -------
+        (C, 2) array
+            m.
+
+        Examples
+        --------
+        >>> section = pliant.Section(shape="tee", width=0.04, height=0.05, flange=0.005, web=0.005)
+        >>> section.outline().shape
+        (8, 2)
+        """
+        angle = principal_angle(area_integrals(self.loops()))
+        c, s = cosine(angle), sine(angle)
+        return np.asarray(np.array(self.loops()[0]) @ np.array([[c, -s], [s, c]]))
+
+    def torsion_modulus(self, eta: float = 0.0) -> float:
+        """Torque over the largest shear stress that it causes halfway between corners, at a part of the length.
+
+        At a sharp corner that looks inwards the stress has no bound: what it is there hangs on the fillet.
+
+        Parameters
+        ----------
+        eta : float
+            Part of the length; of a taper.
+
+        Returns
+        -------
+        float
+            m^3.
+
+        Examples
+        --------
+        >>> round(pliant.Section(shape="rod", diameter=0.02).torsion_modulus() * 1e9)  # pi d^3 / 16
+        1571
+        """
+        if self.is_drawn:
+            return saint_venant(self.loops()).modulus
+        half, is_round = self.half_sizes(np.array([eta]))
+        y, z = half[0].tolist()
+        if is_round:
+            return float(tapered_moments(self, eta).J / y)
+        t = 0.0 if self.thickness is None else float(interpolated(self, "thickness", eta))
+        sizes = [(y, z), (y - t, z - t)][: 2 if t else 1]
+        drawn = tuple(((-b, -h), (b, -h), (b, h), (-b, h))[:: 1 - 2 * k] for k, (b, h) in enumerate(sizes))
+        return saint_venant(drawn).modulus
+
+    def _columns(self) -> list[Any]:
+        return [np.asarray(getattr(self, name), dtype=float) for name in _NAMES[self.shape]]
+
+
+def area_moments(section: Any) -> AreaMoments:
+    """Area moments of a uniform section, of numbers or symbols."""
+    if section.is_drawn:
+        return drawn_moments(section.loops())
+    names, formula = FORMULAS[section.shape]
+    return formula(*(getattr(section, name) for name in names))
+
+
+def tapered_moments(section: Any, eta: Any) -> AreaMoments:
+    """Area moments at fractions `eta` of the length, dimensions interpolated linearly."""
+    names, formula = FORMULAS[section.shape]
+    return formula(*(interpolated(section, name, eta) for name in names))
+
+
+def interpolated(section: Any, name: str, eta: Any) -> Any:
+    stations = np.asarray(section.x or (0.0, 1.0)) / (section.x or (1.0,))[-1]
+    column = np.broadcast_to(np.asarray(getattr(section, name), dtype=float), stations.shape)
+    return np.interp(eta, stations, column)
+
+
+def shear_coefficients(section: Section) -> tuple[float, float]:
+    """Part of the area that carries a shear force along y and along z, at the root: Cowper's for round and solid
+    sections (Poisson's ratio 0.3), the walls along the force for the others. An estimate."""
+    solid = 0.85
+    if section.shape == "polygon":
+        return (solid, solid) if section.holes is None else (0.5, 0.5)
+    size = {name: float(np.ravel(getattr(section, name))[0]) for name in _NAMES[section.shape]}
+    if section.shape in ("rod", "tube"):
+        m = (size.get("inner_diameter", 0.0) / size.get("outer_diameter", 1.0)) ** 2
+        k = 7.8 * (1.0 + m) ** 2 / (8.8 * (1.0 + m) ** 2 + 23.6 * m)
+        return k, k
+    if section.shape == "rectangle":
+        return solid, solid
+    walls = {"box": (2, 2), "i": (2, 1), "channel": (2, 1), "tee": (1, 1), "angle": (1, 1)}[section.shape]
+    thick = [size.get(name, size.get("thickness", 0.0)) for name in ("flange", "web")]
+    A = FORMULAS["box"][1](*size.values()).A if section.shape == "box" else area_integrals(section.loops()).A
+    y, z = (n * t * size[name] / A for n, t, name in zip(walls, thick, ("width", "height")))
+    return min(y, solid), min(z, solid)

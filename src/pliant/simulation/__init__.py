@@ -1,0 +1,1 @@
+"""Simulation: single runs, batches, steppers, gradients and scenarios."""

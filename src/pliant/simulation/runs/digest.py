@@ -1,0 +1,144 @@
+"""One number for all that a file of runs holds, so that damage is noticed: SHA-256 over attributes and arrays.
+
+Arrays may come whole or slice by slice along their first axis; the digest is the same. Numbers count by their bits,
+texts by their characters, whatever the kind of file does with them.
+
+A NetCDF file is sealed besides: behind its end stands a digest of all its bytes, which other programs do not see. HDF5
+itself may loop for ever in a damaged file, so that such a file has to be refused before HDF5 opens it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from pliant.errors import ModelError
+from pliant.base.reading import open_input
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+NAME = "digest"
+PIECE = 1 << 26
+"""Bytes of an array that are read at once."""
+
+
+class ContentDigest:
+    """Takes arrays by name, then the attributes."""
+
+    def __init__(self) -> None:
+        self._hashes: dict[str, Any] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}
+
+    def add(self, name: str, values: Any) -> None:
+        """An array, or its next slice along the first axis."""
+        a = np.asarray(values)
+        if a.dtype.kind in "OUS":
+            raw = "".join(f"{json.dumps(str(text))}\n" for text in a.ravel()).encode()
+        else:
+            raw = np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<")).tobytes()
+        before = self._shapes.get(name)
+        rows = a.shape if before is None or not a.shape else (before[0] + a.shape[0], *a.shape[1:])
+        self._shapes[name] = rows
+        self._hashes.setdefault(name, hashlib.sha256()).update(raw)
+
+    def text(self, attributes: Mapping[str, Any]) -> str:
+        """64 hexadecimal digits."""
+        arrays = {name: [list(self._shapes[name]), found.hexdigest()] for name, found in self._hashes.items()}
+        texts = {key: str(value) for key, value in attributes.items() if key != NAME}
+        return hashlib.sha256(json.dumps([texts, arrays], sort_keys=True).encode()).hexdigest()
+
+
+def digest(data: xr.Dataset) -> str:
+    """Of a dataset in memory or on disk, of which no more than a piece is read at once."""
+    found = ContentDigest()
+    for name in data.variables:
+        for values in _pieces(data.variables[name]):
+            found.add(str(name), values)
+    return found.text(data.attrs)
+
+
+def _pieces(variable: xr.Variable) -> Iterator[Any]:
+    """The values whole where they are few (xarray then keeps them), else by whole chunks of the file."""
+    if variable.nbytes <= PIECE or not variable.ndim:
+        yield variable.values
+        return
+    row = variable.nbytes // variable.shape[0]
+    chunk = (variable.encoding.get("chunksizes") or variable.encoding.get("chunks") or (1,))[0]
+    rows = max(chunk, PIECE // row // chunk * chunk)
+    for first in range(0, variable.shape[0], rows):
+        yield variable[first : first + rows].values
+
+
+SEAL = b"\npliant seal sha256 "
+_SEAL_BYTES = len(SEAL) + 64 + 1
+
+
+def seal(path: Path) -> None:
+    """Append the digest of a whole file to it."""
+    with open(path, "r+b") as file:
+        file.write(SEAL + _file_digest(file, path.stat().st_size) + b"\n")
+
+
+def sealed(path: Path) -> bool:
+    """Whether a file has a seal; one that does not match is refused."""
+    with open_input(path) as file:
+        size = path.stat().st_size - _SEAL_BYTES
+        file.seek(max(0, size))
+        end = file.read()
+        if not end.startswith(SEAL):
+            return False
+        file.seek(0)
+        if end != SEAL + _file_digest(file, size) + b"\n":
+            raise ModelError(f"{path}: the content does not match its digest; the file is damaged, or was changed")
+        return True
+
+
+def _file_digest(file: BinaryIO, size: int) -> bytes:
+    """Of the next `size` bytes; the file then stands behind them."""
+    found = hashlib.sha256()
+    while size and (piece := file.read(min(size, PIECE))):
+        found.update(piece)
+        size -= len(piece)
+    return found.hexdigest().encode()
+
+
+CSV_FORMAT = 2
+_COMMENT = re.compile(rb"# pliant format (\S+) sha256 ([0-9a-f]{64})\s*")
+
+
+def csv_comment(content: bytes) -> bytes:
+    """The first line of a table: a comment with the digest of what follows."""
+    return f"# pliant format {CSV_FORMAT} sha256 {_lines_digest(content)}\n".encode()
+
+
+def without_comment(raw: bytes, source: str) -> bytes:
+    """A table below its comment, if it has one of ours and matches it."""
+    if not raw.startswith(b"# pliant"):
+        return raw
+    first, _, content = raw.partition(b"\n")
+    comment = _COMMENT.fullmatch(first)
+    if comment is None:
+        raise ModelError(
+            f"{source}: line 1: a comment of pliant without its digest; the file is damaged, or was changed"
+        )
+    if comment[1] != b"%d" % CSV_FORMAT:
+        given = comment[1].decode("utf-8", "replace")
+        raise ModelError(f"{source}: format: got {given}, expected {CSV_FORMAT}; update pliant, or the file is damaged")
+    if comment[2].decode() != _lines_digest(content):
+        raise ModelError(
+            f"{source}: the content does not match its digest; the file is damaged, or was changed: delete line 1 if "
+            "you changed it yourself"
+        )
+    return content
+
+
+def _lines_digest(content: bytes) -> str:
+    """Whatever the system ends lines with."""
+    return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()

@@ -1,0 +1,157 @@
+"""Energy balance of runs: one rule by which single runs, batches and steppers tell that their steps were too long.
+
+The energy of an arm changes by the work that is done on it, and by nothing else. With K kinetic energy, V gravity and
+strain energy, W the work integrated along the run,
+
+    error = max |K + V - W - (K + V - W at the start)|,     moved = max K + (max V - min V) + sum |change of W|,
+
+a run has gone wrong where its error exceeds 1 % of what moved. Steps that are too long, an obstacle that was passed
+through or a pulse that was stepped over show up here, whatever the error estimate of the method said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.model.terms import Energy
+from pliant.model.model import Model
+from pliant.robot.files.text_table import robot_mass
+
+ALLOWED = 0.01
+"""Error of the energy, as a part of what moved."""
+STATIC = 1e-4
+"""Part of the gravity and strain energy that counts as moved: below, an arm stands still."""
+SLOW = 1e-12
+"""J/kg that count as moved: an arm at a micrometer per second, where there is neither gravity nor strain."""
+SINGLE_STATIC = 1e-2
+"""The same part in single precision, whose rounding is 1e-7 of every energy."""
+ROWS = 250
+"""Rows of a run that are looked at, evenly spaced; all of them where the arm touches something, which is brief."""
+MOST_INTERPRETED = 1e6
+"""Instructions that are interpreted for a look at the energy: some 0.03 s of the virtual machine."""
+STATUS = "energy error"
+"""Status of a run that came to its end with more than the allowed error."""
+
+
+@dataclass
+class EnergyBalance:
+    """Error of the energy of arms, (B,), and what moved in them, from states that are added as they come.
+
+    Parameters
+    ----------
+    model : Model
+    precision : str
+        "double" or "single".
+    """
+
+    model: Model
+    precision: str = "double"
+    error: Array = field(default_factory=lambda: np.zeros(1), init=False)
+    at: Array = field(default_factory=lambda: np.zeros(1), init=False)
+    """Time of the largest error, s."""
+    _extremes: dict[str, Array] = field(default_factory=dict, init=False)
+    _reference: Array | None = field(default=None, init=False)
+
+    def add(self, t: Array, energy: Energy, work: Array, worked: Array) -> None:
+        """Take up rows: times (N,), and by arm and row (B, N) energies, work since the start, and how much work was
+        done in all, to and fro. Rows of NaN, behind the end of an arm, do not count."""
+        with np.errstate(invalid="ignore"):  # arms that break down have energies beyond all numbers
+            total = energy.total - work
+            if self._reference is None:
+                self._reference = total[:, 0]
+            off = np.nan_to_num(np.abs(total - self._reference[:, None]), nan=0.0, posinf=np.inf)
+        if not self.seen:
+            self.error, self.at = np.zeros(len(total)), np.full(len(total), float(t[0]))
+        largest = off.argmax(axis=1)
+        found = np.take_along_axis(off, largest[:, None], axis=1)[:, 0]
+        self.at = np.where(found > self.error, t[largest], self.at)
+        self.error = np.maximum(self.error, found)
+        rest = energy.gravity + energy.strain
+        seen = {"kinetic": energy.kinetic, "top": rest, "bottom": -rest}
+        seen |= {"gravity": np.abs(energy.gravity), "strain": np.abs(energy.strain), "worked": worked}
+        for name, values in seen.items():
+            most = np.where(np.isnan(values), -np.inf, values).max(axis=1)
+            self._extremes[name] = np.maximum(self._extremes.get(name, most), most)
+
+    @property
+    def seen(self) -> bool:
+        """Whether there are rows to judge by."""
+        return bool(self._extremes)
+
+    def restart(self) -> None:
+        """Take the next rows as a new beginning: what has moved counts on, the energy was changed from outside."""
+        self._reference = None
+
+    @property
+    def moved(self) -> Array:
+        """(B,) energy that moved, J."""
+        most = self._extremes
+        static = STATIC if self.precision == "double" else SINGLE_STATIC
+        floor = static * (most["gravity"] + most["strain"]) + SLOW * _mass(self.model)
+        return np.asarray(most["kinetic"] + most["top"] + most["bottom"] + most["worked"] + floor)
+
+    @property
+    def part(self) -> Array:
+        """(B,) error over what moved."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.error / np.maximum(self.moved, np.finfo(float).tiny))
+
+    def finding(self, arm: int = 0) -> str:
+        """The words for an arm whose error is too large."""
+        return (
+            f"energy: got an error of {self.error[arm]:.3g} J at t = {self.at[arm]:.6g} s in a run that moved "
+            f"{self.moved[arm]:.3g} J, expected below {ALLOWED:.0%}; {_remedy(self.model)}"
+        )
+
+
+def balance_of(
+    model: Model, t: Array, q: Array, qd: Array, work: Array, p: Array | None, precision: str = "double"
+) -> EnergyBalance:
+    """Energy balance of finished histories: q and qd (B, N, n), work (B, N), parameters (B, P) or (P,)."""
+    found = EnergyBalance(model, precision)
+    worked = np.zeros(work.shape)
+    with np.errstate(invalid="ignore", over="ignore"):
+        np.cumsum(np.abs(np.diff(work, axis=1)), axis=1, out=worked[:, 1:])
+    stride = 1 if touches(model) else max(1, -(-len(t) // ROWS))
+    rows = np.unique(np.append(np.arange(0, len(t), stride), len(t) - 1))
+    good = np.asarray(np.isfinite(q[:, rows]).all(axis=2) & np.isfinite(qd[:, rows]).all(axis=2))
+    q, qd = (np.where(good[..., None], x[:, rows], x[:, :1]) for x in (q, qd))
+    own = p if p is None or np.ndim(p) == 1 else p[:, None]
+    energy = energies_to_judge(model, q, qd, own)
+    blank = np.where(good, 0.0, np.nan)
+    found.add(t[rows], Energy(*(part + blank for part in energy)), work[:, rows], worked[:, rows])
+    return found
+
+
+def energies_to_judge(model: Model, q: Array, qd: Array, p: Array | None) -> Energy:
+    """Energies of states (B, ..., n); of the few states of one arm, without a compile. Their number alone decides, so
+    that equal runs are judged by equal bits."""
+    kernel = model.kernel("energy")
+    if len(q) > 1 or np.prod(q.shape[:-1]) * kernel.n_instructions() > MOST_INTERPRETED:
+        return model.energy(q, qd, p)
+    given = (model.nominal_parameters if p is None else p,) if model.parameters else ()
+    values = kernel.interpreted(q, qd, *given)
+    return Energy(values[..., 0], values[..., 1], values[..., 2])
+
+
+def touches(model: Model) -> bool:
+    """Whether something of the arm is pressed against something else now and then."""
+    stops = (
+        freedom.limits is not None and freedom.limits.stop is not None for freedom in model.robot.freedoms.values()
+    )
+    return bool(model.robot.contacts) or any(stops)
+
+
+def _mass(model: Model) -> float:
+    return float(model.derived("mass", (), partial(robot_mass, model.robot)))
+
+
+def _remedy(model: Model) -> str:
+    """What to do about an error of the energy."""
+    if model.options.rotation == "linear":
+        return 'rotation="linear" does not conserve energy; take rotation="exact"'
+    return "its steps are too long: give a smaller `step`, or a smaller `rtol` to a method that has one"

@@ -1,0 +1,266 @@
+"""Section forces, strains and joint reactions over the time of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from pliant.algebra.quaternions import between
+from pliant.algebra.rotations import SX
+from pliant.arrays import Array
+from pliant.base.content import content
+from pliant.base.derived import Same
+from pliant.mechanics.links.chain import Chain
+from pliant.mechanics.links.clamped_link import section_shift
+from pliant.mechanics.links.section_forces import InternalForces, section_data, twisting
+from pliant.mechanics.links.stations import link_length, locate, place_of
+from pliant.errors import ModelError
+from pliant.compute.llvm.kernel import Kernel
+from pliant.compute.tape.trace_cache import Recorded
+from pliant.model.model import Model
+from pliant.robot.tree import BASE
+from pliant.robot.parts.sections import Section
+
+
+class SectionForces(NamedTuple):
+    """Force and moment (N, 3) that the outer part of a beam exerts on the inner part, in the axes of the section."""
+
+    force: Array
+    moment: Array
+
+    @property
+    def axial(self) -> Array:
+        """Axial force, N: EA u', positive for tension."""
+        return np.asarray(self.force[:, 0])
+
+    @property
+    def shear_y(self) -> Array:
+        """Shear force along y, N."""
+        return np.asarray(self.force[:, 1])
+
+    @property
+    def shear_z(self) -> Array:
+        """Shear force along z, N."""
+        return np.asarray(self.force[:, 2])
+
+    @property
+    def torque(self) -> Array:
+        """Torque, N m: GJ phi'."""
+        return np.asarray(self.moment[:, 0])
+
+    @property
+    def moment_y(self) -> Array:
+        """Bending moment about y, N m: -EI_y w''."""
+        return np.asarray(self.moment[:, 1])
+
+    @property
+    def moment_z(self) -> Array:
+        """Bending moment about z, N m: EI_z v''."""
+        return np.asarray(self.moment[:, 2])
+
+
+class Reaction(NamedTuple):
+    """Force and moment (N, 3) that a link receives through its joint, or the base from what stands on it, about the
+    origin of its frame."""
+
+    force: Array
+    moment: Array
+
+
+ALONG = ("qd", "qdd", "push", "multipliers")
+"""What a history and `InternalForces` have besides time and coordinates."""
+
+
+@dataclass(frozen=True)
+class RunHistory:
+    """States of a run, and what acted on it."""
+
+    model: Model
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    parameters: Array
+    push: Array
+    """(N, k) forces of couplings that are commanded."""
+    multipliers: Array
+    """(N, rows) of what closes loops."""
+    loads: Sequence[Any] = ()
+    base: Any = None
+
+    def between(self, t: Array) -> RunHistory:
+        """At other times, linear between rows."""
+        q = interpolated_states(self.model.chain, t, self.t, self.q)
+        others: dict[str, Any] = {name: interpolated(t, self.t, getattr(self, name)) for name in ALONG}
+        return replace(self, t=t, q=q, **others)
+
+    def rows(self, rows: Any) -> RunHistory:
+        """At some of its rows."""
+        others: dict[str, Any] = {name: getattr(self, name)[rows] for name in ALONG}
+        return replace(self, t=self.t[rows], q=self.q[rows], **others)
+
+    def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
+        """What the link receives through its joint, drive and friction included; in link or base axes. The base
+        receives what all links on it exert."""
+        if axes not in ("link", "base"):
+            raise ModelError(f"axes: got {axes!r}, expected 'link' or 'base'")
+        chain = self.model.chain
+        on_base = joint == BASE and all(link.name != BASE for link in chain.links[chain.first :])
+        place = 0 if on_base else place_of(chain, joint)
+
+        def wrench(forces: InternalForces) -> list[SX]:
+            n, f = forces.on_base if on_base else forces.carried[place].at_root
+            turned = axes == "base" and (chain.first or not on_base)
+            R = forces.rotation(place) if turned else ca.SX.eye(3)
+            return [ca.mtimes(R, f), ca.mtimes(R, n)]
+
+        return Reaction(*self.over_time(("reaction", place, axes, on_base), wrench))
+
+    def internal(self, link: str | int, x: float | str) -> SectionForces:
+        """Section forces at station `x` (metres, "tip" or "middle")."""
+        place, eta = self.station(link, x)
+        return SectionForces(*self.over_time(("section", place, eta), lambda forces: forces.section(place, eta)))
+
+    def curvature(self, link: str | int, x: float | str) -> Array:
+        """(N, 3) twist phi', and curvatures theta_y' = -w'' and theta_z' = v'', 1/m: moments over stiffnesses."""
+        place, eta = self.station(link, x)
+        return self.over_time(
+            ("curvature", place, eta), lambda forces: [forces.stretches(place, eta).curvature]
+        )[0]  # fmt: skip
+
+    def strain(self, link: str | int, x: float | str, at: tuple[float, float] | None = None) -> Array:
+        """(N,) strain along x of the fibre at (y, z) metres of a section, from its forces.
+
+        N/EA - y M_z/EI_z + z M_y/EI_y; without `at`, the largest magnitude on the outline of the link's section. A beam
+        without EA is not stretched.
+        """
+        place, eta = self.station(link, x)
+        section = self._section(place, "give the fibre as at=(y, z) in metres") if at is None else None
+        if section is not None and not section.is_drawn:
+            return self.largest_strains(place, [eta], *section.half_sizes(np.array([eta])))[:, 0]
+        fibres: Any = (at,) if section is None else tuple(map(tuple, section.outline().tolist()))
+
+        def strains(forces: InternalForces) -> list[SX]:
+            found = forces.stretches(place, eta)
+            return [ca.vertcat(*(found.strain(*fibre) for fibre in fibres))]
+
+        found = self.over_time(("strain", place, eta, fibres), strains)[0]
+        return np.asarray(found[:, 0] if at is not None else np.abs(found).max(axis=1))
+
+    def _section(self, place: int, otherwise: str) -> Section:
+        """The section of a link's beam; where it has none, a message that says what to do."""
+        link = self.model.bodies[place]
+        if link.beam is None or link.beam.section is None:
+            raise ModelError(f"link {link.name!r} has no section; {otherwise}")
+        return link.beam.section
+
+    def shear_stress(self, link: str | int, x: float | str) -> Array:
+        """(N,) largest shear stress of the torque about the shear centre, Pa."""
+        place, eta = self.station(link, x)
+        modulus = self._section(place, "divide internal(...).torque by its torsion modulus").torsion_modulus(eta)
+        data = section_data(self.model.chain.links[place])
+        torque = self.over_time(("torque", place, eta), lambda forces: [twisting(data, *forces.section(place, eta))])
+        return np.asarray(np.abs(torque[0][:, 0]) / modulus)
+
+    def largest_strains(
+        self, place: int, etas: Sequence[float], half: Array, is_round: bool, points: int | None = None
+    ) -> Array:
+        """(N, S) largest strain on the outline of sections in rising order, of half width and height `half` (S, 2)."""
+
+        def stretches(forces: InternalForces) -> list[SX]:
+            found = forces.all_stretches(place, etas, points)
+            return [ca.horzcat(*(ca.vertcat(one.extension, one.curvature[1:]) for one in found)).T]
+
+        found = self.over_time(("stretches", place, tuple(etas), points), stretches)[0]
+        along, y, z = np.moveaxis(np.abs(found.reshape(len(self.t), -1, 3)), 2, 0)
+        bent = half[:, 0] * np.hypot(y, z) if is_round else half[:, 0] * z + half[:, 1] * y
+        return np.asarray(along + bent)
+
+    def stress(
+        self, link: str | int, x: float | str, at: tuple[float, float] | None = None, modulus: float | None = None
+    ) -> Array:
+        """(N,) stress along x in Pa: `strain` times Young's modulus, that of the link's material by default."""
+        beam = self.model.bodies[place_of(self.model.chain, link)].beam
+        if modulus is None:
+            if beam is None or beam.material is None:
+                raise ModelError(f"link {link!r} has no material; give modulus= in Pa")
+            modulus = float(beam.material.E)
+        return self.strain(link, x, at) * modulus
+
+    def station(self, link: str | int, x: float | str) -> tuple[int, float]:
+        """Number of a flexible piece of a link that does not slide, and the station as a part of its length."""
+        place, eta = station(self.model, link, x, self.parameters)
+        section_data(self.model.chain.links[place])
+        return place, eta
+
+    def over_time(self, what: tuple[Any, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
+        """Values (N, size) of expressions, over the run; their kernel is kept with the model."""
+
+        def trace() -> ca.Function:
+            forces = InternalForces(self.model.chain, self.loads, self.base)
+            outputs = ca.cse([ca.densify(ca.vec(ca.SX(o).T)) for o in build(forces)])
+            inputs = [forces.t, forces.q, *(getattr(forces, name) for name in ALONG), self.model.parameter_symbols]
+            return ca.Function("internal_forces", inputs, outputs)
+
+        known = content(what, list(self.loads), self.base)
+        recipe = self.model.recipe and known and f"{self.model.recipe} internal forces {known}"
+        recorded = Recorded(trace, recipe, title=f"forces inside {self.model.robot.name}")
+        key = (*what, tuple(map(Same, self.loads)), Same(self.base))
+        kernel = self.model.derived("internal forces", key, lambda: Kernel(recorded, "vm"))
+        p = np.tile(self.parameters, (len(self.t), 1))
+        found = kernel(self.t[:, None], self.q, *(getattr(self, name) for name in ALONG), p)
+        return [np.asarray(o).reshape(len(self.t), -1) for o in (found if isinstance(found, tuple | list) else [found])]
+
+
+def interpolated(t: Array, rows: Array, values: Array) -> Array:
+    """Columns of a history at other times, linear in between."""
+    columns = [np.interp(t, rows, column) for column in values.T]
+    return np.column_stack(columns) if columns else np.zeros((len(t), 0))
+
+
+def interpolated_states(chain: Chain, t: Array, rows: Array, q: Array) -> Array:
+    """Likewise of coordinates: a quaternion turns evenly in between."""
+    found = interpolated(t, rows, q)
+    after = np.clip(np.searchsorted(rows, t), 1, max(len(rows) - 1, 1))
+    for link in chain.links if len(rows) > 1 else ():
+        if link.joint.is_ball:
+            step = np.maximum(rows[after] - rows[after - 1], 1e-300)  # an event has two rows at one time
+            part = np.clip((t - rows[after - 1]) / step, 0.0, 1.0)[:, None]
+            own = q[:, list(link.joint_places[-4:])]
+            found[:, list(link.joint_places[-4:])] = between(own[after - 1], own[after], part)
+    return found
+
+
+def station(model: Model, link: str | int, x: float | str, parameters: Array) -> tuple[int, float]:
+    """Number of the piece of a link on which a station is with these parameters, and the part of its length."""
+    first = model.chain.links[place_of(model.chain, link)]
+    if isinstance(x, str) or first.slides:
+        return locate(model.chain, link, x)
+    length = ca.Function("length", [model.parameter_symbols], [ca.SX(link_length(first))])(parameters)
+    return locate(model.chain, link, x, float(length) / (first.piece.high - first.piece.low))
+
+
+def station_kernel(model: Model, place: int, eta: float) -> Kernel:
+    """(q, p) -> displacement and rotation vector of a station of a link, in its own root frame; of one in pieces the
+    rotation matrix, by rows."""
+
+    def trace() -> ca.Function:
+        link = model.chain.links[place]
+        q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
+        if link.piece.count > 1:
+            shift, turn = section_shift(model.chain, q, place, eta)
+            return ca.Function("station", [q, p], [ca.densify(shift), ca.densify(ca.vec(turn.T))])
+        c = model.chain.body(link, q)
+        r, theta = link.body.point(c, eta)
+        straight, _ = link.body.point(link.straight(c), eta)
+        return ca.Function("station", [q, p], [ca.densify(r - straight), ca.densify(ca.SX(theta))])
+
+    recipe = model.recipe and f"{model.recipe} station {place} {eta!r}"
+    return Kernel(Recorded(trace, recipe, title=f"a station of {model.robot.name}"), "vm")
+
+
+__all__ = ["Reaction", "RunHistory", "SectionForces"]

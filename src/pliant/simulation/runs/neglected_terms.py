@@ -1,0 +1,210 @@
+"""What a run says of the terms of second order that its model leaves out by our own choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array
+from pliant.control.trajectories.trajectories import RUN_TIME, looking_up
+from pliant.errors import UnsupportedModel
+from pliant.compute.tape import one_sided_time as sides
+from pliant.model.model import Model
+from pliant.model.stiffening_order import Effect, is_checked
+from pliant.model.stiffening_choice import effects
+from pliant.model.states import read_state
+from pliant.model.stiffening_check import (
+    Course,
+    Path,
+    carried_loads,
+    checked_links,
+    fitted,
+    largest,
+    seen_model,
+    speeds_bound,
+    with_values,
+)
+from pliant.model.validity import Findings
+from pliant.robot.pieces import in_pieces
+from pliant.simulation.runs.composed_equations import path_of
+from pliant.simulation.runs.composition import prescribed_index
+from pliant.simulation.runs.internal_forces import RunHistory
+from pliant.simulation.runs.piece_tables import series_in, series_table
+from pliant.simulation.runs.results import Result
+
+LOOKS = 4096
+"""Times of a run at which its loads and prescribed motions are looked at before it begins: a pulse of a thousandth of
+its time is seen."""
+EARLY, HOURS, SOON = 1e-3, 1e4, 10.0
+"""Seconds: where nobody says how long a run is, it is looked at evenly until the last, and between the first two ever
+more seldom."""
+PER_DECADE = 40
+MOST_ARMS = 4
+"""Arms of a batch whose forces are looked at."""
+FARTHER = 1.05
+"""Coordinates, rates and torques over the largest ones so far, from which on arms are judged again."""
+
+
+def fitted_to_start(
+    model: Model, q0: Any, qd0: Any, loads: Sequence[Any] = (), p: ArrayLike | None = None, t_end: float | None = 0.0,
+    many: bool = False, *, motion: Mapping[str, Any] | None = None, base: Any = None,
+) -> Model:  # fmt: skip
+    """The model of a run, or the same with second order where its start, its loads, its prescribed motion and that of
+    its base over the time, or its parameters ask for it. Of a run without an end (None) hours are looked at."""
+    if not model.level.can_rise or hasattr(q0, "__cuda_array_interface__"):
+        return model  # judged behind the run, by its forces or its speeds
+    q = read_state(model, None if isinstance(q0, str) else q0, "q0", many)
+    qd = read_state(model, qd0, "qd0", many)
+    own = None if p is None else np.asarray(p, dtype=float)[..., : len(model.parameters)]  # gains may follow
+    return fitted(model, q, loads, own, qd, _course(model, loads, motion or {}, base, t_end))
+
+
+def _course(model: Model, loads: Sequence[Any], motion: Mapping[str, Any], base: Any, t_end: float | None) -> Course:
+    """Times and inputs of a run that are known before it; loops follow prescribed coordinates in the run only."""
+    if t_end is None:
+        decades = int(PER_DECADE * np.log10(HOURS / EARLY))
+        times = np.union1d(np.linspace(0.0, SOON, LOOKS // 2), np.geomspace(EARLY, HOURS, decades))
+    else:
+        times = np.linspace(0.0, t_end, LOOKS + 1) if t_end else np.zeros(1)
+    breaks = [b for part in (*loads, *motion.values(), base) for b in getattr(part, "breaks", ()) if 0 < b <= times[-1]]
+    edges = np.array([0.0, *sorted(breaks), times[-1]])
+    times = np.unique([*times, *sides.before(edges[1:]), *sides.after(edges[:-1]), *(edges[1:] + edges[:-1]) / 2])
+    return Course(times, base, _paths(model, motion, times) if motion and model.layout.is_open else ())
+
+
+def _paths(model: Model, motion: Mapping[str, Any], times: Array) -> tuple[Path, ...]:
+    """Prescribed coordinates at these times; a joint goes with its motor."""
+    series = series_in(motion)
+    t = ca.SX.sym(RUN_TIME if series else "t")
+    with looking_up(series):
+        x = ca.vertcat(*(path_of(name, path, t) for name, path in motion.items()))
+    v = ca.jacobian(x, t)
+    held = ca.vertcat(ca.SX(0, 1), *(one.held for one in series))
+    function = ca.Function("paths", [t, held], [x, v, ca.jacobian(v, t)])
+    table = series_table(series)
+    looked_up = np.zeros((len(times), 0)) if table is None else table.pieces[0, table.piece(times)]
+    rows = [np.array(found, dtype=float) for found in function.call([times[None], looked_up.T])]
+    joints = {shaft.actuated: shaft.index for shaft in model.chain.shafts}
+    found = []
+    for name, *path in zip(motion, *rows):
+        index = prescribed_index(model, name)
+        for own in sorted({index, joints.get(index, index)}):
+            found.append(Path(model.index(model.speeds[own]), own, *path))
+    return tuple(found)
+
+
+def judge_run(result: Result) -> Findings:
+    """What second order would have changed under the forces of this run, if it is to be told."""
+    model, p = result.model, _parameters(result)
+    loads, base = result.acted or ((), None)
+    if not is_checked(model) or not asks_forces(model, loads, base, p, result.qd, differences(result.t, result.qd)):
+        return {}
+    effect = second_order_effect(result.history)
+    return {} if effect is None else model.level.doubt(effect)
+
+
+def asks_forces(
+    model: Model, loads: Sequence[Any], base: Any, p: Array | None, qd: Array, qdd: Array | None = None
+) -> bool:
+    """Whether the forces of a run are to be looked at: always, unless bodies alone lack second order, which nothing
+    but slow joints moves."""
+    tied = model.robot.couplings or model.robot.contacts or model.constraints
+    return bool(
+        model.level.in_doubt or len(loads) or base is not None or tied or speeds_bound(model, p, qd, qdd).noticed
+    )
+
+
+def differences(t: Array, qd: Array) -> Array | None:
+    """Accelerations of rows by differences; what vibrates faster is no joint."""
+    steps = np.diff(t)
+    if not (steps > 0).any():
+        return None
+    return np.asarray(np.diff(qd, axis=0)[steps > 0] / steps[steps > 0, None])
+
+
+def second_order_effect(history: RunHistory, chosen: bool = False) -> Effect | None:
+    """The largest change that second order would have made under the forces of a run, also where its absence was
+    `chosen`; None where these are not known."""
+    model = history.model
+    links = checked_links(model, chosen)
+    if not links:
+        return None
+    loads = [load for load in history.loads if hasattr(load, "points")]  # others do not say where they act
+    known = replace(history, loads=loads, model=seen_model(model))
+    numbers = [k for k, _ in links]
+    try:
+        found = known.over_time(("loads of links", *numbers), lambda forces: carried_loads(forces, numbers))
+    except UnsupportedModel:
+        return None
+    values = history.parameters if len(model.parameters) else None
+    own = {link.name: link for link in in_pieces(with_values(model, values)).bodies}
+    sized = [
+        effects(own[link.name], largest(own[link.name], _rows(rows), _length(history, link)))
+        for (_, link), rows in zip(links, found)
+    ]
+    return max(chain.from_iterable(sized), key=lambda effect: effect.size, default=None)
+
+
+def judge_speeds(model: Model, qd: Array, p: Array | None = None) -> Findings:
+    """What weight at the worst pose, these rates (..., n) and parameters (..., P) may have changed, if it is to be
+    told."""
+    if not is_checked(model):
+        return {}
+    rates = np.nan_to_num(qd).reshape(-1, qd.shape[-1])  # arms that ended early have no more rates
+    return model.level.doubt(speeds_bound(model, p, rates))
+
+
+def judge_histories(histories: Iterable[RunHistory]) -> Findings:
+    """Finding about the worst of some arms, if terms of second order that its model leaves out would count."""
+    found: Findings = {}
+    most = 0.0
+    for history in histories:
+        effect = second_order_effect(history)
+        if effect is not None and effect.noticed and effect.size > most:
+            most, found = effect.size, history.model.level.doubt(effect)
+    return found
+
+
+class Farthest:
+    """The largest coordinates, rates and torques of many arms so far, so that they are judged again only where they
+    have grown."""
+
+    def __init__(self) -> None:
+        self._reach: Array | None = None
+        self.bound: Array = np.full(1, -1.0)
+        """Magnitudes beyond which an arm is judged again."""
+
+    def arms(self, *rows: Array) -> list[int]:
+        """Numbers of the arms that go farthest, of values (B, ...); none where all have been as far before."""
+        each = [np.abs(np.nan_to_num(x)).reshape(len(x), -1, x.shape[-1]).max(axis=1) for x in rows if x.shape[-1]]
+        reach = np.concatenate(each, axis=1)
+        most = reach.max(axis=0, initial=0.0)
+        if not (most > self.bound).any():
+            return []
+        self._reach = most if self._reach is None else np.maximum(most, self._reach)
+        self.bound = FARTHER * self._reach
+        parts = np.divide(reach, most, out=np.zeros_like(reach), where=most > 0)
+        order = [int(parts.sum(axis=1).argmax()), *parts.argmax(axis=0).tolist()]
+        return sorted(list(dict.fromkeys(order))[:MOST_ARMS])
+
+
+def _parameters(result: Result) -> Array | None:
+    return result.parameters if len(result.model.parameters) else None
+
+
+def _rows(found: Array) -> Array:
+    """(N, 6) of all sections and times."""
+    return np.moveaxis(found.reshape(len(found), 6, -1), 1, 2).reshape(-1, 6)
+
+
+def _length(history: RunHistory, link: Any) -> float | None:
+    """Of a beam that slides, as long as it came out."""
+    if link.beam is None or not link.beam.slides:
+        return None
+    return float(np.max(history.q[:, history.model.index(link.name)]))

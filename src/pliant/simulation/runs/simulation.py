@@ -1,0 +1,395 @@
+"""`simulate`: dynamics, controller, torques, loads and prescribed motion put together as one expression and stepped.
+
+What is composed here is a single function xdot = f(t, x, p), traced and compiled like any other: state x = [free q,
+their rates, controller states, drive states, carried roots, work], inputs p = [held torques, samples, parameters of the
+model].
+Controllers and trajectories are seen only through their expressions; the steppers see only addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array, StateLike
+from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
+from pliant.compute.integrate.sundials import MULTISTEP
+from pliant.compute.integrate.loop_state import EventKind
+from pliant.compute.integrate.solution import EventLog, Solution
+from pliant.compute.integrate.problem import Events, Jumps
+from pliant.compute.integrate.driver import solve
+from pliant.compute.integrate.methods import FIXED
+from pliant.base.interrupts import TimeLimit, held_back, interruptible
+from pliant.base.later import LaterModule
+from pliant.model.model import Model
+from pliant.model.damping_drift import drifted_rows
+from pliant.model.stiffening_order import is_checked
+from pliant.model.validity import in_a_run, tell
+from pliant.options import MethodName
+from pliant.base.progress import reporter
+from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
+from pliant.simulation.runs.advice import advice
+from pliant.simulation.runs.composition import Composition, Event, Impulses, compose
+from pliant.simulation.runs.inputs import Inputs, listed, one_table, read_breaks, read_start, read_torque
+from pliant.simulation.runs.energy_balance import ALLOWED, STATUS, balance_of
+from pliant.simulation.runs.limits import contact_events, gear_events, joint_limits, passing_words
+from pliant.simulation.runs.measured_series import MeasuredSeries
+from pliant.simulation.runs.results import Readings, Result
+from pliant.simulation.runs.runaway import breakdown_message, ceiling, ran_away
+from pliant.base.signatures import checked
+from pliant.base.stages import listening, prepared, stage
+
+if TYPE_CHECKING:
+    from pliant.control.sensing.sensors import Sensor
+    from pliant.mechanics.loads.wrenches import Load
+    from pliant.simulation.runs import neglected_terms as left_out, measured_channels
+else:  # they make expressions
+    left_out, measured_channels = (LaterModule(f"pliant.simulation.runs.{name}") for name in ("left_out", "measured_channels"))
+
+MOST_ROWS = 1e7
+"""Of a result: beyond, it is memory that ends the run."""
+LONGEST = 1e9
+"""Seconds of a run, 32 years: beyond, a double tells times apart to a tenth of a microsecond only."""
+SEEN = 50
+"""Rows in which a run that ran away can be looked at."""
+
+
+@checked
+def simulate(
+    model: Model,
+    t_end: float,
+    q0: StateLike | None = None,
+    qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+    torque: Torque | None = None,
+    controller: Control | None = None,
+    motion: Mapping[str, PrescribedMotion] | None = None,
+    method: MethodName = "auto",
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    step: float | None = None,
+    output_step: float | None = None,
+    progress: bool | Callable[[float], None] | None = None,
+    *,
+    loads: Sequence[Load] | Load = (),
+    base: MovingBase | None = None,
+    sample_time: float | None = None,
+    events: Sequence[Event] = (),
+    limits: bool = True,
+    p: ArrayLike | None = None,
+    breaks: Sequence[float] = (),
+    equilibrium: bool = False,
+    sensors: Sequence[Sensor] = (),
+    time_limit: float | None = None,
+    max_steps: int | None = None,
+) -> Result:
+    """Run an arm from a state and return its history.
+
+    Parameters
+    ----------
+    model : Model
+    t_end : float
+        Duration, seconds.
+    q0, qd0 : optional
+        State at the start: a mapping from names of coordinates to values, the joints `(n_joints,)`, or all coordinates
+        `(n,)`. What is not given is that of the undeformed arm at rest (a sliding beam has its free length); motors of
+        elastic drives that are not given stand and turn with their joints. Prescribed coordinates begin on their paths.
+        A rate named for one in `qd0`, or else the rate of its path before t = 0, is that before the start, and a jump
+        from there is an impulse on all that is free. "equilibrium" is static rest with the joints
+        at zero; an angle may be text, as "90 deg".
+    torque : optional
+        Constant `(n_joints,)` or a mapping from joints to numbers; samples `(times, values)` with values
+        `(K, n_joints)` or a mapping from joints to `(K,)`, linear in between (or `(times, values, "cubic")`,
+        `"hold"`); a function of `(t, q, qd)`, called at every stage unless
+        `sample_time` is given; or anything with `.expression(t, q, qd)` in CasADi operations, which is compiled into
+        the run.
+    controller : optional
+        Like `torque`, and added to it; or an object of `pliant.control`.
+    motion : mapping, optional
+        Prescribed coordinates by name (a joint, or `joint.motor`), each a trajectory or a function of t in CasADi
+        operations that returns the position. What moves a coordinate acts on it: a joint is moved on its link side, and
+        the motor of an elastic drive hangs on it by its spring. The torque it needs is in the result.
+    method : str
+        "auto", or one of `pliant.compute.integrate.METHODS`.
+    rtol, atol : float
+        Local error of adaptive methods.
+    step : float, optional
+        Step of fixed-step methods, largest step of adaptive ones.
+    output_step : float, optional
+        Spacing of the result; by default t_end / 1000 (every step of a fixed-step method if that is coarser).
+    progress : bool or callable, optional
+        A bar on long runs in a terminal by default, and before it what is traced and compiled, if that takes longer
+        than a second; False is silence; a function gets the fraction done.
+    loads : sequence, optional
+        Objects of `pliant.loads`: wrenches, distributed loads.
+    base : optional
+        Motion of the base, see `pliant.loads.Base`.
+    sample_time : float, optional
+        Call a Python torque or controller function this often and hold its value.
+    events : sequence of Event, optional
+        Conditions to record or to stop at.
+    limits : bool
+        Stop where a joint leaves the limits that the robot file gives it: at once, if it starts beyond one, or at one
+        and moving out.
+    p : (P,) array, optional
+        Values of the model's parameters.
+    breaks : sequence of float
+        Times at which a Python function jumps or has a kink: steps end there, and either side is seen as it is.
+        Trajectories, samples and loads declare theirs; comparisons of the time in CasADi operations are found. A
+        prescribed rate may jump at a break, which is an impulse on all that is free; elsewhere such a jump is an error.
+    equilibrium : bool
+        Let amplitudes and motors that `q0` does not name settle first, under gravity and the loads at t = 0.
+    sensors : sequence of Sensor
+        Objects of `pliant.control` that read the run, each at its own times: `result.measured`. A controller reads
+        sensors of its own.
+    time_limit : float, optional
+        Seconds of the clock that the call may take. Compiling counts, and is not waited for when the time is over. A
+        step that has begun is finished, with its calls of a Python function, and so is one call of CasADi that traces.
+    max_steps : int, optional
+        Steps of the integrator that the run may take, refused ones included.
+
+    Returns
+    -------
+    Result
+        Up to `t_end` or the first stopping event (`result.stats.status` says which). Status "energy error" and a
+        warning say that the energy of the arm changed by more than the work done on it, by 1 % of what moved or more:
+        steps were too long, and the run is wrong. Status "stopped" and a warning say that `time_limit` or `max_steps`
+        was reached; `result.stats.message` names it and the time of the last row.
+
+    Raises
+    ------
+    SimulationError
+        The run broke down, or its drives ran away with the arm: the message names the time, the coordinate or joint,
+        and the likely cause; `error.result` holds what was computed. Or `time_limit` was over before there was a
+        result.
+    Interrupted
+        Ctrl-C, a KeyboardInterrupt; `.result` holds what was computed, a finished run included.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> result = pliant.simulate(model, 0.1, q0={"upper": 0.3}, torque=[10.0, 0.0])
+    >>> result.stats.status, result.q.shape
+    ('finished', (1001, 4))
+    >>> bool(np.abs(result.energy_balance).max() < 1e-5)
+    True
+    """
+    with interruptible("simulate"), listening(None) if progress is False else nullcontext():
+        deadline = TimeLimit(time_limit)
+        _check_options(model, t_end, method, output_step, sample_time, time_limit=time_limit)
+        require_count("max_steps", max_steps)
+        begun = prepared()
+        with deadline.holds("simulate"), stage(f"preparing a run of {model.robot.name}"):
+            if model.level.can_rise:
+                model = left_out.fitted_to_start(model, q0, qd0, listed(loads), p, t_end, motion=motion, base=base)
+            drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
+            tell(model, drifted_rows(model, p))
+            acting, sampled = listed(loads), one_table(*drives) is not None
+            composed = compose(
+                model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled, True, True, True
+            )
+            inputs = Inputs(model, composed, drives, p, sample_time)
+            hold = inputs.hold(t_end)
+            on_paths, before = composed.on_paths, composed.before_start
+            q, qd, work = read_start(model, q0, qd0, equilibrium, acting, p, placed=on_paths, before=before)
+            x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_drive_states else None)
+            x0[-1] = 0.0 if work is None else work
+            bounds = joint_limits(model, limits)
+            met = [*contact_events(model), *(gear_events(model) if method not in MULTISTEP else ())]
+            watch = _watched(composed, [*events, *(limit.event for limit in bounds), *met])
+            fixed = step if method in FIXED else None
+            called = inputs.called_over(q, qd) if inputs.callback is not None else None
+            stops = composed.breaks(t_end, read_breaks(breaks), inputs.parameters, called, fixed)
+            impulses = replace(composed.impulses(stops, t_end), at_start=work is not None)
+            left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
+            problem = replace(composed.problem(), ceiling=float(ceiling(composed, inputs.functions, qd, float(t_end))))
+        end = 0.0 if left else float(t_end)
+        rows = _output_times(t_end, output_step) if end else np.zeros(1)
+        watching = measured_channels.Watching(model, sensors, composed, rows, end) if len(sensors) else None
+        with reporter(progress, t_end) as report, held_back() as interrupt:
+            run = partial(
+                solve, problem, x0=x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step, p=inputs.p,
+                samples=inputs.samples, hold=hold, breaks=stops, jumps=_jumps(composed, impulses),
+                callback=inputs.callback, n_callback=inputs.n_callback, events=watch.kernel if watch else None,
+                progress=report, max_steps=max_steps,
+            )  # fmt: skip
+            with deadline.holds("simulate"):
+                solution = whole = run((0.0, end), outputs=rows if watching is None else watching.outputs)
+            if watching is not None:
+                solution, whole = watching.split(whole)
+            if ran_away(solution) and len(solution.t) < SEEN and hold is None:  # too soon for rows of the whole run
+                again = run((0.0, solution.t_end), outputs=np.linspace(0.0, solution.t_end, SEEN))
+                solution = replace(solution, t=again.t, x=again.x)
+            if left:
+                limit = bounds[left[0] - len(events)]
+                tell(model, {f"start {limit.name}": limit.told(q)})
+                log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
+                solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
+            measured = {} if watching is None else watching.read(whole, inputs, impulses)
+            result = _finish(model, composed, inputs, watch, impulses, x0, solution, prepared() - begun, measured)
+        if interrupt.came or solution.status == "interrupted":
+            told = solution.message or "interrupted when the run had finished"
+            raise Interrupted(f"simulate: {told}; what was computed is `.result` of this", result)
+        return result
+
+
+def _jumps(composed: Composition, impulses: Impulses) -> Jumps | None:
+    """Jumps of the state where prescribed rates jump."""
+
+    def behind(k: int, x: Array, p: Array) -> Array:
+        t, kernel = impulses.behind(impulses.times[k : k + 1]), composed.impulse_kernel
+        return np.asarray(kernel(t, x, p, impulses.before[k], impulses.after[k]))
+
+    return Jumps(behind, impulses.times) if len(impulses.times) else None
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """Events of a run and their names."""
+
+    kernel: Events
+    names: tuple[str, ...]
+    fatal: tuple[bool, ...]
+
+
+def _watched(composed: Composition, chosen: Sequence[Event]) -> _Watch | None:
+    if not chosen:
+        return None
+    kernel = composed.event_kernel(tuple(chosen))
+    direction = [event.direction for event in chosen]
+    terminal = [EventKind.CUT if event.cut else int(event.stop) for event in chosen]
+    found = Events(kernel.address, len(chosen), direction, terminal, owner=kernel)
+    return _Watch(found, tuple(event.name for event in chosen), tuple(event.fatal for event in chosen))
+
+
+def _finish(
+    model: Model,
+    composed: Composition,
+    inputs: Inputs,
+    watch: _Watch | None,
+    impulses: Impulses,
+    x0: Array,
+    solution: Solution,
+    compiled: float,
+    measured: dict[str, MeasuredSeries],
+) -> Result:
+    if solution.failure is not None:  # what went off the scale is told in the message, not kept
+        good = np.isfinite(solution.x).all(axis=1)
+        message = solution.message.replace(f", coordinate {solution.failure.index}", "")  # which has a name
+        solution = replace(solution, t=solution.t[good], x=solution.x[good], message=message)
+    if solution.t_end > solution.t[-1:].max(initial=0.0) and (solution.failure is None or ran_away(solution)):
+        # an event, Ctrl-C or the stop of a runaway between two rows: its state closes the history
+        t, x = np.append(solution.t, solution.t_end), np.vstack([solution.x, solution.x_end])
+        solution = replace(solution, t=t, x=x)
+    found = solution.stats.stiffness
+    if found is not None:  # the steppers know numbers, the user names
+        reason = solution.stats.reason.replace(f"(coordinate {found.index})", f"({composed.state_name(found.index)})")
+        solution = replace(solution, stats=replace(solution.stats, reason=reason))
+    t = impulses.behind(solution.t)
+    q, qd, extra = composed.histories(t, solution.x)
+    history = inputs.history(solution.t, q, qd)
+    readings = Readings(lambda: composed.torques(t, solution.x, history, inputs.parameters))
+    names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
+    first, last = composed.n_states, composed.n_states + composed.n_drive_states
+    roots = extra[:, last:-1] if composed.n_roots else None
+    drives = extra[:, first:last] * model.layout.drive_units if last > first else None
+    result = Result.from_run(
+        model,
+        solution,
+        q,
+        qd,
+        extra[:, -1],
+        inputs.parameters,
+        names,
+        readings,
+        composed.loads,
+        composed.base,
+        roots,
+        drives,
+    )
+    result = replace(result, stats=replace(result.stats, compile=compiled), measured=measured)
+    if solution.status == "failed":
+        raise SimulationError(breakdown_message(composed, inputs, x0, solution), result)
+    if watch is not None and len(names) and solution.status == "event" and watch.fatal[int(solution.events.index[-1])]:
+        raise SimulationError(
+            f"{names[-1]} at t = {solution.t_end:.6g} s: the model does not hold beyond; "
+            "end the run earlier or change the motion",
+            result,
+        )
+    doubts = left_out.judge_run(result) if is_checked(model) else {}
+    result, lost = _balanced(result)
+    tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts)
+    if solution.status == "stopped":
+        warn_user(f"stopped: {solution.message}; the result ends there")
+    if solution.stats.over:
+        warn_user(passing_words(solution.stats.over))
+    if lost:  # each time: it is about this run, not about the model
+        warn_user(lost)
+    return result
+
+
+def _balanced(result: Result) -> tuple[Result, str]:
+    """The result with its energy error, and the words for one that is too large."""
+    model, stats = result.model, result.stats
+    if not (len(result) and model.n):
+        return result, ""
+    found = balance_of(
+        model,
+        result.t,
+        result.q[None],
+        result.qd[None],
+        result.work[None],
+        result.parameters if model.parameters else None,
+    )
+    stats, lost = replace(stats, energy_error=float(found.part[0])), ""
+    if found.part[0] > ALLOWED:
+        lost = found.finding()
+        status = STATUS if stats.status == "finished" else stats.status
+        stats = replace(stats, status=status, message="; ".join(filter(None, [stats.message, lost])))
+    return replace(result, stats=stats), lost
+
+
+def _output_times(t_end: float, output_step: float | None) -> Array:
+    count = 1000 if output_step is None else max(1, round(t_end / output_step))
+    if output_step is not None and abs(count * output_step - t_end) > 1e-9 * t_end:
+        times = np.arange(0.0, t_end, output_step)
+        return np.append(times, t_end) if times[-1] < t_end else times
+    return np.linspace(0.0, t_end, count + 1)
+
+
+def require_span(t_end: float) -> None:
+    """Times of a run can be told apart."""
+    if t_end > LONGEST:
+        raise ModelError(
+            f"t_end: got {t_end:g} s, expected at most {LONGEST:g} s (32 years), beyond which steps are lost in the "
+            "rounding of the time; shorten the run"
+        )
+
+
+def require_count(name: str, value: int | None) -> None:
+    """A number of steps, if there is one, is at least one."""
+    if value is not None and value < 1:
+        raise ModelError(f"{name}: got {value!r}, expected 1 or more")
+
+
+def _check_options(
+    model: Model, t_end: float, method: str, output_step: float | None, sample_time: float | None,
+    *, time_limit: float | None,
+) -> None:  # fmt: skip
+    seconds = {"t_end": t_end, "output_step": output_step, "sample_time": sample_time, "time_limit": time_limit}
+    for name, value in seconds.items():
+        if value is not None and not (np.isfinite(value) and value > 0):
+            raise ModelError(f"{name}: got {value!r}, expected a positive number of seconds")
+    require_span(t_end)
+    if output_step is not None and t_end > output_step * MOST_ROWS:
+        raise ModelError(
+            f"output_step: got {output_step:g} s for a run of {t_end:g} s; expected at most {MOST_ROWS:g} rows"
+        )
+
+
+__all__ = ["Event", "simulate"]

@@ -1,0 +1,63 @@
+"""What sensors of a scenario have read, written as a recording of a real arm would be: a table, and a file that says
+what its columns are and what drove the run. `pliant validate` and `pliant identify` read it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.control.sensing.sensors import Sensor
+from pliant.robot.parts.fields import FORMAT
+from pliant.robot.files.yaml import write_yaml
+from pliant.simulation.runs.digest import csv_comment
+from pliant.simulation.runs.results import Result
+from pliant.base.writing import atomic_write
+
+if TYPE_CHECKING:
+    from pliant.simulation.scenario.scenario import Scenario
+
+INSTRUMENT = (*(each.name for each in fields(Sensor)), "resolution")
+"""Keys of a sensor that say how it errs: of a real one nobody knows them."""
+DRIVES = ("torque", "motion", "controller", "model")
+"""Of a scenario, which a recording file has as well."""
+
+
+def write_recording(scenario: Scenario, result: Result, path: Path) -> list[Path]:
+    """The table (`path` with .readings.csv), then the file itself."""
+    table = path.with_suffix(".readings.csv")
+    content = _table(result)
+    with atomic_write(table) as partial:
+        partial.write_bytes(csv_comment(content) + content)
+    with atomic_write(path) as partial:
+        partial.write_text(write_yaml(_said(scenario, result, table.name)), encoding="utf-8")
+    return [table, path]
+
+
+def _table(result: Result) -> bytes:
+    """Rows at all times at which something was read; what was not read then is empty."""
+    times = np.unique(np.concatenate([one.t for one in result.measured.values()]))
+    columns = {"time": times}
+    for name, one in result.measured.items():
+        columns[name] = np.full(len(times), np.nan)
+        columns[name][np.searchsorted(times, one.t)] = one.values
+    rows = [",".join("" if np.isnan(v) else f"{v:.17g}" for v in row) for row in np.column_stack([*columns.values()])]
+    return "\n".join([",".join(columns), *rows, ""]).encode()
+
+
+def _said(scenario: Scenario, result: Result, table: str) -> dict[str, Any]:
+    """What the file says."""
+    plain = scenario.to_dict()
+    sensors = {
+        sensor.label(scenario.built): {key: value for key, value in part.to_dict().items() if key not in INSTRUMENT}
+        for sensor, part in zip(scenario.sensing, scenario.sensors)
+    }
+    noise = {name: one.noise for name, one in result.measured.items() if one.noise}
+    clocks = {one.t.tobytes() for one in result.measured.values()}
+    found = {
+        "format": FORMAT, "data": table, "columns": list(result.measured), "gaps": len(clocks) > 1, "noise": noise,
+        "sensors": sensors, "initial": plain.get("initial", {}), **{key: plain[key] for key in DRIVES if key in plain},
+    }  # fmt: skip
+    return {key: value for key, value in found.items() if value}

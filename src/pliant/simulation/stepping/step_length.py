@@ -1,0 +1,104 @@
+"""How long a fixed step may be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.model.model import Model
+from pliant.robot.parts.loops import WORLD
+from pliant.robot.tree import BASE
+from pliant.simulation.runs.coupled_lines import line_histories
+
+RADIANS = 0.4
+"""Of the fastest mode in a step: RK4 is stable to 2.8, and true to 1e-4 of a swing at this."""
+SLIPS = 0.3
+"""Of the time in which friction begins to slip, in a step: RK4 is stable to 0.4."""
+OTHER_POSES = 1.3
+"""They are up to a third faster."""
+HIT = 1.0
+"""m/s, speed at which a contact is hit that does not say one."""
+
+
+def fastest_mode(model: Model) -> float:
+    """Highest frequency of the undeformed arm with free joints, rad/s."""
+    squares, _ = model.modes({}, joints="free")
+    return float(np.sqrt(np.abs(squares).max(initial=0.0)))
+
+
+class Yields:
+    """How far an arm at rest gives way to a force in a time squared: 1/kg of a force along a line, 1/(kg m^2) of a
+    torque; loops that hold it are left out, with which it is no softer."""
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.rest = model, model.layout.rest()
+        self._inverse = np.linalg.inv(model.mass_matrix(self.rest))
+
+    def speed(self, name: str) -> float:
+        """Of a joint by its name."""
+        k = self.model.speed_index(name)
+        return float(self._inverse[k, k])
+
+    def lines(self) -> Array:
+        """(couplings,) of each line."""
+        model, many = self.model, np.tile(self.rest, (self.model.n, 1))
+        _, slopes, _ = line_histories(model, many, np.eye(model.n), model.nominal_parameters)
+        return np.asarray(np.einsum("ik,ij,jk->k", slopes, self._inverse, slopes))
+
+    def point(self, frame: str) -> float:
+        """Of a frame, in the direction in which it is softest; nothing of the ground."""
+        if frame in (BASE, WORLD):
+            return 0.0
+        J = self.model.jacobian(self.rest, frame=frame)[3:]
+        return float(np.linalg.eigvalsh(J @ self._inverse @ J.T)[-1])
+
+
+def pressing_squares(model: Model, by: Yields) -> list[float]:
+    """Squares of frequencies, (rad/s)^2, that stops, springs, cables and contacts add where they are met: a cable that
+    is taut, a sphere that is pressed in as deep as a hit at the speed of its restitution does."""
+    ends = {name: freedom.limits for name, freedom in model.robot.freedoms.items()}
+    stops = {name: limits.stop for name, limits in ends.items() if limits is not None and limits.stop is not None}
+    found = [stop.stiffness * by.speed(name) for name, stop in stops.items()]
+    if model.robot.couplings:
+        for coupling, soft in zip(model.robot.couplings, by.lines()):
+            found += [part.stiffness * soft for part in (coupling.spring, coupling.cable) if part is not None]
+    for contact in model.robot.contacts:
+        soft, n = sum(map(by.point, contact.between)), contact.exponent
+        speed = HIT if contact.restitution is None else contact.restitution.speed
+        if soft:  # k u^(n + 1) / (n + 1) = m v^2 / 2, and the slope of the force there is n k u^(n - 1)
+            depth = ((n + 1) * speed**2 / (2 * contact.stiffness * soft)) ** (1 / (n + 1))
+            found.append(n * contact.stiffness * depth ** (n - 1) * soft)
+    return [float(square) for square in found]
+
+
+def oil_rates(model: Model, by: Yields) -> list[float]:
+    """Frequencies of an arm on the oil of its cylinders, rates of valves that are wide open, and of dampers, rad/s.
+
+    A piston at an end of its stroke stands on the stiffness beta A^2 / (dead volume), which is the greatest.
+    """
+    rates: list[float] = []
+    for coupling, soft in zip(model.robot.couplings, by.lines() if model.robot.couplings else ()):
+        rates.append(coupling.damping * soft)
+        if (cylinder := coupling.cylinder) is not None:
+            K = [cylinder.bulk_modulus * A**2 / V for A, V in zip(cylinder.areas, cylinder.volumes)]
+            laminar = cylinder.valve.flow / (cylinder.valve.pressure_drop * cylinder.valve.laminar) ** 0.5
+            rates += [np.sqrt((sum(K) + cylinder.cushion.stiffness) * soft)]
+            rates += [cylinder.bulk_modulus / V * laminar for V in cylinder.volumes]
+    return rates
+
+
+def longest_step(model: Model) -> float:
+    """Seconds that an explicit method with fixed steps should not exceed, by what bends, bounces and slips fastest.
+
+    Friction of contacts that stick is left out: a fixed step lets them creep to and fro at their stick_speed.
+    """
+    by = Yields(model)
+    pressed = max(pressing_squares(model, by), default=0.0)
+    rates = [OTHER_POSES * float(np.hypot(fastest_mode(model), np.sqrt(pressed))) / RADIANS]
+    for freedom in (freedom for link in model.robot.links for freedom in link.joint.freedoms):
+        rubbing = [freedom.friction, freedom.drive.friction] if freedom.elastic else [freedom.friction]
+        rates += [f.coulomb_speed / f.bristle / SLIPS for f in rubbing if f.law == "bristle" and f.bristle and f.level]
+        rates += [freedom.motor.fastest / SLIPS] if freedom.motor is not None else []
+    rates += [rate / RADIANS for rate in oil_rates(model, by)]
+    highest = max(rates)
+    return 1.0 / highest if highest > 0 else np.inf

@@ -1,5 +1,0 @@
-"""An arm, or many, that its caller advances step by step: in a loop with hardware, a learner, another program."""
-
-from pliant.stepping.stepper import ArmState, SavedState, Stepper
-
-__all__ = ["ArmState", "SavedState", "Stepper"]

@@ -1,0 +1,169 @@
+"""Plots of the studio as numbers: panels of a run and of kept ones over one axis, with a line at the time of the clock.
+
+A chart of the browser takes columns of equal length and has no gaps. So curves are interpolated to common places, and
+a vertical line is a column that lies above the picture and comes down at its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.simulation.runs.results import Result
+from pliant.figures import run_panels
+from pliant.drawing.figure_data import Panel
+from pliant.figures.spectrum import amplitudes, spectrum
+from pliant.viewer.viewer_scene import KEPT
+from pliant.drawing.style import COLOURS, line
+
+POINTS = 600
+"""Places of a curve."""
+CLOCK, OWN = "#d6006c", "#8a949e"
+"""Colours of the line at the time, and of those at the arm's own frequencies."""
+ABOVE = 2.0
+"""Where a vertical line waits: its scale ends at 1."""
+UNITS = {"µm": 1e-6, "mm": 1e-3, "m": 1.0, "mJ": 1e-3, "J": 1.0, "kJ": 1e3}
+AROUND = 0.125
+"""Of a run, before and after the clock, whose spectrum follows the clock."""
+PLOTS: dict[str, Callable[[Result], list[Panel]]] = {
+    "joints": run_panels.joints,
+    "torques": run_panels.torques,
+    "deflection": run_panels.tip_deflection,
+    "tip error": lambda result: run_panels.tip_error({"tip": result}),
+    "energy": lambda result: run_panels.energy(result)[:1],
+    "spectrum": spectrum,
+}
+"""Panels by the name of the plot."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """How a column is drawn; `scale` is "y", or "line" for vertical lines."""
+
+    label: str
+    colour: str
+    dash: tuple[float, ...] = ()
+    scale: str = "y"
+
+
+@dataclass(frozen=True)
+class StudioChart:
+    """One pair of axes, ready for the browser.
+
+    Attributes
+    ----------
+    title, x, y : str
+        Of the axes, with units.
+    log : bool
+        Whether y is logarithmic.
+    lines : tuple of Line
+        Of the columns, the clock's among them.
+    at : callable
+        Columns for a time of the clock, x first.
+    """
+
+    title: str
+    x: str
+    y: str
+    log: bool
+    lines: tuple[Line, ...]
+    at: Callable[[float], tuple[Array, ...]]
+
+
+def charts(name: str, run: Result, kept: Mapping[str, Result]) -> tuple[list[StudioChart], str]:
+    """Charts of a plot, with kept runs by their labels; or the reason why there is nothing to draw."""
+    panels, others = PLOTS[name](run), {label: PLOTS[name](other) for label, other in kept.items()}
+    drawn = [panel for panel in panels if panel.curves]
+    if not drawn:
+        return [], next((panel.note for panel in panels if panel.note), "nothing to draw")
+    return [_chart(panel, _beside(panel, others), run) for panel in drawn], ""
+
+
+def _beside(panel: Panel, others: Mapping[str, list[Panel]]) -> dict[str, Panel]:
+    """Of kept runs, the panels that show the same."""
+    same = (panel.title, panel.of, panel.y.label)
+    found = {
+        label: next((one for one in panels if (one.title, one.of, one.y.label) == same and one.curves), None)
+        for label, panels in others.items()
+    }
+    return {label: one for label, one in found.items() if one is not None}
+
+
+def _chart(panel: Panel, kept: Mapping[str, Panel], run: Result) -> StudioChart:
+    places = _places([panel, *kept.values()])
+    lines = [Line(_named(panel, k), colour_of(curve.role)) for k, curve in enumerate(panel.curves)]
+    columns = [_column(places, curve, 1.0) for curve in panel.curves]
+    for k, (label, other) in enumerate(kept.items()):
+        scale = UNITS.get(other.y.unit, 1.0) / UNITS.get(panel.y.unit, 1.0)
+        lines += [_kept_line(panel, other, label, k, j) for j in range(len(other.curves))]
+        columns += [_column(places, curve, scale) for curve in other.curves]
+    title = f"{panel.title}, {panel.of}" if panel.of else panel.title
+    log, along = panel.span == "log", str(panel.x)
+    if panel.x.unit == "s":
+        clock = Line("t", CLOCK, scale="line")
+        return StudioChart(
+            title, along, str(panel.y), log, (*lines, clock), lambda now: with_lines(places, columns, [now])
+        )
+    marks = [float(f) for values in panel.marks.values() for f in values]
+    lines += [Line("around t", CLOCK), Line("own frequencies", OWN, (4.0, 3.0), "line")]
+    moving = around(run, places, 1 / UNITS.get(panel.y.unit, 1.0), columns[0])
+
+    def at(now: float) -> tuple[Array, ...]:
+        return with_lines(places, [*columns, moving(now)], marks)
+
+    return StudioChart(title, along, str(panel.y), log, tuple(lines), at)
+
+
+def _named(panel: Panel, k: int) -> str:
+    return panel.curves[k].label if len(panel.curves) > 1 else "this run"
+
+
+def _kept_line(panel: Panel, other: Panel, label: str, number: int, curve: int) -> Line:
+    """One curve has the colour of the shadow on the stage; of several, each has the colour of its fellow, dashed."""
+    if len(panel.curves) == 1:
+        red, green, blue = KEPT[number % len(KEPT)]
+        return Line(label, f"#{red:02x}{green:02x}{blue:02x}")
+    return Line(f"{other.curves[curve].label}, {label}", colour_of(other.curves[curve].role), (6.0 - 2 * number, 3.0))
+
+
+def colour_of(role: int | str) -> str:
+    """Of a curve, as in all figures."""
+    colour = str(line(role)["color"])
+    return "#000000" if colour == "black" else colour if colour.startswith("#") else COLOURS[0]
+
+
+def _places(panels: Sequence[Panel]) -> Array:
+    curves = [curve for panel in panels for curve in panel.curves]
+    return np.linspace(min(c.x[0] for c in curves), max(c.x[-1] for c in curves), POINTS)
+
+
+def _column(places: Array, curve: Any, scale: float) -> Array:
+    return np.asarray(scale * np.interp(places, curve.x, curve.y, left=np.nan, right=np.nan))
+
+
+def around(run: Result, places: Array, scale: float, whole: Array) -> Callable[[float], Array]:
+    """Spectrum of the tip's deflection around a time; that of the whole run where too few rows are left."""
+    away, half = run_panels.tip_shift(run), AROUND * (run.t[-1] - run.t[0])
+
+    def at(now: float) -> Array:
+        rows = np.abs(run.t - np.clip(now, run.t[0] + half, run.t[-1] - half)) <= half
+        if rows.sum() < 16:
+            return whole
+        f, height = amplitudes(run.t[rows], away[rows])
+        return np.maximum(scale * np.interp(places, f, height), 1e-6 * np.nanmax(whole))
+
+    return at
+
+
+def with_lines(places: Array, columns: Sequence[Array], marks: Sequence[float]) -> tuple[Array, ...]:
+    """Places, columns, and one more column that is a vertical line at each mark."""
+    inside = np.clip(np.sort(np.asarray(marks, dtype=float)), places[0], places[-1])
+    where = np.repeat(inside, 3)
+    after = np.searchsorted(places, where, side="right")
+    x = np.insert(places, after, where)
+    down = np.insert(np.full(len(places), ABOVE), after, np.tile([ABOVE, 0.0, ABOVE], len(inside)))
+    return (x, *(np.insert(c, after, np.interp(where, places, c)) for c in columns), down)

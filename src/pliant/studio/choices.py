@@ -1,0 +1,214 @@
+"""What a user of the studio may choose, what makes no sense of it, and the arm that follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.errors import ModelError
+from pliant.model.choices import resolved
+from pliant.options import StiffeningChoice
+from pliant.robot.parts.couplings import Coupling
+from pliant.robot.parts.link import Link
+from pliant.robot.robot import Robot
+from pliant.robot.files.text_table import link_mass, payload_mass
+from pliant.robot.parts.loops import looped
+from pliant.robot.parts.joint import Freedom
+from pliant.robot.parameters import plain
+
+if TYPE_CHECKING:
+    from pliant.simulation.runs.results import Result
+    from pliant.simulation.scenario.scenario import Scenario
+
+CONTROLLERS = ("none", "pd", "lqr", "ideal joints")
+MANOEUVRES = ("release", "hold", "move", "move, shaped")
+STIFFNESSES = (".beam.EI_y", ".beam.EI_z", ".beam.GJ", ".beam.material.E", ".beam.material.G")
+DAMPING, PAYLOAD = ".shapes.damping", "payload.mass"
+MOVE = np.radians(30)
+"""From start to goal of a revolute joint, until the user says otherwise."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Everything that the page lets a user choose; factors multiply what the robot file says.
+
+    Angles `start` and `goal` are in radians (metres of a sliding joint), one per moving joint. `edits` are numbers of
+    the robot that were given other values, by their paths; factors multiply those. `commands` of couplings act
+    during the time of a move.
+    """
+
+    robot: Robot
+    stiffness: float = 1.0
+    drive_stiffness: float = 1.0
+    gravity: float = 1.0
+    payload: float = 0.0
+    damping: float = 0.0
+    modes: int = 0
+    stiffening: bool = True
+    formulation: str = "denoc"
+    controller: str = "none"
+    manoeuvre: str = "release"
+    start: tuple[float, ...] = ()
+    goal: tuple[float, ...] = ()
+    commands: tuple[float, ...] = ()
+    bandwidth: float = 10.0
+    move_time: float = 1.0
+    duration: float = 5.0
+    edits: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def level(self) -> StiffeningChoice | bool:
+        """Of stiffening, as a model takes it."""
+        return "auto" if self.stiffening else False
+
+    @classmethod
+    def of(cls, robot: Robot, **changes: Any) -> Choices:
+        """What the robot itself says: its payload, damping and number of modes."""
+        flexible = [link.shapes for link in robot.links if link.shapes is not None]
+        moving = positioned(robot)
+        start = tuple(float(link.beam.length) if link.beam and link.beam.slides else 0.0 for link, _ in moving)
+        usual: dict[str, Any] = {
+            "payload": float(payload_mass(robot)),
+            "damping": max((float(s.damping) for s in flexible), default=0.0),
+            "modes": max((int(s.bending_y) for s in flexible if s.method == "modes"), default=0),
+            "start": start,
+            "goal": tuple(x + MOVE * (free.turns and free.actuated) for x, (_, free) in zip(start, moving)),
+            "commands": (0.0,) * len(commanded(robot)),
+        }
+        return cls(robot, **(usual | changes))
+
+    @classmethod
+    def of_scenario(cls, given: Scenario) -> Choices:
+        """The arm, the start, the equations and the duration of a scenario; what drives it is chosen anew."""
+        q, built = given.start()[0], given.built
+        return replace(
+            cls.of(given.robot),
+            start=tuple(float(q[built.index(name)]) for name in placed_names(given.robot)),
+            duration=float(given.duration),
+            formulation=given.model.formulation,
+            stiffening=bool(given.model.stiffening),
+        )
+
+    @classmethod
+    def of_run(cls, run: Result) -> Choices:
+        """The arm of a saved run as it ran, its start, equations and duration; what drove it is chosen anew."""
+        values = dict(zip(run.model.parameters, run.parameters.tolist()))
+        robot = run.robot.replace(values) if values else run.robot
+        return replace(
+            cls.of(robot),
+            start=tuple(float(run[name][0]) for name in placed_names(robot)),
+            duration=float(run.t[-1] - run.t[0]) or cls.duration,
+            formulation=str(run.options["formulation"]),
+            stiffening=bool(run.options["stiffening"]),
+        )
+
+
+def positioned(robot: Robot) -> list[tuple[Link, Freedom]]:
+    """What a slider can place: joints have positions, but for spherical and free ones, which stay upright, and for
+    passive ones that follow from a loop."""
+    following = looped(robot)
+    return [
+        (link, free)
+        for link in robot.links
+        if link.joint.type != "spherical"
+        for free in link.joint.freedoms
+        if free.actuated or link.name not in following
+    ]
+
+
+def placed_names(robot: Robot) -> list[str]:
+    """Coordinates that the sliders place."""
+    return [freedom.name(link.name) for link, freedom in positioned(robot)]
+
+
+def commanded(robot: Robot) -> list[Coupling]:
+    """Couplings that are given commands."""
+    return [coupling for coupling in robot.couplings if coupling.commanded]
+
+
+def check(choices: Choices) -> None:
+    """Refuses what makes no sense, each with its reason."""
+    for name in ("stiffness", "drive_stiffness", "bandwidth", "move_time", "duration"):
+        value = getattr(choices, name)
+        if not (np.isfinite(value) and value > 0):
+            raise ModelError(f"{name.replace('_', ' ')}: got {value!r}, expected a positive number")
+    for name in ("payload", "damping"):
+        value = getattr(choices, name)
+        if not (np.isfinite(value) and value >= 0):
+            raise ModelError(f"{name}: got {value!r}, expected zero or a positive number")
+    balls = [link.name for link in choices.robot.links if link.joint.type == "spherical"]
+    if balls and choices.controller != "none":
+        raise ModelError(f"controller: the spherical joint of {balls[0]} has no position to hold; choose none")
+    if choices.controller == "none" and choices.manoeuvre != "release":
+        raise ModelError(f"manoeuvre {choices.manoeuvre!r} needs a controller; choose pd, lqr or ideal joints")
+    if choices.controller == "lqr" and choices.manoeuvre == "move, shaped":
+        raise ModelError("lqr settles at a goal and follows no path; choose pd or ideal joints for a shaped move")
+
+
+def structure(choices: Choices) -> Robot:
+    """The robot with the chosen number of modes, which changes its coordinates; numbers in place of `auto`."""
+    robot = resolved(choices.robot)[0]
+    if not choices.modes:
+        return robot
+    links = []
+    for link in robot.links:
+        shapes = link.shapes
+        if shapes is not None and shapes.method == "modes":
+            wanted = {name: choices.modes for name in ("bending_y", "bending_z") if getattr(shapes, name)}
+            link = link.model_copy(update={"shapes": shapes.model_copy(update=wanted)})
+        links.append(link)
+    return Robot.model_validate({**robot.to_dict(), "links": [plain(link) for link in links]})
+
+
+def numbers(choices: Choices) -> dict[str, float]:
+    """Paths of numbers that the sliders and edits set, and their values."""
+    found: dict[str, float] = {}
+    edits = dict(choices.edits)
+    paths = choices.robot.paths()
+    for path, nominal in paths.items():
+        value = edits.get(path, nominal)
+        if path.endswith(STIFFNESSES):
+            found[path] = value * choices.stiffness
+        elif path.endswith(".drive.stiffness"):
+            found[path] = value * choices.drive_stiffness
+        elif path.endswith(DAMPING):
+            found[path] = choices.damping
+        elif path.startswith("gravity.") and value:
+            found[path] = value * choices.gravity
+        elif path in edits:
+            found[path] = value
+    return found | ({PAYLOAD: choices.payload} if PAYLOAD in paths else {})
+
+
+def editable(robot: Robot) -> dict[str, float]:
+    """Numbers of the robot that may be given other values one by one; payload and damping have sliders of their own,
+    and an axis keeps its length."""
+    own = (PAYLOAD,)
+    return {
+        path: value
+        for path, value in robot.paths().items()
+        if path not in own and not path.endswith(DAMPING) and ".joint.axis." not in path
+    }
+
+
+def fitting(wanted: Choices, before: Choices) -> tuple[Choices, str]:
+    """Controller and manoeuvre that go together: what was just chosen stays, the other follows; and what was done."""
+    needs, held = wanted.manoeuvre != "release", wanted.controller != "none"
+    if needs and not held:
+        if wanted.manoeuvre != before.manoeuvre:
+            return replace(wanted, controller="pd"), f"{wanted.manoeuvre} needs a controller: pd"
+        return replace(wanted, manoeuvre="release"), "without a controller the arm is released"
+    if wanted.controller == "lqr" and wanted.manoeuvre == "move, shaped":
+        if wanted.manoeuvre != before.manoeuvre:
+            return replace(wanted, controller="pd"), "a shaped move needs a path to follow: pd"
+        return replace(wanted, manoeuvre="move"), "lqr follows no path: move"
+    return wanted, ""
+
+
+def heaviest_payload(robot: Robot) -> float:
+    """kg at the end of the payload's slider: the mass of the links, or twice what the robot carries, rounded up."""
+    wanted = max(sum(float(link_mass(link)) for link in robot.links), 2 * float(payload_mass(robot)), 0.1)
+    scale = 10.0 ** np.floor(np.log10(wanted))
+    return float(np.ceil(wanted / scale - 1e-9) * scale)

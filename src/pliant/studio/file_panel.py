@@ -1,0 +1,38 @@
+"""The panel of files: open one from the browser's machine, save what is on the stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pliant.studio.saving import ENDINGS as SAVED
+
+NAMES = {"scenario": "studio.yaml", "robot": "arm.yaml", "run": "run.nc", "page": "run.html", "video": "run.mp4"}
+"""File names to begin with."""
+
+
+class FilePanel:
+    """Controls in the tab that is being built; the callbacks get what the user gave."""
+
+    def __init__(
+        self,
+        gui: Any,
+        opened: Callable[[str, bytes], None],
+        saved: Callable[[str, str], None],
+        taken: Callable[[str, str], None],
+    ) -> None:
+        gui.add_markdown("Open a robot, a scenario (.yaml), a URDF or a saved run (.nc) of your own machine.")
+        self.upload = gui.add_upload_button("open a file")
+        gui.add_markdown("Save what is on the stage, into the folder of the studio or to where your browser puts it.")
+        self.kind = gui.add_dropdown("what", tuple(SAVED), initial_value="scenario")
+        self.file = gui.add_text("file name", NAMES["scenario"])
+        self.save = gui.add_button("save into the folder")
+        self.download = gui.add_button("download")
+        self.kind.on_update(lambda _: self._name())
+        self.upload.on_upload(lambda _: opened(self.upload.value.name, self.upload.value.content))
+        self.save.on_click(lambda _: saved(str(self.kind.value), str(self.file.value)))
+        self.download.on_click(lambda _: taken(str(self.kind.value), str(self.file.value)))
+
+    def _name(self) -> None:
+        """Another kind has another ending."""
+        self.file.value = NAMES[str(self.kind.value)]

@@ -1,0 +1,87 @@
+"""The panel of the manoeuvre: what drives the arm, from where to where, and how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pliant.drawing.figure_data import position_unit
+from pliant.studio.choices import CONTROLLERS, MANOEUVRES, Choices, commanded, positioned
+from pliant.studio.starts import limits_of
+
+
+class ManoeuvrePanel:
+    """Controls in the tab that is being built; `changed` is called with nothing."""
+
+    def __init__(self, gui: Any, changed: Callable[[], None]) -> None:
+        self.gui, self.changed = gui, changed
+        self.controller = gui.add_dropdown("controller", CONTROLLERS, initial_value="none")
+        self.manoeuvre = gui.add_dropdown("manoeuvre", MANOEUVRES, initial_value="release")
+        self.bandwidth = gui.add_number("loop frequency (rad/s)", 10.0, step=1.0)
+        self.move_time = gui.add_number("time of the move (s)", 1.0, step=0.1)
+        self.duration = gui.add_number("duration (s)", 5.0, step=0.5)
+        self.place = gui.add_folder("Joints (deg, m)", expand_by_default=True)
+        self.folder: Any = None
+        self.joints: list[tuple[float, Any, Any]] = []
+        self.commands: list[Any] = []
+        for handle in (self.controller, self.manoeuvre, self.bandwidth, self.move_time, self.duration):
+            handle.on_update(lambda _: changed())
+
+    def fill(self, choices: Choices) -> None:
+        """Show what the choices say, with sliders for the joints of their arm."""
+        self.drive(choices)
+        self.bandwidth.value, self.move_time.value = choices.bandwidth, choices.move_time
+        self.duration.value = choices.duration
+        if self.folder is not None:
+            self.folder.remove()
+        with self.place:
+            self.folder = self.gui.add_folder(choices.robot.name)
+        with self.folder:
+            self.joints = [self._joint(choices, k) for k in range(len(positioned(choices.robot)))]
+            self.commands = [self._command(choices, k) for k in range(len(choices.commands))]
+
+    def drive(self, choices: Choices) -> None:
+        """Show what drives the arm."""
+        self.controller.value, self.manoeuvre.value = choices.controller, choices.manoeuvre
+
+    def _joint(self, choices: Choices, k: int) -> tuple[float, Any, Any]:
+        """Factor to the unit of the page, and sliders for start and goal within the limits of the joint."""
+        link, freedom = positioned(choices.robot)[k]
+        name = freedom.name(link.name)
+        unit, scale = position_unit(choices.robot, name)
+        usual, step = ((-180.0, 180.0), 1.0) if unit == "deg" else ((-2.0, 2.0), 0.01)
+        own = [scale * end for end in limits_of(link, freedom)]
+        low, high = (round(end if np.isfinite(end) else other, 6) for end, other in zip(own, usual))
+        values = [round(scale * at[k], 6) for at in (choices.start, choices.goal)]
+        low, high = min(low, *values), max(high, *values)
+        made = [
+            self.gui.add_slider(f"{name} {which}", low, high, step, value)
+            for which, value in zip(("start", "goal"), values)
+        ]
+        made[1].visible = freedom.actuated  # what is passive has no goal
+        for handle in made:
+            handle.on_update(lambda _: self.changed())
+        return scale, made[0], made[1]
+
+    def _command(self, choices: Choices, k: int) -> Any:
+        """Of a valve a slider, of a force its newtons."""
+        coupling, value = commanded(choices.robot)[k], choices.commands[k]
+        if coupling.cylinder is None:
+            made = self.gui.add_number(f"{coupling.name} force (N)", value)
+        else:
+            made = self.gui.add_slider(f"{coupling.name} valve", -1.0, 1.0, 0.05, value)
+        made.on_update(lambda _: self.changed())
+        return made
+
+    def read(self) -> dict[str, Any]:
+        """What the controls say, as changes of the choices."""
+        return {
+            "controller": str(self.controller.value), "manoeuvre": str(self.manoeuvre.value),
+            "start": tuple(start.value / scale for scale, start, _ in self.joints),
+            "goal": tuple(goal.value / scale for scale, _, goal in self.joints),
+            "commands": tuple(float(handle.value) for handle in self.commands),
+            "bandwidth": float(self.bandwidth.value), "move_time": float(self.move_time.value),
+            "duration": float(self.duration.value),
+        }  # fmt: skip

@@ -1,0 +1,316 @@
+"""What the studio computes: choices become a scenario and a run. Numbers that may stay inputs of the equations do, so
+that a moved slider runs again without compiling. No page here: this part is used and tested without a browser."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.control.controllers.joint_controllers import natural_gains
+from pliant.base.derived import SYMBOLS
+from pliant.mechanics.formulations.registry import FORMULATIONS
+from pliant.mechanics.links.build_chain import shapes_that_change
+from pliant.errors import ModelError, SimulationError
+from pliant.model.model import Model
+from pliant.robot.robot import Robot
+from pliant.simulation.runs.inputs import read_start
+from pliant.simulation.runs.results import Result
+from pliant.simulation.runs.simulation import simulate
+from pliant.studio.choices import Choices, check, commanded, numbers, placed_names, positioned, structure
+
+if TYPE_CHECKING:
+    from pliant.simulation.scenario.scenario import Scenario
+
+KEPT = 6
+"""Compiled models that are kept."""
+LAYOUTS = 64
+"""Arms whose layout is kept."""
+RISE = 0.1
+"""Part of the time of a move in which commands of couplings rise, and in which they fall."""
+
+
+@dataclass(frozen=True)
+class StudioRun:
+    """A finished run, and how it came about."""
+
+    choices: Choices
+    result: Result
+    frequencies: Array
+    seconds: float
+    compiled: bool
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A model with its controller and motion, ready for other values of its parameters."""
+
+    model: Model
+    controller: Any
+    motion: dict[str, Any] | None
+
+
+class Patience:
+    """Ends a run that somebody cancels, or that takes longer than `limit` seconds."""
+
+    def __init__(self, stop: threading.Event, limit: float) -> None:
+        self.stop, self.limit, self.began = stop, limit, time.monotonic()
+
+    def check(self) -> None:
+        """Between the stages of a run, and a few times per second in it."""
+        if self.stop.is_set():
+            raise SimulationError("the run was cancelled; the last one stays")
+        if time.monotonic() - self.began > self.limit:
+            raise SimulationError(
+                f"the run took more than {self.limit:g} s; shorten it, or start the studio with a larger --limit"
+            )
+
+
+class Workshop:
+    """Runs choices, several at a time if need be; remembers what it has compiled."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._turns: dict[Any, threading.Lock] = {}
+        self._kept: dict[Any, _Prepared] = {}
+        self._layouts: dict[Any, tuple[Robot, list[str]]] = {}
+
+    def run(self, choices: Choices, still: Callable[[], None] = lambda: None) -> StudioRun:
+        """Simulate; raises `PliantError` with the reason when the choices make no arm or no run.
+
+        `still` is asked now and then, and ends the run by raising.
+        """
+        began = time.perf_counter()
+        check(choices)
+        choices.robot.replace(dict(choices.edits))  # what makes no arm is named before anything is compiled
+        still()
+        key, prepare, free = self._recipe(choices)
+        ready, compiled = self._ready(key, prepare)
+        still()
+        values = numbers(choices)
+        p = np.array([values[path] for path in free])
+        result = simulate(
+            ready.model, choices.duration, _at(choices, choices.start), equilibrium=choices.manoeuvre != "release",
+            torque=_table(choices), controller=ready.controller, motion=ready.motion, p=p,
+            progress=lambda fraction: still(),
+        )  # fmt: skip
+        about = result.q[0]
+        if choices.manoeuvre.startswith("move"):
+            about = read_start(ready.model, goal_of(choices), equilibrium=True, p=p)[0]
+        found = ready.model.frequencies(about, p=p)
+        return StudioRun(choices, result, found, time.perf_counter() - began, compiled)
+
+    def knows(self, choices: Choices) -> bool:
+        """Whether a run of these choices needs nothing compiled."""
+        with self._lock:
+            return (choices.robot, choices.modes, *_paths_key(choices)) in self._layouts and (
+                self._recipe(choices)[0] in self._kept
+            )
+
+    def _recipe(self, choices: Choices) -> tuple[Any, Callable[[], _Prepared], list[str]]:
+        """How the model of an arm with its edits and its drive is made: the key of it, the way to it, and the numbers
+        that stay inputs. The one place where an edited arm becomes a model."""
+        values = numbers(choices)
+        robot, free = self._layout(choices, values)
+        built_in = {path: value for path, value in values.items() if path not in free}
+        key = (robot, tuple(built_in.items()), tuple(free), _drive_key(choices))
+        return key, lambda: self._prepare(choices, robot.replace(built_in), free), free
+
+    def _ready(self, key: Any, prepare: Callable[[], _Prepared]) -> tuple[_Prepared, bool]:
+        """What is compiled for a key, and whether that was done just now; two who want the same share the work."""
+        with self._lock:
+            if key in self._kept:
+                return self._kept[key], False
+            turn = self._turns.setdefault(key, threading.Lock())
+        try:
+            with turn:
+                if (known := self._kept.get(key)) is not None:
+                    return known, False
+                with SYMBOLS:
+                    made = prepare()
+                with self._lock:
+                    self._kept[key] = made
+                    while len(self._kept) > KEPT:
+                        self._kept.pop(next(iter(self._kept)))
+                return made, True
+        finally:
+            with self._lock:
+                self._turns.pop(key, None)
+
+    def _layout(self, choices: Choices, values: dict[str, float]) -> tuple[Robot, list[str]]:
+        """The robot with its modes, and the paths that stay inputs: asked once for each arm."""
+        key = (choices.robot, choices.modes, *_paths_key(choices))
+        with self._lock:
+            known = self._layouts.get(key)
+        if known is None:
+            with SYMBOLS:
+                robot = structure(choices)
+                known = robot, _free_paths(robot, values, choices)
+            with self._lock:
+                self._layouts[key] = known
+                while len(self._layouts) > LAYOUTS:
+                    self._layouts.pop(next(iter(self._layouts)))
+        return known
+
+    def _prepare(self, choices: Choices, robot: Robot, free: list[str]) -> _Prepared:
+        model = robot.model(FORMULATIONS[choices.formulation], stiffening=choices.level, parameters=free)
+        from pliant.simulation.scenario.parts import read_part
+
+        controller, motion = drive(choices, model)
+        made = None if controller is None else read_part(controller, "controller").make()
+        moved = {name: read_part(part, "trajectory").make() for name, part in motion.items()}
+        return _Prepared(model, made, moved or None)
+
+
+def _paths_key(choices: Choices) -> tuple[Any, ...]:
+    """What decides which numbers stay inputs, besides the arm."""
+    return choices.controller == "lqr", tuple(path for path, _ in choices.edits)
+
+
+def _free_paths(robot: Robot, values: dict[str, float], choices: Choices) -> list[str]:
+    """Those that can stay inputs: what shapes the functions, or the gains of an LQR, has to be built in."""
+    return [] if choices.controller == "lqr" else [path for path in values if _stays_free(robot, path)]
+
+
+def _stays_free(robot: Robot, path: str) -> bool:
+    try:
+        return not shapes_that_change(robot, path)
+    except ModelError:  # a number that cannot be a symbol
+        return False
+
+
+def _drive_key(choices: Choices) -> Any:
+    """Of what is compiled with the arm; a released one starts anywhere."""
+    c = choices
+    driven = (c.manoeuvre, c.start, c.goal, c.bandwidth, c.move_time) if c.controller != "none" else ()
+    return (c.formulation, c.stiffening, c.controller, *driven)
+
+
+def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """Controller and prescribed motion, in the words of a scenario file."""
+    driven = [k for k, (_, freedom) in enumerate(positioned(choices.robot)) if freedom.actuated]
+    names = [_names(choices)[k] for k in driven]
+    start, goal = ([positions[k] for k in driven] for positions in (choices.start, choices.goal))
+    path: dict[str, Any] = {"type": "constant", "position": start}
+    if choices.manoeuvre.startswith("move"):
+        path = {"type": "quintic", "from": start, "to": goal, "duration": choices.move_time}
+    shaper = None
+    if choices.manoeuvre == "move, shaped":
+        lowest = model.frequencies(read_start(model, goal_of(choices), equilibrium=True)[0])
+        shaper = {"type": "zv", "frequency": float(lowest[lowest > 0][0])}
+    if choices.controller == "pd":
+        kp, kd = natural_gains(model, start, choices.bandwidth)
+        reference = path if shaper is None else {"type": "shaped", "trajectory": path, "shaper": shaper}
+        return {"type": "pd", "kp": kp.tolist(), "kd": kd.tolist(), "reference": reference}, {}
+    if choices.controller == "lqr":
+        where = goal if choices.manoeuvre.startswith("move") else start
+        weight = choices.bandwidth**2
+        Q = {"joints": weight, "flexible": weight, "rates": 1.0}
+        return {"type": "lqr", "joints": where, "Q": Q, "R": 0.01}, {}
+    if choices.controller == "none":
+        return None, {}
+    motion = {}
+    for k, joint in enumerate(names):
+        still = path["type"] == "constant"
+        own = {**path, "position": start[k]} if still else {**path, "from": start[k], "to": goal[k]}
+        motor = f"{joint}.motor"
+        motion[motor if motor in model.coordinates else joint] = (
+            own if shaper is None else {"type": "shaped", "trajectory": own, "shaper": shaper}
+        )
+    return None, motion
+
+
+def goal_of(choices: Choices) -> dict[str, float]:
+    """Where the joints shall go, by name; passive ones stay."""
+    ends = zip(positioned(choices.robot), choices.start, choices.goal)
+    return _at(choices, tuple(goal if freedom.actuated else start for (_, freedom), start, goal in ends))
+
+
+def _at(choices: Choices, positions: tuple[float, ...]) -> dict[str, float]:
+    """Where the sliders place the joints, by name."""
+    return dict(zip(_names(choices), positions))
+
+
+def _commands(choices: Choices) -> dict[str, Any] | None:
+    """Commands of couplings, in the words of a scenario file: they rise, stay and are gone at the end of a move."""
+    if not any(choices.commands):
+        return None
+    T, names = choices.move_time, [coupling.name for coupling in commanded(choices.robot)]
+    values = {name: [0.0, value, value, 0.0] for name, value in zip(names, choices.commands)}
+    return {"times": [0.0, RISE * T, (1 - RISE) * T, T], "values": values}
+
+
+def _table(choices: Choices) -> Any:
+    """The same as `simulate` takes it."""
+    found = _commands(choices)
+    return None if found is None else (found["times"], found["values"])
+
+
+def _names(choices: Choices) -> list[str]:
+    return placed_names(choices.robot)
+
+
+def edited_robot(choices: Choices) -> Robot:
+    """The arm with all that sliders and edits say, as it is saved."""
+    with SYMBOLS:
+        return structure(choices).replace(numbers(choices))
+
+
+def saved_run(result: Result) -> StudioRun:
+    """A run from a file, as if it had been made here."""
+    began = time.perf_counter()
+    p = result.parameters if len(result.parameters) else None
+    with SYMBOLS:
+        found = result.model.frequencies(result.q[0], p=p)
+    return StudioRun(Choices.of_run(result), result, found, time.perf_counter() - began, False)
+
+
+def scenario(choices: Choices) -> Scenario:
+    """The scenario file of the choices: what `pliant simulate` takes to make the same run."""
+    from pliant.simulation.scenario.scenario import Scenario
+
+    check(choices)
+    plain, values = structure(choices), numbers(choices)
+    robot, free = plain.replace(values), _free_paths(plain, values, choices)
+    nominal = plain.replace({k: value for k, value in values.items() if k not in free})  # whose gains a run has
+    model = nominal.model(FORMULATIONS[choices.formulation], stiffening=choices.level)
+    controller, motion = drive(choices, model)
+    data: Any = {
+        "robot": robot.to_dict(),
+        "model": {"formulation": choices.formulation, "stiffening": model.options.stiffening},
+        "initial": {"q": _at(choices, choices.start), "equilibrium": choices.manoeuvre != "release"},
+        "duration": choices.duration,
+    }
+    if controller is not None:
+        data["controller"] = controller
+    if motion:
+        data["motion"] = motion
+    if (commands := _commands(choices)) is not None:
+        data["torque"] = commands
+    return Scenario(**data)
+
+
+def tip_error(run: StudioRun) -> tuple[float, float]:
+    """Distance of the tip from the rigid arm's (at the goal of a move, else at its joints): largest and last, m.
+
+    Of a move, the largest after the time that the move takes.
+    """
+    from pliant.figures.run_panels import rigid_states, tip_shift
+
+    result, choices = run.result, run.choices
+    if choices.manoeuvre == "release":
+        away = np.linalg.norm(tip_shift(result), axis=1)
+    else:
+        goal, q = choices.goal if choices.manoeuvre.startswith("move") else choices.start, rigid_states(result)
+        for (_, freedom), name, at in zip(positioned(choices.robot), _names(choices), goal):
+            if freedom.actuated:
+                q[:, result.model.index(name)] = at
+        extra = (result.parameters,) if len(result.parameters) else ()
+        away = np.linalg.norm(result.tip - result.model.tip_pose(q, *extra)[:, :3, 3], axis=1)
+    arrived = result.t >= choices.move_time if choices.manoeuvre.startswith("move") else result.t >= 0
+    return float(away[arrived].max(initial=away[-1])), float(away[-1])

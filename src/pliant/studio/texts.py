@@ -1,0 +1,130 @@
+"""What the studio says: numbers of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.base.quoting import quoted
+from pliant.simulation.runs.results import Result
+from pliant.figures.comparison import tips_apart
+from pliant.drawing.figure_data import energy_unit, length_unit, position_unit
+from pliant.figures.run_panels import positions
+from pliant.studio.run import StudioRun, tip_error
+
+NOTHING = "no run yet: press **run**"
+
+
+def _measured(run: StudioRun) -> tuple[str, str, str]:
+    """From where the tip is measured; the frequencies, and where they hold; since when the largest is counted."""
+    moves = run.choices.manoeuvre.startswith("move")
+    of, at = ("from the goal", "at the goal") if moves else ("from the rigid arm", "at the start")
+    after = f" after {run.choices.move_time:g} s" if moves else ""
+    bending = vibrations(run)
+    if not len(bending):
+        return of, "none, the arm is rigid", after
+    return of, f"**{', '.join(f'{f:.4g}' for f in bending[:4])} Hz** {at}", after
+
+
+def vibrations(run: StudioRun) -> Array:
+    """Frequencies of what bends: those of an arm that floats away are zero."""
+    return np.asarray(run.frequencies[run.frequencies > 1e-6 * run.frequencies.max(initial=0.0)])
+
+
+def _length(metres: float) -> str:
+    unit, scale = length_unit(np.array(metres))
+    return f"{scale * metres:.3g} {unit}"
+
+
+def summary(run: StudioRun | None, count: int) -> str:
+    """The numbers of run `count` that stay in sight while sliders move."""
+    if run is None:
+        return NOTHING
+    largest, last = tip_error(run)
+    of, frequencies, after = _measured(run)
+    return (
+        f"run {count}: tip {of} **{_length(last)}** at the end, {_length(largest)} at most{after}  \n"
+        f"frequencies: {frequencies}  \nstrain energy at most: {float(run.result.energy.strain.max()):.3g} J"
+    )
+
+
+def readout(run: StudioRun | None) -> str:
+    """A table of what a run gave."""
+    if run is None:
+        return NOTHING
+    largest, last = tip_error(run)
+    of, frequencies, after = _measured(run)
+    energy, balance = run.result.energy, float(np.abs(run.result.energy_balance).max())
+    return (
+        f"| | |\n|---|---|\n| tip {of}, at the end | **{_length(last)}** |\n"
+        f"| at most{after} | {_length(largest)} |\n| frequencies | {frequencies} |\n"
+        f"| largest strain energy | {float(energy.strain.max()):.3g} J |\n"
+        f"| largest kinetic energy | {float(energy.kinetic.max()):.3g} J |\n| energy balance | {balance:.1g} J |\n"
+    )
+
+
+def at_time(run: Result | None, now: float, away: Array | None = None) -> str:
+    """Where joints and tip are at a time, how far the tip is from the rigid arm's, and the energies there."""
+    if run is None or away is None:
+        return NOTHING
+
+    def at(values: Array) -> float:
+        return float(np.interp(now, run.t, values))
+
+    joints = []
+    for name, values in positions(run).items():
+        unit, scale = position_unit(run.robot, name)
+        joints.append(f"{quoted(name, 'markdown')} {scale * at(values):.4g} {'°' if unit == 'deg' else unit}")
+    tip, energy = ", ".join(f"{at(column):.4g}" for column in run.tip.T), run.energy
+    unit, scale = energy_unit(energy.strain, energy.kinetic)
+    return (
+        f"**t = {now:.3f} s**  \n{', '.join(joints) or 'no joint has a position'}  \n"
+        f"tip ({tip}) m, {_length(at(away))} from the rigid arm's  \n"
+        f"strain {scale * at(energy.strain):.3g} {unit}, kinetic {scale * at(energy.kinetic):.3g} {unit}"
+    )
+
+
+def comparison(run: StudioRun | None, kept: Mapping[str, StudioRun]) -> str:
+    """A table of this run beside kept ones, and how far their tips come apart."""
+    if run is None:
+        return NOTHING
+    if not kept:
+        return "Keep a run, change something, run again: both stand here, on the stage and in the plots."
+    runs = {"this run": run, **kept}
+    rows = {
+        "arm": [quoted(one.result.robot.name, "markdown") for one in runs.values()],
+        "driven by": [f"{one.choices.controller}, {one.choices.manoeuvre}" for one in runs.values()],
+        "tip at the end": [_length(tip_error(one)[1]) for one in runs.values()],
+        "tip at most": [_length(tip_error(one)[0]) for one in runs.values()],
+        "first frequency": [_first(one) for one in runs.values()],
+        "strain energy": [f"{float(one.result.energy.strain.max()):.3g} J" for one in runs.values()],
+        "tips apart": ["", *(_apart(run.result, other.result) for other in kept.values())],
+    }
+    head = f"| | {' | '.join(runs)} |\n|---|{'---|' * len(runs)}\n"
+    return head + "".join(f"| {name} | {' | '.join(cells)} |\n" for name, cells in rows.items())
+
+
+def frequencies(before: StudioRun | None, now: StudioRun | None) -> str:
+    """A table of the arm's frequencies, before the last change of its numbers and now."""
+    if now is None:
+        return NOTHING
+    old, found = [] if before is None else vibrations(before).tolist(), vibrations(now).tolist()
+    if not found:
+        return "The arm is rigid: it has no frequencies."
+    rows = ""
+    for k, f in enumerate(found[:6]):
+        change = f"{100 * (f / old[k] - 1):+.3g} %" if k < len(old) else "–"
+        rows += f"| {k + 1} | {f'{old[k]:.4g}' if k < len(old) else '–'} | **{f:.4g}** | {change} |\n"
+    return f"| mode | before (Hz) | now (Hz) | change |\n|---|---|---|---|\n{rows}"
+
+
+def _first(run: StudioRun) -> str:
+    found = vibrations(run)
+    return f"{found[0]:.4g} Hz" if len(found) else "none"
+
+
+def _apart(run: Result, other: Result) -> str:
+    panel = tips_apart(run, other)
+    return f"{float(panel.curves[0].y.max()):.3g} {panel.y.unit}"

@@ -1,0 +1,83 @@
+"""How a robot, a model and a result show themselves in a notebook: a short table, and a picture of the arm."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from pliant.model.model import Model
+from pliant.base.quoting import quoted
+from pliant.robot.robot import Robot
+from pliant.simulation.runs.results import Result
+from pliant.viewer.page import run_facts
+from pliant.viewer.scene import Scene, make_scene, scene_of
+from pliant.viewer.video_drawing import FrameDrawing
+
+FRAMES = 60
+
+
+def robot_html(robot: Robot) -> str:
+    """Links, joints and what bends, with the arm as described."""
+    rows = []
+    for link in robot.bodies:
+        body = "rigid" if link.beam is None else f"beam, {link.beam.length:g} m"
+        body = body if link.body is None else f"body, {link.body.length:g} m"
+        bends = ", ".join(link.fields) if link.body is None else f"{link.amplitudes} coordinates"
+        bends += " (auto)" if link.shapes is not None and link.shapes.is_auto else ""
+        rows.append(
+            (link.name, f"{link.joint.type}{', elastic drive' if link.joint.flexible else ''}", body, bends or "–")
+        )
+    model = robot.model()
+    scene = make_scene(model, np.zeros(1), model.layout.rest()[None])
+    return _block(robot.name, ("link", "joint", "body", "bends in"), rows, picture(scene, 0))
+
+
+def model_html(model: Model) -> str:
+    """What the model is, and its frequencies."""
+    o = model.options
+    frequencies = ", ".join(f"{f:.4g}" for f in model.frequencies()[6 * model.layout.first :][:6]) or "none: rigid"
+    rows = [
+        ("formulation", o.formulation), ("rotation", o.rotation), ("stiffening", str(model.level)),
+        ("coordinates", ", ".join(model.coordinates)), ("inputs", ", ".join(model.parameters) or "none"),
+        ("frequencies, joints locked (Hz)", frequencies), *(("chosen", text) for text in model.choices),
+    ]  # fmt: skip
+    return _block(f"model of {model.robot.name}", None, rows)
+
+
+def result_html(result: Result) -> str:
+    """How the run went, with the arm at a few times over each other."""
+    wanted = ("status", "duration", "method", "steps", "wall time", "energy balance")
+    rows = [row for row in run_facts(result) if row[0] in wanted]
+    rows.append(("look further", "result.plot(), result.to_html('run.html'), result.to_video('run.mp4')"))
+    scene = scene_of(result, FRAMES)
+    return _block(f"run of {result.robot.name}", None, rows, picture(scene, len(scene) - 1))
+
+
+def picture(scene: Scene, frame: int) -> str:
+    """The arm at a frame, with the path of its tip until then, as a PNG in base64."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.6, 2.8), dpi=110)
+    canvas: Any = FigureCanvasAgg(figure)
+    FrameDrawing(figure.add_axes((0, 0, 1, 1)), scene, ghost=len(scene) > 1).show(frame)
+    buffer = io.BytesIO()
+    canvas.print_png(buffer)
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def _block(title: str, head: Iterable[str] | None, rows: Iterable[Iterable[Any]], image: str = "") -> str:
+    def line(cells: Iterable[Any], tag: str) -> str:
+        inner = "".join(f"<{tag} style='text-align:left'>{quoted(str(cell), 'html')}</{tag}>" for cell in cells)
+        return f"<tr>{inner}</tr>"
+
+    table = (line(head, "th") if head else "") + "".join(line(row, "td") for row in rows)
+    shown = f"<img alt='the arm' src='data:image/png;base64,{image}'>" if image else ""
+    return (
+        "<div style='display:flex;gap:1em;align-items:center'>"
+        f"<div><b>{quoted(title, 'html')}</b><table>{table}</table></div>{shown}</div>"
+    )

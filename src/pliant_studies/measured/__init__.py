@@ -1,0 +1,7 @@
+"""Laboratory arms that were measured: robot files with the source of every number, and their runs."""
+
+from __future__ import annotations
+
+from pliant_studies.measured.measured_runs import CALIBRATIONS, MEASURED_RUNS, RIGS, SHIPPED_RECORDINGS, load_rig, measured_run, recording_path
+
+__all__ = ["CALIBRATIONS", "MEASURED_RUNS", "RIGS", "SHIPPED_RECORDINGS", "load_rig", "measured_run", "recording_path"]

@@ -1,0 +1,46 @@
+"""Arms, motion and algorithms of [MS07]."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pliant.control.trajectories.trajectories import MohanSaha
+from pliant.mechanics.formulations.registry import FORMULATIONS
+from pliant.robot.parts.link import Link
+from pliant.robot.robot import Robot
+from pliant.robot.files.robot_files import load
+
+RECURSIVE = FORMULATIONS["denoc"]
+ALGORITHMS = {"recursive": RECURSIVE, "non-recursive": replace(RECURSIVE, name="denoc by matrix", forward=None)}
+"""Both take phi by the same recursion: O(n) by U D U^T, and the matrix of (28), (29) formed and solved by L D L^T."""
+HUBS = ("about z", "isotropic")
+LEFT = 0.01
+"""Rad: a joint this far from the desired motion has left it."""
+
+
+def desired() -> MohanSaha:
+    """(38)."""
+    return MohanSaha(6, 10.0)
+
+
+def puma(hub: str) -> Robot:
+    """The arm with hubs that have inertia about their joint's axis only, or about every axis."""
+    robot = load("puma")
+    if hub == "isotropic":
+        for link in robot.links:
+            inertia = link.joint.hub.inertia[2]
+            robot = robot.replace({f"links.{link.name}.joint.hub.inertia": (inertia, inertia, inertia)})
+    return robot
+
+
+def rods(n: int) -> Robot:
+    """`n` bent rods whose axes are twisted by angles without special values."""
+    rng = np.random.default_rng(3)
+    links = [
+        Link.bent_rod(f"link{k}", 3.0, float(rng.uniform(0.2, 0.5)), float(rng.uniform(0.1, 0.4)),
+                      float(rng.uniform(0.4, 1.2)), hub_inertia=0.05)
+        for k in range(n)
+    ]  # fmt: skip
+    return Robot(name=f"{n} bent rods", links=links)
