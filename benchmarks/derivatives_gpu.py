@@ -24,10 +24,10 @@ MEMORY = 227 * 1024
 
 def prepare(folder: Path) -> None:
     """Sources, and results of this machine for some states."""
-    from pliant_bench.arms import arm, states
     from pliant.compute.cuda.rows import columns_source
     from pliant.model.building import traced
     from pliant.robot import load
+    from pliant_bench.arms import arm, states
 
     folder.mkdir(parents=True, exist_ok=True)
     arms = {"two-link": load("two-link"), "rigid 6R": arm(6), "24-dof flexible": arm(6, 3)}

@@ -120,10 +120,10 @@ def main(quick: bool = False) -> None:
 def prepare(folder: Path) -> None:
     """Sources, and results of this machine for the first arms."""
     from pliant.algebra.runge_kutta import rk4
-    from pliant.simulation.gradients.discrete import adjoint
-    from pliant.compute.cuda.source import emit
     from pliant.compute.cuda.adjoint import source
+    from pliant.compute.cuda.source import emit
     from pliant.compute.tape.tape import Tape
+    from pliant.simulation.gradients.discrete import adjoint
 
     asked = inquiry(8)
     run, plan = asked.run.differentiated([]), plan_of(asked)

@@ -21,10 +21,10 @@ import numpy as np
 
 os.environ["PLIANT_CACHE_DIR"] = tempfile.mkdtemp(prefix="pliant-bench-")
 
-from pliant_bench.compiled_call import repeat
 from pliant.compute import Kernel, set_threads
 from pliant.compute.llvm import cache
 from pliant.compute.llvm.compiled_loop import compiled
+from pliant_bench.compiled_call import repeat
 from pliant_bench.timing import best
 
 JOINTS = (3, 6, 22, 192)  # about 250, 1,000, 6,500 and 65,000 instructions

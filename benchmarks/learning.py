@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from pliant_bench.arms import arm, states
 from pliant.compute import get_threads
 from pliant.compute.tape.operations import NAMES
 from pliant.compute.tape.tape import Tape
 from pliant.model import Model
+from pliant_bench.arms import arm, states
 from pliant_bench.timing import Effort, Timings, alternating
 
 BATCH = 4096
@@ -77,7 +77,6 @@ def library(name: str, model: Model, effort: Effort, quick: bool) -> None:
     kernel = model.kernel("forward_dynamics")
     if name == "jax":
         import jax
-
         import pliant.jax as own
 
         jax.config.update("jax_enable_x64", True)
@@ -88,9 +87,8 @@ def library(name: str, model: Model, effort: Effort, quick: bool) -> None:
 
         gradient = jax.jit(jax.grad(lambda *x: f(*x).sum(), (0, 1, 2)))
     else:
-        import torch
-
         import pliant.torch as own  # type: ignore[no-redef]
+        import torch
 
         wrap, put, operations = (lambda f: f), torch.from_numpy, torch
 

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant_bench.mpc import six_links, two_link
-from pliant_bench.mpc_peers import Begun
-from pliant.compute.nmpc.active_set import run_program
 from pliant.compute.llvm.compiled_loop import compiled
 from pliant.compute.loops.primitives import table
+from pliant.compute.nmpc.active_set import run_program
+from pliant_bench.mpc import six_links, two_link
+from pliant_bench.mpc_peers import Begun
 from pliant_bench.timing import Effort, alternating
 
 Answer = Callable[[], np.ndarray]

@@ -14,15 +14,15 @@ import pliant
 from arms import random_robot, sampled, unequal_arm
 from flyers import satellite
 from pliant.cli import app
-from pliant.mechanics.links.build_chain import build_chain
 from pliant.errors import ModelError
+from pliant.mechanics.links.build_chain import build_chain
+from pliant.mechanics.shapes import bending_modes, gauss_rule, rod_modes
+from pliant.mechanics.shapes.series import StrainSeries, series_of_modes
+from pliant.mechanics.shapes.tip_load import LoadRatios
 from pliant.model.choices import resolved
 from pliant.model.undeformed_modes import StraightArm
 from pliant.robot import Beam, BeamStation, Drive, Joint, Link, Lump, Origin, Payload, RigidBody, Robot, Section, Shapes
 from pliant.robot.parts.shapes import FIELDS
-from pliant.mechanics.shapes import bending_modes, gauss_rule, rod_modes
-from pliant.mechanics.shapes.tip_load import LoadRatios
-from pliant.mechanics.shapes.series import StrainSeries, series_of_modes
 from trees import random_tree
 
 TUBE = {"shape": "tube", "outer_diameter": 0.05, "inner_diameter": 0.042}

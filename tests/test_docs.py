@@ -15,9 +15,9 @@ from types import ModuleType
 
 import pytest
 import yaml
+from pliant.scenario import REGISTRY, Scenario
 
 import pliant
-from pliant.scenario import REGISTRY, Scenario
 
 ROOT = Path(__file__).parents[1]
 OWN = ("index.md", "tutorial.md", "extend.md", "how-to/*.md", "learn/*.md")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pliant.loads import Wrench
 
 import pliant
 from arms import random_robot
 from pliant import analysis, simulate, simulate_batch
 from pliant.base.derived import Derived, Same
-from pliant.loads import Wrench
 from pliant.model import read_state
 from pliant.simulation.runs.composition import compose
 

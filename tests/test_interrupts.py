@@ -25,13 +25,13 @@ import pytest
 
 import pliant
 from pliant.base import writing
-from pliant.simulation.batch.result import NOT_RUN
-from pliant.compute.integrate import methods as steppers
 from pliant.base.interrupts import Lifeline, hang_on, held_back, interruptible, pending
+from pliant.base.writing import atomic_write, sweep_up
+from pliant.compute.integrate import methods as steppers
 from pliant.compute.llvm import compiled_loop, llvm
+from pliant.simulation.batch.result import NOT_RUN
 from pliant.sweeps import SweepStudy, sweep
 from pliant.sweeps.points import Points
-from pliant.base.writing import atomic_write, sweep_up
 
 SIGNALS = pytest.mark.skipif(os.name != "posix", reason="signals to oneself are a matter of POSIX")
 
@@ -467,7 +467,9 @@ def test_what_cleans_up_is_not_interrupted_again() -> None:
 @pytest.mark.parametrize("name", ["plot", "to_html", "to_video"])
 def test_ctrl_c_ends_what_draws(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = pliant.simulate(pliant.load("two-link").model(), 0.05)
-    inner = {"plot": "pliant.figures.plots.figure", "to_html": "pliant.viewer.page.page_data", "to_video": PICTURES}[name]
+    inner = {"plot": "pliant.figures.plots.figure", "to_html": "pliant.viewer.page.page_data", "to_video": PICTURES}[
+        name
+    ]
     monkeypatch.setattr(inner, lambda *given, **named: _ctrl_c_and_wait())
     file = tmp_path / ("run.html" if name == "to_html" else "run.gif")
     with pytest.raises(pliant.Interrupted, match=f"{name}: interrupted before there was a result"):

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pliant.batch import BatchResult
 
 import pliant
 from arms import unequal_two_link
 from pliant import Joint, Limits, Link, RigidBody, Robot, simulate, simulate_batch
-from pliant.batch import BatchResult
 from pliant.errors import SimulationError
 from pliant.simulation.runs.limits import joint_limits
 

@@ -9,24 +9,24 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from pliant.scenario import ModelOptions
+from pliant.view import FIGURES
 
 import pliant
 from pliant import options
-from pliant.control.trajectories.input_shaping import SHAPERS
+from pliant.base.signatures import checked
+from pliant.compute.integrate import METHODS
 from pliant.control.controllers.task_space import LAWS
-from pliant.mechanics import FORMULATIONS
-from pliant.mechanics.links.link_maps import ROTATIONS
+from pliant.control.trajectories.input_shaping import SHAPERS
+from pliant.drawing.style import FORMATS
 from pliant.environments import TASKS
 from pliant.export import EXPORTS
 from pliant.export.c.cuda_source import PRECISIONS
-from pliant.compute.integrate import METHODS
+from pliant.mechanics import FORMULATIONS
+from pliant.mechanics.links.link_maps import ROTATIONS
+from pliant.mechanics.shapes.integrals import FIELDS
 from pliant.model import EXPRESSIONS, Options
 from pliant.simulation.runs.inputs import KINDS
-from pliant.scenario import ModelOptions
-from pliant.mechanics.shapes.integrals import FIELDS
-from pliant.base.signatures import checked
-from pliant.view import FIGURES
-from pliant.drawing.style import FORMATS
 
 REGISTRIES = {
     "FormulationName": FORMULATIONS, "RotationName": ROTATIONS, "FunctionName": EXPRESSIONS, "FieldName": FIELDS,

@@ -10,8 +10,8 @@ import pytest
 
 import pliant
 from hostile import NAMES
-from pliant.export import export
 from pliant.base.quoting import JOINER, quoted
+from pliant.export import export
 
 
 def _read_latex(text: str) -> str:

@@ -12,16 +12,16 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from pliant.scenario import REGISTRY, Part
 from pydantic import BaseModel, TypeAdapter
 
 import pliant
 from bodies import random_body
 from pliant.cli.schema import DOCUMENTS, schema_of
+from pliant.robot.files.yaml import read_yaml
 from pliant.robot.parts.fields import Description, Document
 from pliant.robot.parts.keys import Key, documented, keys, parts, prose, written
 from pliant.robot.parts.section_formulas import FORMULAS, OUTLINES
-from pliant.robot.files.yaml import read_yaml
-from pliant.scenario import REGISTRY, Part
 from pliant.simulation.scenario.parts import part_keys
 
 ROOT = Path(__file__).parents[1]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pliant.scenario import Outputs, Scenario, schema
 
 import pliant
 from pliant.errors import ModelError, PliantError
-from pliant.scenario import Outputs, Scenario, schema
 
 BASE = {"robot": "two-link", "duration": 0.02, "method": "dop853"}
 ROBOT = "name: one\nlinks: [{name: arm, beam: {length: 1, mass_per_length: 2, EI_z: 50}, shapes: {bending_y: 1}}]\n"

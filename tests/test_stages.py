@@ -14,10 +14,10 @@ import pytest
 
 import pliant
 from pliant.base import stages
+from pliant.base.progress import reporter
 from pliant.compute.integrate import methods as steppers
 from pliant.compute.llvm import compiled_loop, llvm
 from pliant.compute.tape import trace_cache as records
-from pliant.base.progress import reporter
 
 
 @pytest.fixture(autouse=True)

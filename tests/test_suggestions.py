@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import pliant
+from pliant.base.signatures import near
 from pliant.robot import Beam, Drive, Joint, Limits, Section, arms
 from pliant.robot.parts.materials import MATERIALS
-from pliant.base.signatures import near
 
 MEANT = [
     ("lenght", Beam.model_fields, "length"), ("len", Beam.model_fields, "length"), ("EI", Beam.model_fields, "EI_y"),

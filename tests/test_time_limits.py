@@ -18,14 +18,14 @@ import pytest
 from typer.testing import CliRunner
 
 import pliant
+from pliant.base.interrupts import TimeLimit
+from pliant.base.stages import stage
+from pliant.cli import app
+from pliant.compute.integrate.methods import FIXED
+from pliant.compute.llvm import llvm
 from pliant.simulation.batch import simulate_batch as batches
 from pliant.simulation.batch.devices import Cpu
 from pliant.simulation.batch.result import STATUS, BatchResult
-from pliant.cli import app
-from pliant.compute.integrate.methods import FIXED
-from pliant.base.interrupts import TimeLimit
-from pliant.compute.llvm import llvm
-from pliant.base.stages import stage
 from pliant.sweeps import SweepStudy
 from pliant.sweeps.engines import batchable, in_batches
 from pliant.sweeps.points import Points

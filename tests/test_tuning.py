@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.base.tuning import form, mapped, numbers_of
+from pliant.compute import Recorded
+from pliant.compute.llvm import llvm
 from pliant.control import (
     LQR,
     PD,
@@ -31,10 +34,7 @@ from pliant.control import (
     Waypoints,
     zv,
 )
-from pliant.compute import Recorded
-from pliant.compute.llvm import llvm
 from pliant.simulation.runs.composition import Composition, compose
-from pliant.base.tuning import form, mapped, numbers_of
 
 
 class Counter:

@@ -14,8 +14,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pliant.mechanics.shapes import bending_modes
 from pliant.drawing.style import COLOURS, STYLE
+from pliant.mechanics.shapes import bending_modes
 
 BLUE, RED, GREEN = COLOURS[:3]
 GREY, DARK, LIGHT = "0.55", "0.25", "0.82"

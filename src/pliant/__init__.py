@@ -8,51 +8,74 @@ from pliant.base.started import STARTED as _STARTED  # noqa: F401, I001 - the ti
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pliant.base.later import alias_modules as _alias_modules
+from pliant.base.provided import provide as _provide
 from pliant.version import VERSION
 
 if TYPE_CHECKING:
-    from pliant import analysis, control, export, identification, robot, sweeps, validation, viewer as view
-    from pliant.simulation import batch, gradients, scenario
-    from pliant.mechanics import bodies, loads
-    from pliant_studies import measured as rigs
-    from pliant.control import planning as ringing
     import pliant_studies as studies
+    from pliant import analysis, control, export, identification, robot, sweeps, validation
     from pliant import environments as environments
-    from pliant.simulation.batch.simulate_batch import simulate_batch
-    from pliant.mechanics.formulations.registry import FORMULATIONS
+    from pliant import viewer as view
+    from pliant.control import planning as ringing
+    from pliant.control.planning import shape
     from pliant.errors import Interrupted, ModelError, PliantError, SimulationError, UnsupportedModel
-    from pliant.simulation.gradients.run_gradients import gradient, gradient_batch
-    from pliant.identification.estimate import Identification
-    from pliant.identification.recording import Recording
-    from pliant.identification.fitting import identify
-    from pliant.model.model import Model
-    from pliant.control.planning.plan import shape
-    from pliant.robot.parts.joint import DH, Joint, JointAxis, Limits, Origin
-    from pliant.robot.parts.materials import MATERIALS, Material
-    from pliant.robot.parts.base import BaseBody
-    from pliant.robot.parts.beam import Beam
-    from pliant.robot.parts.link import BeamStation, Link
-    from pliant.robot.parts.couplings import Cable, Coupling, Cushion, Cylinder, LineForce, LineSpring, Valve
-    from pliant.robot.parts.contacts import Contact, Surface
-    from pliant.robot.parts.gear import Drive, GearError, Hysteresis
-    from pliant.robot.robot import Expected, Robot
-    from pliant.robot.parts.frames import Frame
-    from pliant.robot.parts.friction import Friction
-    from pliant.robot.parts.loops import Loop, LoopJoint
-    from pliant.robot.parts.rigid_body import Lump, Payload, RigidBody
-    from pliant.robot.parts.motor import Motor
-    from pliant.robot.parts.stops import Restitution, Stop
-    from pliant.robot.parts.sections import Section
-    from pliant.robot.parts.shapes import Shapes, TipLoad
-    from pliant.robot.parts.visuals import Visual, VisualCylinder
-    from pliant.robot.files.robot_files import arms, load
-    from pliant.simulation.runs.composition import Event
-    from pliant.simulation.runs.results import Result
-    from pliant.simulation.runs.simulation import simulate
-    from pliant.simulation.scenario.scenario import Scenario
-    from pliant.simulation.stepping.stepper import Stepper
-    from pliant.sweeps.sweep import sweep
-    from pliant.validation.validate import validate
+    from pliant.identification import Identification, Recording, identify
+    from pliant.mechanics import FORMULATIONS, bodies, loads
+    from pliant.model import Model
+    from pliant.robot import (
+        DH,
+        MATERIALS,
+        BaseBody,
+        Beam,
+        BeamStation,
+        Cable,
+        Contact,
+        Coupling,
+        Cushion,
+        Cylinder,
+        Drive,
+        Expected,
+        Frame,
+        Friction,
+        GearError,
+        Hysteresis,
+        Joint,
+        JointAxis,
+        Limits,
+        LineForce,
+        LineSpring,
+        Link,
+        Loop,
+        LoopJoint,
+        Lump,
+        Material,
+        Motor,
+        Origin,
+        Payload,
+        Restitution,
+        RigidBody,
+        Robot,
+        Section,
+        Shapes,
+        Stop,
+        Surface,
+        TipLoad,
+        Valve,
+        Visual,
+        VisualCylinder,
+        arms,
+        load,
+    )
+    from pliant.simulation import batch, gradients, scenario
+    from pliant.simulation.batch import simulate_batch
+    from pliant.simulation.gradients import gradient, gradient_batch
+    from pliant.simulation.runs import Event, Result, simulate
+    from pliant.simulation.scenario import Scenario
+    from pliant.simulation.stepping import Stepper
+    from pliant.sweeps import sweep
+    from pliant.validation import validate
+    from pliant_studies import measured as rigs
 
 __version__ = VERSION
 
@@ -64,25 +87,46 @@ _ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Cable", "Contac
 _LATER = {
     **dict.fromkeys(("Interrupted", "ModelError", "PliantError", "SimulationError", "UnsupportedModel"), "errors"),
     **dict.fromkeys(_ROBOT, "robot"),
-    **dict.fromkeys(("Event", "Result", "simulate"), "runs"),
+    **dict.fromkeys(("Event", "Result", "simulate"), "simulation.runs"),
     **dict.fromkeys(("Identification", "Recording", "identify"), "identification"),
-    **dict.fromkeys(("gradient", "gradient_batch"), "gradients"),
-    **{"FORMULATIONS": "dynamics", "Model": "model", "Scenario": "scenario", "simulate_batch": "batch"},
-    **{"Stepper": "stepping", "shape": "ringing", "sweep": "sweeps", "validate": "validation"},
+    **dict.fromkeys(("gradient", "gradient_batch"), "simulation.gradients"),
+    **{"FORMULATIONS": "mechanics", "Model": "model", "Scenario": "simulation.scenario"},
+    **{"simulate_batch": "simulation.batch", "Stepper": "simulation.stepping", "shape": "control.planning"},
+    **{"sweep": "sweeps", "validate": "validation"},
 }
 _ROOMS = ("analysis", "batch", "bodies", "control", "environments", "export", "gradients", "identification", "loads",
           "rigs", "ringing", "robot", "scenario", "studies", "sweeps", "validation", "view")  # fmt: skip
-_INNER = (
-    "dynamics",
-    "errors",
-    "kernels",
-    "model",
-    "runs",
-    "shapes",
-    "stepping",
-)  # what the public names come from
-
+_INNER = ("compute", "errors", "mechanics", "model", "simulation")
+"""Where public names come from."""
 _LEARNERS = ("jax", "torch")  # not listed: what completes names would ask for libraries that take seconds to import
+
+_alias_modules(
+    {
+        "pliant.batch": "pliant.simulation.batch",
+        "pliant.bodies": "pliant.mechanics.bodies",
+        "pliant.gradients": "pliant.simulation.gradients",
+        "pliant.jax": "pliant.learning.jax",
+        "pliant.loads": "pliant.mechanics.loads",
+        "pliant.rigs": "pliant_studies.measured",
+        "pliant.ringing": "pliant.control.planning",
+        "pliant.scenario": "pliant.simulation.scenario",
+        "pliant.studies": "pliant_studies",
+        "pliant.torch": "pliant.learning.torch",
+        "pliant.view": "pliant.viewer",
+    }
+)
+_provide(
+    {
+        "compare": "pliant.figures.comparison",
+        "mjcf_text": "pliant.export.mjcf",
+        "model_html": "pliant.viewer.notebook",
+        "plot": "pliant.figures.plots",
+        "result_html": "pliant.viewer.notebook",
+        "robot_html": "pliant.viewer.notebook",
+        "to_html": "pliant.viewer.page",
+        "to_video": "pliant.viewer.video",
+    }
+)
 
 
 def __getattr__(name: str) -> Any:

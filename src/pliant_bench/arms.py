@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant_bench.rigid_peers import RigidChain, RigidJoint
 from pliant.errors import UnsupportedModel
+from pliant.model.robot import Robot
 from pliant.robot.parts.beam import Beam
 from pliant.robot.parts.joint import Joint, Origin
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.rigid_body import RigidBody
-from pliant.robot.robot import Robot
 from pliant.robot.parts.shapes import Shapes
+from pliant_bench.rigid_peers import RigidChain, RigidJoint
 
 
 def arm(links: int, modes: int = 0) -> Robot:

@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.compute.llvm.target import machine
+from pliant.compute.llvm.threads import set_threads
+from pliant.model.model import Model
+from pliant.model.robot import Robot, load
 from pliant_bench.arms import arm, rigid_chain, states
 from pliant_bench.compiled_call import CALLS, kernel_loop
 from pliant_bench.extended import evaluate, relative_error
 from pliant_bench.findings import Comparison, Report, Side
 from pliant_bench.rigid_peers import pinocchio_arm
-from pliant.compute.llvm.threads import set_threads
-from pliant.compute.llvm.target import machine
-from pliant.model.model import Model
-from pliant.robot.robot import Robot
-from pliant.robot.files.robot_files import load
 from pliant_bench.timing import Effort, alternating
 
 PART = "derivatives"

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import UnsupportedModel
 from pliant.compute.tape.operations import CONST, INPUT, NAMES
+from pliant.errors import UnsupportedModel
 from pliant.model.model import Model
 from pliant.options import FunctionName
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pliant.drawing.style import WIDTH, figure, line
 from pliant_bench.findings import Point
 from pliant_bench.two_link import ANGLE, DEFLECTION
-from pliant.drawing.style import WIDTH, figure, line
 
 MARKERS = "osD^v"
 

@@ -136,8 +136,8 @@ def _sympy(folder: Path) -> Work:
 
 
 def _flexible_pliant(folder: Path) -> Work:
-    from pliant_bench import two_link
     from pliant.simulation.runs.simulation import simulate
+    from pliant_bench import two_link
 
     made: list[Any] = []
 

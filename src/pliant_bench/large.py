@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from pliant.model.robot import Robot, load
+from pliant.robot.parts.shapes import Shapes
 from pliant_bench import spin_up
 from pliant_bench.equal_accuracy import OURS, PAIRS, CommonMotion, Setting
 from pliant_bench.exudyn_beams import Discretisation
 from pliant_bench.exudyn_beams import simulate as exudyn_simulate
 from pliant_bench.findings import Report
 from pliant_bench.peers import PeerRun, PlanarArm
-from pliant.robot.robot import Robot
-from pliant.robot.parts.shapes import Shapes
-from pliant.robot.files.robot_files import load
 from pliant_bench.timing import Effort
 
 PART = "large"

@@ -17,19 +17,18 @@ from typing import Any, Literal
 import numpy as np
 
 from pliant.arrays import Array
-from pliant_bench import spin_up
-from pliant_bench.equal_accuracy import OURS, PAIRS, CommonMotion, Setting
-from pliant_bench.exudyn_beams import ROUND_OFF
-from pliant_bench.findings import Report
-from pliant_bench.peers import PeerRun
+from pliant.model.robot import Robot, load
 from pliant.robot.parts.beam import Beam
 from pliant.robot.parts.joint import Joint, Origin
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.loops import Loop
 from pliant.robot.parts.rigid_body import RigidBody
-from pliant.robot.robot import Robot
 from pliant.robot.parts.shapes import Shapes
-from pliant.robot.files.robot_files import load
+from pliant_bench import spin_up
+from pliant_bench.equal_accuracy import OURS, PAIRS, CommonMotion, Setting
+from pliant_bench.exudyn_beams import ROUND_OFF
+from pliant_bench.findings import Report
+from pliant_bench.peers import PeerRun
 from pliant_bench.timing import Effort
 
 PART = "linkages"

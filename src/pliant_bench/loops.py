@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from pliant.arrays import Array
-from pliant_bench.findings import Comparison, Report, Side
 from pliant.model.model import Model
-from pliant.robot.files.robot_files import load
+from pliant.model.robot import load
 from pliant.simulation.runs.simulation import simulate
+from pliant_bench.findings import Comparison, Report, Side
 from pliant_bench.timing import Effort, alternating
 
 PART = "loops"

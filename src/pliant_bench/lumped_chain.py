@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant_bench.peers import PeerRun, PlanarArm
-from pliant_bench.rigid_peers import RigidChain, RigidJoint, mujoco_arm, pinocchio_arm
 from pliant.errors import ModelError
 from pliant.robot.lumped_segments import springs, stretches
+from pliant_bench.peers import PeerRun, PlanarArm
+from pliant_bench.rigid_peers import RigidChain, RigidJoint, mujoco_arm, pinocchio_arm
 
 MOST = 512
 

@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.control.controllers.predictive import MPC
+from pliant.model.model import Model
+from pliant.model.robot import Robot, load
+from pliant.simulation.runs.simulation import simulate
 from pliant_bench.arms import arm
 from pliant_bench.findings import Comparison, Report, Side
 from pliant_bench.mpc_peers import Begun, do_mpc_step, nonlinear_program
-from pliant.control.controllers.predictive import MPC
-from pliant.model.model import Model
-from pliant.robot.robot import Robot
-from pliant.robot.files.robot_files import load
-from pliant.simulation.runs.simulation import simulate
 from pliant_bench.timing import Effort, Timings, alternating, best
 
 PART = "mpc"

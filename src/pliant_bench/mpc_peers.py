@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.controllers.predictive import MPC
-from pliant.control.controllers.predictive import Pilot
 from pliant.compute.nmpc.collocation import radau_tableau
+from pliant.control.controllers.predictive import MPC, Pilot
 
 LONGEST = 20.0
 """Seconds of the processor that a peer gets for one step."""

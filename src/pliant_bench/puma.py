@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.model.robot import load
+from pliant.options import FunctionName
 from pliant_bench.arms import rigid_chain, states
 from pliant_bench.extended import evaluate, relative_error
 from pliant_bench.findings import Comparison, Report, Side
 from pliant_bench.puma_peers import sympy_functions, toolbox_arm
 from pliant_bench.rigid_peers import RigidChain
-from pliant.options import FunctionName
-from pliant.robot.files.robot_files import load
 from pliant_bench.timing import Effort, alternating
 
 PART = "puma"

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.compute.llvm.threads import set_threads
+from pliant.model.model import Model
+from pliant.model.robot import load
+from pliant.simulation.runs.simulation import simulate
 from pliant_bench.arms import arm, rigid_chain, states
 from pliant_bench.compiled_call import CALLS, kernel_loop
 from pliant_bench.extended import evaluate, relative_error
 from pliant_bench.findings import Comparison, Report, Side
 from pliant_bench.rigid_peers import RigidChain, exudyn_arm, exudyn_settings, mujoco_arm, pinocchio_arm
-from pliant.compute.llvm.threads import set_threads
-from pliant.model.model import Model
-from pliant.robot.files.robot_files import load
-from pliant.simulation.runs.simulation import simulate
 from pliant_bench.timing import Effort, alternating
 
 PART = "rigid"

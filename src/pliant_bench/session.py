@@ -8,17 +8,16 @@ import os
 import platform
 from collections.abc import Callable, Sequence
 from datetime import date
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from pliant.base.writing import atomic_write
+from pliant.errors import ModelError
+from pliant.version import installed
 from pliant_bench.findings import Report
 from pliant_bench.markdown import markdown
 from pliant_bench.part_names import PARTS
-from pliant.errors import ModelError
 from pliant_bench.timing import QUICK, Effort
-from pliant.version import VERSION
-from pliant.base.writing import atomic_write
 
 TABLE, DATA, FIGURE = "bench.md", "bench.json", "work_precision.png"
 IDLE = 0.7  # load average of a machine that does nothing else
@@ -60,14 +59,6 @@ def bench(
     finally:  # interrupted or not, what was measured stays
         data = _write(folder, report, facts, done)
     return report, data
-
-
-def installed(name: str) -> str | None:
-    """Version of a package, if it is there."""
-    try:
-        return VERSION if name == "pliant" else metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _facts(parts: Sequence[str], quick: bool) -> dict[str, Any]:

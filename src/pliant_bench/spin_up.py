@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pliant_bench.peers import PeerRun, PlanarArm
+from pliant.model.robot import load
 from pliant.options import StiffeningName
-from pliant.robot.files.robot_files import load
+from pliant_bench.peers import PeerRun, PlanarArm
 
 OUTPUT_STEP = 0.02
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pliant.errors import PliantError
+from pliant.model.robot import load
+from pliant.robot.files.robot_files import arms
 from pliant_bench import first_result
 from pliant_bench.arms import arm as bench_arm
 from pliant_bench.arms import rigid_chain
 from pliant_bench.findings import Report, Start
-from pliant.errors import PliantError
-from pliant.robot.files.robot_files import arms, load
 from pliant_bench.timing import Effort, Timings
 
 PART = "start"

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.simulation.batch.simulate_batch import simulate_batch
-from pliant_bench.findings import Comparison, Report, Side
 from pliant.control.controllers.joint_controllers import PD
-from pliant.robot.files.robot_files import load
+from pliant.model.robot import load
+from pliant.simulation.batch.simulate_batch import simulate_batch
 from pliant.simulation.runs.simulation import simulate
 from pliant.simulation.stepping.stepper import Stepper
+from pliant_bench.findings import Comparison, Report, Side
 from pliant_bench.timing import Effort, alternating
 
 PART = "stepping"

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from pliant_bench.peers import PeerRun, PlanarArm
+from pliant.model.robot import Robot, load
 from pliant.options import StiffeningName
 from pliant.robot.parts.joint import Limits
-from pliant.robot.robot import Robot
 from pliant.robot.parts.shapes import Shapes, TipLoad
-from pliant.robot.files.robot_files import load
+from pliant_bench.peers import PeerRun, PlanarArm
 
 START = (-np.pi / 2, np.deg2rad(5.0))
 DURATION, OUTPUT_STEP = 2.0, 0.002

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pliant.base.writing import atomic_write
 from pliant.errors import ModelError, PliantError
 from pliant_studies.checks import Check
 from pliant_studies.study import Study
-from pliant.base.writing import atomic_write
 
 NAMES = ("korayem-shafei", "theodore-ghosal", "flexible-joints", "mohan-saha", "cibicik-egeland", "rigs")
 """Studies by name, in the order of their papers; then measured arms."""
@@ -68,10 +68,10 @@ def reproduce(
 
 def run_study(name: str, target: Path, quick: bool, tell: Listener | None) -> list[Check]:
     """Run one study and write its folder below `target`."""
+    from pliant.drawing.style import figure
     from pliant_studies.drawing import plainly
     from pliant_studies.report import report
     from pliant_studies.study import write_checks, write_numbers, write_parameters, write_results
-    from pliant.drawing.style import figure
 
     one, folder = study(name), target / name
     with _writing(folder):

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.viewer.scene import make_scene
 from pliant.drawing.style import COLOURS, DASHES, time_axis
+from pliant.viewer.scene import make_scene
 
 FIRST: dict[str, Any] = {"color": "#56A5D8", "linestyle": "-", "linewidth": 2.2}
 SECOND: dict[str, Any] = {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 0.9}

@@ -7,9 +7,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from pliant.drawing.report_page import page, picture
 from pliant_studies.checks import FAILS, HOLDS, NOT_REPRODUCED, REPORTED, REPRODUCED, Check, plain
 from pliant_studies.study import Figure, Outcome, Study, Table
-from pliant.drawing.report_page import page, picture
 
 SIGNS = {REPRODUCED: "✓", NOT_REPRODUCED: "✗", REPORTED: "·", HOLDS: "✓", FAILS: "✗"}
 CLASSES = {REPRODUCED: "good", NOT_REPRODUCED: "bad", REPORTED: "plain", HOLDS: "good", FAILS: "bad"}

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from pliant.base.writing import atomic_write
+from pliant.drawing.style import WIDTH
 from pliant.simulation.runs.results import Result
 from pliant_studies.checks import Check, plain
-from pliant.drawing.style import WIDTH
-from pliant.base.writing import atomic_write
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -31,9 +31,9 @@ from pliant.control import (
     StrainGauge,
     TipPosition,
 )
+from pliant.mechanics.shapes import clamped_mass_roots
 from pliant.model import StateSpace
 from pliant.robot import Shapes, TipLoad
-from pliant.mechanics.shapes import clamped_mass_roots
 
 
 @pytest.fixture(scope="module")

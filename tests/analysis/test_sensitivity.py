@@ -22,8 +22,8 @@ from pliant.analysis import (
 )
 from pliant.analysis.sensitivity import MIXED
 from pliant.control import PD, Cycloidal
-from pliant.mechanics.links.kinematics import tip_pose
 from pliant.errors import ModelError
+from pliant.mechanics.links.kinematics import tip_pose
 
 PATHS = ["links.upper.beam.EI_z", "links.fore.beam.mass_per_length", "payload.mass", "links.upper.beam.length"]
 JOINTS = [0.3, 0.5]

@@ -6,10 +6,10 @@ import pytest
 
 from batch_arms import two_links
 from cuda_shim import COMPILER, FakeCupy
-from pliant.simulation.batch import devices as batch_engines
-from pliant.simulation.batch import arguments as batch_given
 from pliant.compute.cuda import device as cuda_device
 from pliant.compute.llvm import llvm
+from pliant.simulation.batch import arguments as batch_given
+from pliant.simulation.batch import devices as batch_engines
 
 
 @pytest.fixture(autouse=True)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.batch import equations, simulate_batch
 
 import pliant
 from arms import random_robot
 from batch_arms import spatial, starts, two_links
-from pliant.batch import equations, simulate_batch
-from pliant.simulation.batch.batch_equations import typical
-from pliant_bench.arms import arm
-from pliant.control.controllers.joint_controllers import PD, PID
 from pliant.compute import Kernel, set_threads
-from pliant.compute.cuda.source import emit_evaluation
 from pliant.compute.cuda.device import DeviceIntegrator
+from pliant.compute.cuda.source import emit_evaluation
 from pliant.compute.loops.pack import TimeSegments
 from pliant.compute.tape.tape import Tape
+from pliant.control.controllers.joint_controllers import PD, PID
+from pliant.simulation.batch.batch_equations import typical
+from pliant_bench.arms import arm
 
 #: Runs of a hundred steps: roundings of some hundred operations per stage, amplified by stiff modes.
 SAME = 1e-10

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pliant.batch import BatchResult
 
 from flyers import satellite, small, states
 from pliant import simulate, simulate_batch
-from pliant.batch import BatchResult
 
 TORQUE = [0.3, 0.02, -0.01, 0.03]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pliant.batch import simulate_batch
 
 from coupled_arms import ball, boom, strung
 from linkages import bar, four_bar, passive, random_linkage
-from pliant.batch import simulate_batch
-from pliant.errors import SimulationError, UnsupportedModel
 from pliant.compute.cuda import source as cuda
+from pliant.errors import SimulationError, UnsupportedModel
 from pliant.robot import Contact, Frame, Joint, Link, Loop, Origin, RigidBody, Robot, load
 
 SAME = 1e-10

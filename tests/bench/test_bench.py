@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant_bench import timing
-from pliant_bench import findings, first_result, session, start
+from pliant.errors import install
+from pliant_bench import findings, first_result, session, start, timing
 from pliant_bench.arms import arm, rigid_chain, states
 from pliant_bench.extended import evaluate, relative_error
 from pliant_bench.figure import draw, undercut
 from pliant_bench.findings import Comparison, Point, Report, Side, Start
 from pliant_bench.markdown import duration, markdown, times
 from pliant_bench.rigid_peers import RigidChain
-from pliant.errors import install
 from pliant_bench.timing import Effort, Timings, alternating
 
 HOUR = 3600.0

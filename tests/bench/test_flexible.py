@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pliant.mechanics.shapes import clamped_mass_roots
 from pliant_bench import flexible
 from pliant_bench.equal_accuracy import OURS, PAIRS, CommonMotion, Setting
 from pliant_bench.findings import Report
 from pliant_bench.flexible import ASKED, EXUDYN
 from pliant_bench.lumped_chain import segments
 from pliant_bench.peers import PeerRun, PlanarArm, PlanarLink
-from pliant.mechanics.shapes import clamped_mass_roots
 
 T = np.linspace(0.0, 2.0, 21)
 EXACT = PeerRun("exact", T, np.zeros((21, 2)), np.zeros((21, 2)), 0.0, 0.0)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pliant.errors import install
 from pliant_bench import findings, puma
 from pliant_bench.findings import Comparison, Report, Side
 from pliant_bench.part_names import PARTS
-from pliant.errors import install
 from pliant_bench.timing import Effort, Timings
 
 from .conftest import Run

@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 import pliant
 from pliant.cli import app, doctor
 from pliant.cli.self_test import SelfCheck, parts
-from pliant.export import EXPORTS
 from pliant.compute.integrate import METHODS
 from pliant.compute.llvm import cache
 from pliant.compute.llvm.many_states import BatchCode
 from pliant.compute.tape.arguments import plain
+from pliant.export import EXPORTS
 
 from .conftest import Run
 

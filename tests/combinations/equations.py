@@ -10,11 +10,11 @@ import numpy as np
 
 from combinations.generator import Arm, Array
 from pliant.mechanics import FORMULATIONS, Chain, equations, features
-from pliant.mechanics.links.link_maps import LinearBeam, RigidMap
 from pliant.mechanics.constraints.loop_constraints import LoopRows, closing_rows
 from pliant.mechanics.formulations.generalized_forces import applied_forces, passive, rotors
 from pliant.mechanics.links.frames import frame_of, map_jacobian
 from pliant.mechanics.links.linear_body import LinearBody
+from pliant.mechanics.links.link_maps import LinearBeam, RigidMap
 
 ROUND_OFF = 1e-9
 """The promise; measured values stand near 1e-13. Accelerations lose digits to the condition of M, see `lost`."""

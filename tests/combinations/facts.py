@@ -11,9 +11,9 @@ from combinations.equations import Judged, applied, lost, relative, scaled
 from combinations.generator import Arm, Array
 from combinations.restatements import Restated, joined
 from pliant.mechanics import equations
+from pliant.mechanics.constraints.couplings import lines
 from pliant.mechanics.formulations.energies import energies
 from pliant.mechanics.links.kinematics import placements
-from pliant.mechanics.constraints.couplings import lines
 from pliant.mechanics.links.momentum import total_mass
 from pliant.model.coordinate_units import speed_units
 

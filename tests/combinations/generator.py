@@ -19,8 +19,8 @@ from scipy.spatial.transform import Rotation
 import pliant
 from bodies import random_body
 from pliant.mechanics import Chain, build_chain
-from pliant.mechanics.links.chain import BaseMotion
 from pliant.mechanics.constraints.loop_constraints import ROWS, closing_rows
+from pliant.mechanics.links.chain import BaseMotion
 from pliant.mechanics.links.frames import frame_of, placed_frame
 from pliant.mechanics.links.kinematics import placements
 from pliant.robot import (
@@ -46,9 +46,9 @@ from pliant.robot import (
     Shapes,
     parents,
 )
-from pliant.robot.parts.rigid_body import Payload
-from pliant.robot.parts.frames import Frame
 from pliant.robot.files.yaml import write_yaml
+from pliant.robot.parts.frames import Frame
+from pliant.robot.parts.rigid_body import Payload
 
 Array = np.ndarray
 Rng = np.random.Generator

@@ -11,17 +11,17 @@ from dataclasses import replace
 
 import casadi as ca
 import numpy as np
+from pliant.loads import Wrench
 
 from combinations.equations import Judged, applied, lost
 from combinations.generator import Arm, Array
 from pliant.mechanics import Chain, equations
+from pliant.mechanics.constraints.constraint_wrenches import ties
 from pliant.mechanics.formulations.energies import energies
 from pliant.mechanics.formulations.generalized_forces import dissipation, passive, rotors
 from pliant.mechanics.links.frames import frame_of, placed_frame
 from pliant.mechanics.links.kinematics import body_kinetic_energy, placements, twists
 from pliant.mechanics.links.section_forces import InternalForces
-from pliant.mechanics.constraints.constraint_wrenches import ties
-from pliant.loads import Wrench
 
 
 def power(arm: Arm) -> dict[str, float]:

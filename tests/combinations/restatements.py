@@ -37,9 +37,9 @@ from pliant.robot import (
     inertia_matrix,
     parents,
 )
+from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.imported_body import ImportedBody
 from pliant.robot.parts.rigid_body import Payload
-from pliant.robot.parts.frames import Frame
 
 Pose = tuple[Array, Array]
 UNITS = {"m": (1, 0, 0), "kg": (0, 1, 0), "s": (0, 0, 1), "rad": (0, 0, 0), "N": (1, 1, -2), "Pa": (-1, 1, -2),

@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.loads import BasePath, Wrench
 
 import pliant
 from arms import unequal_two_link
@@ -23,11 +24,10 @@ from pliant.control import (
     Sampled,
     StrainGauge,
 )  # fmt: skip
-from pliant.control.sensing.sensor_chain import Instrument
 from pliant.control.controllers.controller import Controller, Felt, Law
+from pliant.control.sensing.sensor_chain import Instrument
 from pliant.control.sensing.sensors import Acting
 from pliant.errors import ModelError
-from pliant.loads import BasePath, Wrench
 from pliant.simulation.runs.composition import compose
 
 PUSH = Wrench(force=(0.0, 5.0, 0.0))

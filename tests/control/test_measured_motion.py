@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.loads import Wrench
 
 import pliant
 from arms import unequal_arm
@@ -15,7 +16,6 @@ from pliant import simulate, simulate_batch
 from pliant.control import PD, MeasuredMotion, Samples, Shaped, Waypoints, zv
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
-from pliant.loads import Wrench
 from pliant.simulation.runs.composition import compose
 
 END = 0.4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pliant.loads import Wrench
 
 import pliant
 from arms import two_links
@@ -20,7 +21,6 @@ from pliant.control import (
     Step,
 )
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.loads import Wrench
 
 
 def elastic_arm(damping: float = 0.0, stiffness: float = 1.0) -> Robot:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pliant.ringing import residual_vibration
 from scipy.interpolate import BPoly, PPoly
 
 from pliant import ModelError
 from pliant.control import JerkLimited, rest_to_rest
-from pliant.control.trajectories.jerk_limited import phases, shortest_time
 from pliant.control.planning.motion_bounds import BoundRows, MotionBounds
-from pliant.control.planning.perturbed_model import Bystander
 from pliant.control.planning.motion_forces import ArmForces
 from pliant.control.planning.motion_grid import MotionGrid
 from pliant.control.planning.motion_response import Driven
-from pliant.ringing import residual_vibration
+from pliant.control.planning.perturbed_model import Bystander
+from pliant.control.trajectories.jerk_limited import phases, shortest_time
 
 CASES = [
     (1.0, 1.0, 2.0, 8.0),

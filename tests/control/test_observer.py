@@ -5,6 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.loads import Base, Wrench
 from scipy.linalg import expm, solve_continuous_are, solve_discrete_are
 
 import pliant
@@ -20,7 +21,6 @@ from pliant.control import (
     StrainGauge,
     TipPosition,
 )
-from pliant.loads import Base, Wrench
 
 JOINTS = [0.0, 0.5]
 SENSORS = [Encoder("upper"), Encoder("fore"), StrainGauge("upper"), StrainGauge("fore")]

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.control.planning import motion_search, optimal, time_limited
 from pliant.control import rest_to_rest
+from pliant.control.planning import motion_search, optimal, time_limited
+from pliant.control.planning import plan as shape_motion
 from pliant.control.planning.time_limited import Watch, in_process
 from pliant.errors import ModelError, PliantError, warn_user
-from pliant.control.planning import plan as shape_motion
 
 
 def endless(_: Any, time_limit: float, progress: Any) -> None:

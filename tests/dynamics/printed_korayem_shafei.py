@@ -13,8 +13,8 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 
-from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.formulations.gibbs_appell_links import GibbsAppellLink, links_of
+from pliant.mechanics.links.chain import Chain
 
 MISPRINTS = ("44", "67", "69", "70", "102", "gravity")
 """Equation numbers; "67" has no base term at all, "gravity" has one of the wrong sign."""

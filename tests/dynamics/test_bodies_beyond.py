@@ -11,9 +11,9 @@ from bodies import lifted_points, random_arm
 from evaluation import evaluate, relative
 from pliant import Joint, Link, Robot
 from pliant.algebra.quaternions import exponential, to_matrix
+from pliant.errors import UnsupportedModel
 from pliant.mechanics import FORMULATIONS, build_chain
 from pliant.mechanics.links.kinematics import kinetic_energy
-from pliant.errors import UnsupportedModel
 from pliant.robot import ReducedBody
 from trees import tree_state
 

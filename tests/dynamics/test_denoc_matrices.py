@@ -12,8 +12,8 @@ from arms import random_robot, random_state, sampled
 from pliant.mechanics import build_chain
 from pliant.mechanics.formulations import denoc, lagrange
 from pliant.mechanics.formulations import denoc_matrices as matrices
-from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.formulations.generalized_forces import rotors
+from pliant.mechanics.links.chain import Chain
 from pliant.robot import Joint, Link, Origin, RigidBody, Robot
 
 ROUND_OFF = 1e-11  # relative: products of at most a few hundred terms of order one

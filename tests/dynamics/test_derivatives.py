@@ -6,18 +6,18 @@ import casadi as ca
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pliant.loads import Wrench
 
 from arms import random_robot, sampled, unequal_arm, unequal_two_link
 from complex_steps import slopes
 from flyers import satellite, small
 from pliant import Model, load
-from pliant_bench.arms import arm
 from pliant.control import PD
 from pliant.mechanics.derivatives.inertia_factor import factor
-from pliant.loads import Wrench
 from pliant.model.building import traced
 from pliant.robot import Robot
 from pliant.simulation.runs.composition import compose
+from pliant_bench.arms import arm
 from trees import random_tree, tree_state
 
 NEAR = 1e-10

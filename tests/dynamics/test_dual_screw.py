@@ -13,14 +13,14 @@ import pytest
 import scipy.linalg
 
 from pliant.algebra.rotations import exponential
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics import Chain, build_chain, equations
 from pliant.mechanics.formulations import dual_screw, lagrange
-from pliant.mechanics.links.chain import BaseMotion
 from pliant.mechanics.formulations.dual_screw_kinematics import base_vector, derivative, poses, walk
 from pliant.mechanics.formulations.generalized_forces import strain_energy
-from pliant.mechanics.links.kinematics import placements, twists
 from pliant.mechanics.formulations.motion_equations import solve_positive
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.links.chain import BaseMotion
+from pliant.mechanics.links.kinematics import placements, twists
 from pliant.robot import Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

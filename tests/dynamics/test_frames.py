@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.loads import Distributed, Wrench
 
 import pliant
 from pliant.algebra.quaternions import exponential, product
@@ -22,9 +23,8 @@ from pliant.control import (
     gravity_torque,
     inverse_kinematics,
 )
-from pliant.mechanics.links.section_forces import InternalForces
 from pliant.errors import ModelError
-from pliant.loads import Distributed, Wrench
+from pliant.mechanics.links.section_forces import InternalForces
 from pliant.model.states import displaced, read_state
 from pliant.model.statics import applied, settled
 from pliant.robot import Robot

@@ -13,9 +13,9 @@ from printed_korayem_shafei import MISPRINTS, PrintedArm, tilde
 from arms import random_robot, random_state, sampled
 from pliant.mechanics import FORMULATIONS, Equations, build_chain
 from pliant.mechanics.formulations import denoc, gibbs_appell, lagrange
-from pliant.mechanics.links.chain import BaseMotion, Chain
 from pliant.mechanics.formulations.gibbs_appell_inertia import compound_sums
 from pliant.mechanics.formulations.gibbs_appell_links import Integrals, links_of
+from pliant.mechanics.links.chain import BaseMotion, Chain
 from pliant.robot import Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes, load
 
 OURS, JUDGE = FORMULATIONS["gibbs-appell"], FORMULATIONS["lagrange"]

@@ -10,12 +10,12 @@ import pytest
 
 import pliant
 from pliant.algebra.inertia import zero
-from pliant.mechanics import FORMULATIONS
-from pliant.mechanics.formulations.denoc import body_blocks, outward_motion
 from pliant.compute import Kernel, Tape
 from pliant.compute.llvm.emit import MOST_FILLED, body
 from pliant.compute.llvm.lanes import Lanes
 from pliant.compute.tape.lower import lower
+from pliant.mechanics import FORMULATIONS
+from pliant.mechanics.formulations.denoc import body_blocks, outward_motion
 
 BEAM = pliant.Beam(length=1.0, mass_per_length=2.0, EI_y=100.0, EI_z=100.0)
 

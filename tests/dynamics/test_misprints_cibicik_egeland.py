@@ -9,7 +9,15 @@ import pytest
 from pliant.algebra.dual import Dual, cross
 from pliant.mechanics import Chain, build_chain
 from pliant.mechanics.formulations import dual_screw
-from pliant.mechanics.formulations.dual_screw_kinematics import PlacedScrews, Screws, bracket, derivative, poses, tip_shape, walk
+from pliant.mechanics.formulations.dual_screw_kinematics import (
+    PlacedScrews,
+    Screws,
+    bracket,
+    derivative,
+    poses,
+    tip_shape,
+    walk,
+)
 from pliant.robot import Beam, Joint, Link, Origin, RigidBody, Robot, Shapes
 
 ROUND_OFF = 1e-12  # relative: some hundred products of order one

@@ -74,7 +74,14 @@ def test_partitioned_inverse_has_a_plus_in_its_lower_right_block() -> None:
 
 def test_11_tip_load_takes_plus_D_for_mass_beyond_the_tip() -> None:
     """A point mass beyond the tip: the frequency equation with D > 0 gives the elements' frequency, -D does not."""
-    from pliant.mechanics.shapes import LoadRatios, bending_elements, clamped_mass_roots, eigenpairs, mass_matrix, stiffness_matrix
+    from pliant.mechanics.shapes import (
+        LoadRatios,
+        bending_elements,
+        clamped_mass_roots,
+        eigenpairs,
+        mass_matrix,
+        stiffness_matrix,
+    )
 
     M, d = 0.5, 0.3
     load = LoadRatios(M=M, J=M * d**2, D=M * d)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import casadi as ca
 import pytest
 
+from pliant.compute import Tape
 from pliant.mechanics import build_chain
 from pliant.mechanics.formulations import gibbs_appell
 from pliant.mechanics.formulations.published import korayem_shafei as published
-from pliant.compute import Tape
 from pliant.robot import Beam, Joint, Link, Origin, Robot, Shapes
 
 CASES = [(3, 2, 2), (6, 6, 2), (6, 6, 3)]

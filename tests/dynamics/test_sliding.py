@@ -12,15 +12,15 @@ from scipy.linalg import eigh
 from sliding_oracle import EI_Z, HUB, LENGTH, MU, PAYLOAD, SHAPES, TOTAL, arm, functions, gradient, oracle
 
 import pliant
-from pliant.mechanics import build_chain
-from pliant.mechanics.sliding import sliding_material, sliding_shapes
-from pliant.mechanics.links.chain import Chain
-from pliant.mechanics.formulations.generalized_forces import passive, strain_energy
-from pliant.mechanics.links.kinematics import kinetic_energy, tip_pose
-from pliant.mechanics.sliding.sliding_modes import MovingModes
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.robot import Joint, Limits, Lump, Robot, Shapes
+from pliant.mechanics import build_chain
+from pliant.mechanics.formulations.generalized_forces import passive, strain_energy
+from pliant.mechanics.links.chain import Chain
+from pliant.mechanics.links.kinematics import kinetic_energy, tip_pose
 from pliant.mechanics.shapes import LoadRatios, beta_length_derivatives, clamped_mass_roots
+from pliant.mechanics.sliding import sliding_material, sliding_shapes
+from pliant.mechanics.sliding.sliding_modes import MovingModes
+from pliant.robot import Joint, Limits, Lump, Robot, Shapes
 
 TWO = {"bending_y": 2}
 FOLLOWED = {**TWO, "boundary": "clamped-mass", "tip_load": "auto"}

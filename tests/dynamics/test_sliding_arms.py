@@ -11,8 +11,8 @@ from sliding_oracle import PAYLOAD, arm, functions
 
 from arms import random_robot
 from pliant.mechanics import FORMULATIONS, build_chain, equations
-from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.formulations.generalized_forces import passive, strain_energy
+from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.links.kinematics import gravity_energy, kinetic_energy
 from pliant.robot import Beam, Drive, Friction, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 

@@ -9,16 +9,16 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-
 from pliant.batch import simulate_batch
+
 from pliant.control import PD, Cycloidal, natural_gains
-from pliant.mechanics import equations
-from pliant.mechanics.sliding.sliding_roots import carried_roots
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics import equations
+from pliant.mechanics.shapes import clamped_mass_roots
+from pliant.mechanics.sliding.sliding_roots import carried_roots
 from pliant.robot import load
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
-from pliant.mechanics.shapes import clamped_mass_roots
 
 START, GOAL = (0.0, 0.0, 0.4), (1.0, 0.5, 0.6)
 

@@ -12,8 +12,8 @@ import pliant
 from arms import random_state, sampled
 from oracle import by_differences
 from pliant.analysis.counts import tape_count
-from pliant.mechanics import FORMULATIONS, Equations, build_chain
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics import FORMULATIONS, Equations, build_chain
 from pliant.model.states import read_state
 from pliant.robot import BaseBody, Beam, BeamStation, Joint, Link, Origin, RigidBody, Robot, Shapes
 from trees import random_tree, tree_state

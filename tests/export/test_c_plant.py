@@ -12,6 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.loads import Wrench
 
 import pliant
 from arms import unequal_arm, unequal_two_link
@@ -32,7 +33,6 @@ from pliant.control import (
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
 from pliant.export.contents import export_name
-from pliant.loads import Wrench
 from pliant.model import Model
 from pliant.robot import Friction, Joint, Link, Robot
 

@@ -16,12 +16,12 @@ import pytest
 import pliant
 from cuda_shim import COMPILER, SHIM, FakeCupy
 from exported import ROUND_OFF, assert_close, expected, imported, inputs, model
+from pliant.compute.cuda.source import CudaForm
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
-from pliant.export.contents import FUNCTIONS, export_name, usual
 from pliant.export.c.cuda_source import TOLERANCES, stepping
+from pliant.export.contents import FUNCTIONS, export_name, usual
 from pliant.export.typical_states import reference_states
-from pliant.compute.cuda.source import CudaForm
 from pliant.model import Model
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on this machine")

@@ -13,7 +13,8 @@ from cuda_shim import COMPILER, FakeCupy
 from flyers import small, states
 from gradients.test_run_gradients import running, terminal
 from pliant import gradient_batch
-from pliant.compute.cuda import adjoint as cuda_adjoint, device as cuda_device
+from pliant.compute.cuda import adjoint as cuda_adjoint
+from pliant.compute.cuda import device as cuda_device
 
 
 @pytest.fixture(autouse=True)

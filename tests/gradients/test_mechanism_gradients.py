@@ -16,12 +16,12 @@ from linkages import SLIDER_CRANK, bar, four_bar, four_bar_angles, passive, slid
 from physics.test_tied_forces import spatial
 from pliant import analysis, gradient, gradient_batch
 from pliant.algebra.runge_kutta import rk4
-from pliant.errors import UnsupportedModel
-from pliant.simulation.gradients.request import Inquiry
 from pliant.compute.cuda.adjoint import source
+from pliant.errors import UnsupportedModel
 from pliant.model.states import displaced
 from pliant.robot import Beam, Drive, Joint, Link, Robot, Shapes
 from pliant.robot.parts.frames import Frame
+from pliant.simulation.gradients.request import Inquiry
 
 EXACT = 1e-6  # of the largest entry
 LENGTHS = ["links.rocker.joint.origin.xyz.0", "links.coupler.rigid.mass"]

@@ -9,12 +9,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.loads import Wrench
 
 import pliant
 from arms import random_robot, unequal_arm, unequal_two_link
 from flyers import displaced, small, states
 from pliant import control, gradient, gradient_batch
-from pliant.loads import Wrench
 
 STEP = 2e-3
 EXACT = 1e-7  # of the largest entry: differences of fourth order lose about half of the digits

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pliant.loads import Wrench
 
 import pliant
 from arms import SLENDER, unequal_beam
 from pliant.identification import Recording, Strain
 from pliant.identification.response import Response
-from pliant.loads import Wrench
 
 PATHS = ("links.upper.beam.EI_z", "payload.mass", "links.fore.beam.length", "links.upper.shapes.damping")
 

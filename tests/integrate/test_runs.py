@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from integrate.odes import KEPLER_START, explosive, held, kepler, make, make_events, oscillator, pendulum
-from pliant.compute.integrate import METHODS, driver, solve
 from pliant.compute import Kernel
+from pliant.compute.integrate import METHODS, driver, solve
 
 FIXED = ("rk4", "midpoint")
 COMPILED = ["rk4", "midpoint", "dopri5", "dop853", "rodas5p"]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from integrate.odes import make_events, pendulum
-from pliant.compute.integrate import solve, methods as steppers
+from pliant.compute.integrate import methods as steppers
+from pliant.compute.integrate import solve
 from pliant.compute.llvm import llvm
 from pliant.compute.loops.translate import Module
 

@@ -8,8 +8,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.compute.llvm import llvm
 from pliant.compute import set_threads
+from pliant.compute.llvm import llvm
 
 
 @pytest.fixture(autouse=True, scope="session")

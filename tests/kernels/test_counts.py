@@ -18,12 +18,12 @@ import pytest
 
 import pliant
 from pliant.analysis.counts import tape_count
-from pliant.mechanics import FORMULATIONS, build_chain
-from pliant.errors import UnsupportedModel
 from pliant.compute.tape import value_numbering as numbering
-from pliant.robot.parts import angles
-from pliant.robot import load
+from pliant.errors import UnsupportedModel
+from pliant.mechanics import FORMULATIONS, build_chain
 from pliant.mechanics.shapes import elements, modes, quadrature, rods
+from pliant.robot import load
+from pliant.robot.parts import angles
 from pliant_studies.cibicik_egeland.runs import arm as lifting_arm
 from pliant_studies.korayem_shafei.runs import tapes as korayem_shafei
 from pliant_studies.mohan_saha.runs import rods as rod_chain

@@ -13,16 +13,17 @@ import pytest
 from cuda_shim import COMPILER, FakeCupy
 from kernels.test_pack_loop import ADAPTIVE, FIXED, SETTINGS, circle, oscillator
 from pliant.algebra.runge_kutta import dopri5, rk4
-from pliant.errors import PliantError, UnsupportedModel
 from pliant.compute import Kernel
-from pliant.compute.cuda import source as cuda, device as cuda_device
-from pliant.compute.cuda.source import CudaForm, choose, emit, emit_evaluation
+from pliant.compute.cuda import device as cuda_device
+from pliant.compute.cuda import source as cuda
 from pliant.compute.cuda.allocate import Compute, Reload, Store, allocate
 from pliant.compute.cuda.chunks import crossing, cuts, recompute
 from pliant.compute.cuda.program import Nodes, nodes_of
+from pliant.compute.cuda.source import CudaForm, choose, emit, emit_evaluation
 from pliant.compute.cuda.text import Precision
 from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.tape.tape import Tape
+from pliant.errors import PliantError, UnsupportedModel
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on this machine")
 CHOICES = (

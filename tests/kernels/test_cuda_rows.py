@@ -8,9 +8,11 @@ import pytest
 
 from arms import unequal_two_link
 from cuda_shim import COMPILER, FakeCupy
-from pliant.errors import ModelError
 from pliant.compute import Kernel
-from pliant.compute.cuda import device as cuda_device, rows as cuda_rows, device_rows
+from pliant.compute.cuda import device as cuda_device
+from pliant.compute.cuda import device_rows
+from pliant.compute.cuda import rows as cuda_rows
+from pliant.errors import ModelError
 from pliant.learning.products import products
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on this machine")

@@ -14,9 +14,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.errors import ModelError
 from pliant.compute import Kernel, few_calls, get_threads, set_threads
 from pliant.compute.llvm import fastcall
+from pliant.errors import ModelError
 
 BACKENDS = ["llvm", "vm"]
 

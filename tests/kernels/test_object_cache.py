@@ -16,10 +16,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.errors import ModelError
 from pliant.compute import Kernel, set_threads
 from pliant.compute.llvm import cache, fastcall, llvm
 from pliant.compute.llvm.target import machine
+from pliant.errors import ModelError
 
 STATE = np.array([0.3, -1.2])
 

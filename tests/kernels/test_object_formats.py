@@ -13,9 +13,9 @@ import pliant
 from pliant.compute.integrate.explicit_loop import run_explicit
 from pliant.compute.llvm import fastcall, ir, llvm, xla
 from pliant.compute.llvm.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
-from pliant.compute.tape.tape import Tape
 from pliant.compute.llvm.target import Machine, Processor, described
 from pliant.compute.loops.translate import Module
+from pliant.compute.tape.tape import Tape
 
 binding.initialize_all_targets()
 binding.initialize_all_asmprinters()

@@ -6,9 +6,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.errors import UnsupportedModel
 from pliant.compute import Kernel
 from pliant.compute.tape.operations import BINARY, NAMES, UNARY
+from pliant.errors import UnsupportedModel
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, 1e-300, -1e-300, 1e300, 1e5, -1e5, 3e6, 1e15, 5e-324])
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from pliant.algebra.runge_kutta import dopri5, rk4
+from pliant.compute.llvm.target import machine
 from pliant.compute.loops import pack, pack_loop
 from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.loops.pack_loop import Job, PackForm, run_packs
 from pliant.compute.loops.primitives import table
-from pliant.compute.llvm.target import machine
 
 SETTINGS = np.array([1e-6, 1e-8, 0.3, 1e4])
 ROW, PIECE = np.array([-1, 0]), np.array([1, 0])

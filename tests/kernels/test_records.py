@@ -18,10 +18,11 @@ import pytest
 
 import pliant
 from pliant.base.content import content
-from pliant.control import PD
 from pliant.compute import Kernel, Recorded, recalled
 from pliant.compute.llvm import cache
-from pliant.compute.tape import source_digest as code_stamp, trace_cache as records
+from pliant.compute.tape import source_digest as code_stamp
+from pliant.compute.tape import trace_cache as records
+from pliant.control import PD
 
 SOURCE = Path(pliant.__file__).parent
 

@@ -13,13 +13,13 @@ import pytest
 
 from cuda_shim import COMPILER, SHIM, FakeCupy
 from pliant.algebra.runge_kutta import dopri5
-from pliant.compute.integrate import Problem, solve
 from pliant.compute import Kernel
 from pliant.compute.cuda import device as cuda_device
-from pliant.compute.loops import step_control
 from pliant.compute.cuda.c_functions import controller
 from pliant.compute.cuda.source import emit
 from pliant.compute.cuda.text import Precision
+from pliant.compute.integrate import Problem, solve
+from pliant.compute.loops import step_control
 from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.loops.step_control import exponents, first_step, next_step, scaled, step_ratio
 from pliant.compute.tape.tape import Tape

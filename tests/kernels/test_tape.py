@@ -6,9 +6,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.errors import UnsupportedModel
 from pliant.compute import Tape, operation_count
 from pliant.compute.tape.operations import BINARY, CODES, NAMES
+from pliant.errors import UnsupportedModel
 
 
 def evaluate(tape: Tape, values: np.ndarray) -> np.ndarray:

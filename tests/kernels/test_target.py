@@ -12,10 +12,10 @@ import llvmlite.binding as binding
 import numpy as np
 import pytest
 
-from pliant.errors import ModelError, PliantError
 from pliant.compute import Kernel
 from pliant.compute.llvm import ir, target
 from pliant.compute.llvm.target import Processor, chosen, covers, described, has, machine
+from pliant.errors import ModelError, PliantError
 
 binding.initialize_all_targets()
 binding.initialize_all_asmprinters()

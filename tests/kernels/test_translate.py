@@ -13,10 +13,26 @@ import numpy as np
 import pytest
 
 from pliant.compute.llvm import llvm
-from pliant.compute.loops import step_control
 from pliant.compute.llvm.compiled_loop import compiled
 from pliant.compute.llvm.lanes import Lanes
-from pliant.compute.loops.primitives import Doubles, Integers, any_lane, apart, doubles, exponent, floor, fma, integers, packs, power_of_two, shift, significand, unpack, unrolled  # fmt: skip
+from pliant.compute.loops import step_control
+from pliant.compute.loops.primitives import (  # fmt: skip
+    Doubles,
+    Integers,
+    any_lane,
+    apart,
+    doubles,
+    exponent,
+    floor,
+    fma,
+    integers,
+    packs,
+    power_of_two,
+    shift,
+    significand,
+    unpack,
+    unrolled,
+)
 from pliant.compute.loops.translate import Module, Untranslatable
 
 

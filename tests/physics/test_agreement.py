@@ -7,13 +7,13 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.loads import Base, BasePath
 from scipy.spatial.transform import Rotation
 
 import pliant
 from arms import random_robot, random_state
 from evaluation import evaluate, relative
 from pliant.mechanics import FORMULATIONS, build_chain, features
-from pliant.loads import Base, BasePath
 
 ROUND_OFF = 1e-9  # the promise; measured values stand near 1e-13
 NONLINEAR = [name for name in FORMULATIONS if name not in ("lagrange", "dual-screw")]

@@ -209,13 +209,25 @@ def test_all_formulations_have_the_same_forces(flexible: bool, rng: np.random.Ge
         assert found[0] == pytest.approx(bare.inverse_dynamics(q, qd, qdd) + J.T @ pull, rel=1e-6, abs=1e-5)
         q_sym = ca.SX.sym("q", n)
         V = ca.Function(
-            "V", [q_sym], [ca.gradient(pliant.mechanics.formulations.generalized_forces.strain_energy(models[0].chain, q_sym), q_sym)]
+            "V",
+            [q_sym],
+            [
+                ca.gradient(
+                    pliant.mechanics.formulations.generalized_forces.strain_energy(models[0].chain, q_sym), q_sym
+                )
+            ],
         )
         strain = (
             np.array(V(q)).ravel()
             - np.array(
                 ca.Function(
-                    "V", [q_sym], [ca.gradient(pliant.mechanics.formulations.generalized_forces.strain_energy(bare.chain, q_sym), q_sym)]
+                    "V",
+                    [q_sym],
+                    [
+                        ca.gradient(
+                            pliant.mechanics.formulations.generalized_forces.strain_energy(bare.chain, q_sym), q_sym
+                        )
+                    ],
                 )(q)
             ).ravel()
         )

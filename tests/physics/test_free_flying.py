@@ -5,11 +5,11 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.loads import Base
 
 from flyers import BODY, satellite, states, world_momentum
 from pliant import simulate
 from pliant.errors import ModelError
-from pliant.loads import Base
 from pliant.robot import Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import pliant
 from pliant import Beam, Joint, Limits, Link, Lump, Robot, Shapes
-from pliant.model.stiffening_order import NOTICED
 from pliant.model.stiffening_choice import choose, effects, loads_at_roots, worst
+from pliant.model.stiffening_order import NOTICED
 from pliant.options import FormulationName
 from pliant.simulation.runs.neglected_terms import judge_speeds
 

@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.loads import Distributed, Wrench
 from scipy.spatial.transform import Rotation
 
 import pliant
@@ -17,7 +18,6 @@ from beams import EI_Y, EI_Z, ELEMENTS, GJ, LENGTH, cantilever, modes
 from pliant import Model, Robot, Shapes
 from pliant.mechanics import build_chain
 from pliant.mechanics.links.kinematics import placements
-from pliant.loads import Distributed, Wrench
 from pliant.model.statics import applied
 
 F = 1.0

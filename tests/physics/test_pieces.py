@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pliant.loads import Distributed, Wrench
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
@@ -13,17 +14,16 @@ import pliant
 from arms import random_robot
 from evaluation import evaluate, relative
 from pliant import Beam, Joint, Link, Lump, Robot, Section, Shapes
+from pliant.compute import Tape
+from pliant.errors import ModelError
+from pliant.export.fmu.variables import outputs
+from pliant.figures.run_panels import attitudes
 from pliant.mechanics import build_chain
 from pliant.mechanics.links.build_chain import robot_shapes
 from pliant.mechanics.links.section_forces import InternalForces
-from pliant.errors import ModelError
-from pliant.export.fmu.variables import outputs
-from pliant.compute import Tape
-from pliant.loads import Distributed, Wrench
 from pliant.model.piece_choice import chosen_pieces
 from pliant.robot import DH, Drive, Frame, Friction, Origin, Payload, RigidBody, beam_properties, in_pieces
 from pliant.sweeps.metrics import Histories, peak_deflection
-from pliant.figures.run_panels import attitudes
 from trees import random_tree, tree_state
 
 FORMULATIONS = ("lagrange", "denoc", "gibbs-appell", "recursive-lagrange")

@@ -8,11 +8,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.loads import Wrench
 
 import pliant
 from arms import unequal_arm
 from pliant import Drive, Joint, Link, RigidBody, Robot
-from pliant.loads import Wrench
 
 K, ROTOR, DAMPING = 500.0, 0.4, 0.0
 MASS, COM, OWN = 2.0, 0.4, 0.3

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.optimize
+from pliant.loads import Wrench
 
 import pliant
 from evaluation import evaluate, relative
 from pliant import Beam, Joint, Link, Lump, Robot, Section, Shapes
-from pliant.mechanics import FORMULATIONS, build_chain, equations
 from pliant.errors import UnsupportedModel
-from pliant.loads import Wrench
+from pliant.mechanics import FORMULATIONS, build_chain, equations
 from pliant.robot import Origin, area_moments, beam_properties
 
 CHANNEL = Section(shape="channel", width=0.05, height=0.08, flange=0.003, web=0.002)

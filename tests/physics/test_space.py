@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.mechanics import FORMULATIONS, Equations
 from pliant.errors import ModelError
+from pliant.mechanics import FORMULATIONS, Equations
 from pliant.robot import BaseBody, Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 
 BODY = BaseBody(type="free", mass=31.0, com=(0.02, 0.05, -0.04), inertia=(2.1, 3.2, 2.6, 0.1, -0.2, 0.15))

@@ -8,13 +8,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.loads import Base, Distributed, Wrench
 
 import pliant
 from arms import SLENDER, UNEQUAL, random_robot, random_state, unequal_beam
 from beams import EI_Y, EI_Z, LENGTH, MU, cantilever, modes
 from pliant import Beam, Joint, Link, Lump, Result, Robot, Section, Shapes
 from pliant.mechanics.links.stations import shape_curvature
-from pliant.loads import Base, Distributed, Wrench
 
 ELEMENTS = Shapes(method="elements", count=2, bending_y=True, bending_z=True)
 

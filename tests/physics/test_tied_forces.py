@@ -9,12 +9,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from pliant.loads import Wrench
 
 import pliant
 from coupled_arms import PIVOT, boom, crane, lift_length, strung
 from linkages import FOUR_BAR, bar, four_bar, passive, slider_crank
 from pliant.mechanics.links.section_forces import InternalForces
-from pliant.loads import Wrench
 from pliant.robot import Beam, Contact, Joint, Link, Loop, LoopJoint, Origin, RigidBody, Robot, Shapes
 from pliant.robot.parts.frames import Frame
 

@@ -24,26 +24,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pliant.batch import BatchResult, simulate_batch
 
 import pliant
 from pliant import bodies
-from pliant.batch import BatchResult, simulate_batch
-from pliant.mechanics.bodies.mesh_reading import read_solid_mesh
+from pliant.compute.llvm import cache
 from pliant.errors import ModelError
 from pliant.export import placing
 from pliant.identification import read_csv
 from pliant.identification.resuming import FitProgress
 from pliant.identification.study_file import IdentificationStudy
-from pliant.compute.llvm import cache
+from pliant.mechanics.bodies.mesh_reading import read_solid_mesh
 from pliant.robot.files import urdf_meshes
 from pliant.robot.files.mesh_files import read_mesh
-from pliant.robot.parts.reduced_body import ReducedBody
 from pliant.robot.files.yaml import write_yaml
+from pliant.robot.parts.reduced_body import ReducedBody
+from pliant.studio.uploads import uploaded
 from pliant.sweeps import SweepStudy
 from pliant.sweeps.journal import Journal
 from pliant.sweeps.points import Outcomes
 from pliant.validation.recording_file import RecordingFile
-from pliant.studio.uploads import uploaded
 
 from . import sound
 from .file_damage import damaged, hostile_surroundings

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pliant.batch import BatchResult
 
 import pliant
-from pliant.batch import BatchResult
 from pliant.identification import Recording
-from pliant.simulation.runs.csv_files import read_csv
 from pliant.identification.study_file import IdentificationStudy
+from pliant.simulation.runs.csv_files import read_csv
 from pliant.sweeps import SweepStudy
 
 from . import sound

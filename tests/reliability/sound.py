@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pliant.batch import BatchResult, simulate_batch
 
 import pliant
-from pliant.batch import BatchResult, simulate_batch
-from pliant.robot.parameters import plain
 from pliant.robot.files.yaml import read_yaml
+from pliant.robot.parameters import plain
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "scenarios"
 SMALL = ("two-link", "rrp", "spin-up", "lab-arm")

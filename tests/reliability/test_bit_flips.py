@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pliant.batch import BatchResult, simulate_batch
 
 import pliant
-from pliant.batch import BatchResult, simulate_batch
 from pliant.identification import read_csv
 from pliant.sweeps.journal import Journal
 from pliant.sweeps.points import Outcomes

@@ -15,8 +15,8 @@ import pytest
 import pliant
 from pliant.errors import PliantError
 from pliant.identification import read_csv
-from pliant.robot.parts.reduced_body import ReducedBody
 from pliant.robot.files.yaml import write_yaml
+from pliant.robot.parts.reduced_body import ReducedBody
 
 from . import sound
 

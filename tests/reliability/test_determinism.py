@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pliant.batch import simulate_batch
 
 import pliant
-from pliant.batch import simulate_batch
-from pliant.control import LQR, PD, PID, ComputedTorque, Quintic, Sampled
 from pliant.compute import set_threads
+from pliant.control import LQR, PD, PID, ComputedTorque, Quintic, Sampled
 
 from .calls import model
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.compute.llvm.target import AGREEMENT, machine
 from pliant.export.c.check import TOLERANCE
 from pliant.export.typical_states import reference_states
-from pliant.compute.llvm.target import AGREEMENT, machine
 
 RTOL, ATOL = 1e-8, 1e-10  # of `simulate`, by default
 BETWEEN = {"x86_64": "x86-64-v3,-fma", "aarch64": "cortex-a53"}.get(machine().architecture, "generic")

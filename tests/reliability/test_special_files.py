@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pliant.batch import BatchResult
 
 import pliant
 from pliant import bodies
-from pliant.batch import BatchResult
+from pliant.base.reading import read_input
 from pliant.errors import ModelError, PliantError
 from pliant.identification import read_csv
 from pliant.identification.study_file import IdentificationStudy
-from pliant.base.reading import read_input
 from pliant.sweeps import SweepStudy
 from pliant.sweeps.journal import NAME, Journal
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from pliant.rigs import CALIBRATIONS, RIGS, load_rig, measured_run
+
+from pliant.validation import nrmse, pooled_nrmse
 from pliant_studies.rigs import bar, fits, simple, two_link
 from pliant_studies.rigs.loop import DEFLECTION, EulerFilter, Lqg, closed_loop, controllers
-from pliant.validation import nrmse, pooled_nrmse
 
 SCORED = {
     "lqr_square": ([0.64, 0.95], [0.60, 0.96], [0.66, 2.5, 1.4, 0.99]),

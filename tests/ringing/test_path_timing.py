@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pliant.ringing import JointMotion, residual_vibration, shape
 
 import pliant
 from arms import unequal_two_link
-from pliant.control.planning.motion_bounds import MotionBounds
-from pliant.control.planning.motion_search import Unsolved
-from pliant.control.trajectories.splines import Piecewise
-from pliant.control.planning.time_limited import Watch
-from pliant.ringing import JointMotion, residual_vibration, shape
 from pliant.control.planning import plan as shape_motion
 from pliant.control.planning.joint_paths import JointPath, hermite_pieces, shares
+from pliant.control.planning.motion_bounds import MotionBounds
+from pliant.control.planning.motion_search import Unsolved
 from pliant.control.planning.path_modes import PathModes, Timed, middles
 from pliant.control.planning.path_shaping import PathTask
 from pliant.control.planning.path_timing import Followed, Timing, TimingSearch, fastest_timing, way_rows
 from pliant.control.planning.path_torques import PathTorques
+from pliant.control.planning.time_limited import Watch
+from pliant.control.trajectories.splines import Piecewise
 
 BOUNDS = MotionBounds.none(2)
 LIMITS = {"speed": [2.0, 3.0], "acceleration": [8.0, 12.0], "jerk": [80.0, 150.0]}

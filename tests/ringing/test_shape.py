@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pliant.ringing import JointMotion, residual_vibration, shape
 from scipy.integrate import trapezoid
 
 import pliant
 from arms import unequal_two_link
 from pliant.control import rest_to_rest
-from pliant.control.trajectories.splines import Piece, Piecewise
-from pliant.ringing import JointMotion, residual_vibration, shape
 from pliant.control.planning.following_shapers import followed
 from pliant.control.planning.joint_paths import JointPath, Progress
 from pliant.control.planning.uncertainty import off_by, stiffness_paths
+from pliant.control.trajectories.splines import Piece, Piecewise
 
 START, GOAL = [-1.1, 0.3], [-0.5, -0.3]
 LIMITS = {"speed": [2.0, 3.0], "acceleration": [8.0, 12.0], "jerk": [80.0, 150.0], "effort": [200.0, 60.0]}

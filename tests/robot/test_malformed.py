@@ -12,8 +12,8 @@ import pytest
 from pliant.errors import ModelError
 from pliant.robot import Robot, arms, load, parse
 from pliant.robot.files.error_messages import Place, place_text
-from pliant.robot.parameters import plain
 from pliant.robot.files.yaml import write_yaml
+from pliant.robot.parameters import plain
 
 POSITIVE = ("length", "mass_per_length", "EI_y", "EI_z", "GJ", "EA", "stiffness", "gear_ratio", "total_length", "E",
             "G", "density", "outer_diameter", "inner_diameter", "thickness", "coulomb_speed")  # fmt: skip

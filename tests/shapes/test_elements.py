@@ -8,7 +8,20 @@ from scipy.optimize import brentq
 from scipy.special import iv, jv
 
 from pliant.errors import ModelError
-from pliant.mechanics.shapes import LoadRatios, bending_elements, bending_modes, clamped_free_roots, clamped_mass_roots, eigenpairs, gram, mass_matrix, reduce_elements, rod_elements, rod_roots, stiffness_matrix
+from pliant.mechanics.shapes import (
+    LoadRatios,
+    bending_elements,
+    bending_modes,
+    clamped_free_roots,
+    clamped_mass_roots,
+    eigenpairs,
+    gram,
+    mass_matrix,
+    reduce_elements,
+    rod_elements,
+    rod_roots,
+    stiffness_matrix,
+)
 
 
 def frequencies(elements, load=None, density=None, rigidity=None, rotary=None):

@@ -10,8 +10,19 @@ import pytest
 from scipy.integrate import trapezoid
 
 from pliant.errors import ModelError
+from pliant.mechanics.shapes import (
+    PINNED,
+    bending_modes,
+    clamped_free_roots,
+    clamped_mass_roots,
+    frequency_table,
+    link_shapes,
+    mass_matrix,
+    pinned_shapes,
+    rod_roots,
+    stiffness_matrix,
+)
 from pliant.robot import Beam, Joint, Link, RigidBody, Section, Shapes, TipLoad, beam_properties
-from pliant.mechanics.shapes import PINNED, bending_modes, clamped_free_roots, clamped_mass_roots, frequency_table, link_shapes, mass_matrix, pinned_shapes, rod_roots, stiffness_matrix
 
 UNIFORM = {"length": 2.0, "mass_per_length": 3.0, "EI_y": 700.0, "EI_z": 500.0, "GJ": 90.0, "EA": 1e6}
 UNIFORM["polar_inertia"] = 0.02

@@ -7,7 +7,17 @@ import pytest
 from scipy.integrate import quad
 
 from pliant.algebra.canonical import SNAP
-from pliant.mechanics.shapes import Field, LoadRatios, SectionProfile, bending_elements, bending_modes, gauss_rule, modal_integrals, rod_elements, rod_modes
+from pliant.mechanics.shapes import (
+    Field,
+    LoadRatios,
+    SectionProfile,
+    bending_elements,
+    bending_modes,
+    gauss_rule,
+    modal_integrals,
+    rod_elements,
+    rod_modes,
+)
 from pliant.mechanics.shapes.integrals import FIELDS, SPINS
 
 LOAD = LoadRatios(0.7, 0.2, 0.1)

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant.mechanics.shapes import LoadRatios, beta_length_derivatives, beta_rate, clamped_mass_roots, follow_beta, load_at_length, roots_along
+from pliant.mechanics.shapes import (
+    LoadRatios,
+    beta_length_derivatives,
+    beta_rate,
+    clamped_mass_roots,
+    follow_beta,
+    load_at_length,
+    roots_along,
+)
 from pliant.mechanics.shapes.moving import frequency_terms
 
 RHO_A, PAYLOAD = 0.331, 0.0828  # kg/m, kg: link 3 of [TG95] table 3

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant.mechanics.shapes import bending_elements, clamped_free_roots, clamped_mass_roots, eigenpairs, mass_matrix, rod_roots, stiffness_matrix
+from pliant.mechanics.shapes import (
+    bending_elements,
+    clamped_free_roots,
+    clamped_mass_roots,
+    eigenpairs,
+    mass_matrix,
+    rod_roots,
+    stiffness_matrix,
+)
 
 TABLE_1 = {  # [TG95] table 1, link 2; the caption says Hz, the numbers are rad/s
     1: (2.0963e2, 2.0654e3),

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from pliant.errors import ModelError
-from pliant.mechanics.shapes import CLAMPED, PINNED, LoadRatios, bending_modes, bending_roots, clamped_free_roots, clamped_mass_roots, pinned_free_roots, pinned_pinned_roots, rod_roots
+from pliant.mechanics.shapes import (
+    CLAMPED,
+    PINNED,
+    LoadRatios,
+    bending_modes,
+    bending_roots,
+    clamped_free_roots,
+    clamped_mass_roots,
+    pinned_free_roots,
+    pinned_pinned_roots,
+    rod_roots,
+)
 from pliant.mechanics.shapes.roots import products
 
 RNG = np.random.default_rng(2)

@@ -17,12 +17,13 @@ from scipy.linalg import eigh, null_space
 pytest.importorskip("skfem", reason="the mesh extra is not installed")
 
 from pliant.bodies import ElementModel, Interface, from_mesh, mesh_model, reduce_model
+
+from pliant.errors import ModelError
 from pliant.mechanics.bodies.craig_bampton import body_shapes
 from pliant.mechanics.bodies.element_model import node_graph, rigid_motions
 from pliant.mechanics.bodies.held_stiffness import HeldStiffness, column_counts, dissection
 from pliant.mechanics.bodies.interfaces import place_interface
 from pliant.mechanics.bodies.mass_integrals import mass_integrals
-from pliant.errors import ModelError
 from pliant.robot.parts.materials import MATERIALS
 from pliant.robot.parts.reduced_body import ReducedBody
 from solid_bars import HEIGHT, LENGTH, WIDTH, bar, frame_model, full_frequencies, inertia_with_rigid_motions, quadratic

@@ -12,10 +12,11 @@ from scipy.linalg import eigh
 
 pytest.importorskip("skfem", reason="the mesh extra is not installed")
 
-import pliant
 from pliant.bodies import Interface, from_mesh, mesh_model, read_model, reduce_model
-from pliant.mechanics.bodies.second_order_shapes import affine_motions
+
+import pliant
 from pliant.errors import ModelError
+from pliant.mechanics.bodies.second_order_shapes import affine_motions
 from pliant.robot.parts.materials import MATERIALS
 from pliant.robot.parts.reduced_body import LINEAR, ReducedBody
 from solid_bars import bar

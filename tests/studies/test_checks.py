@@ -6,13 +6,26 @@ import json
 
 import numpy as np
 import pytest
+from pliant.studies import NAMES
 
 from pliant.errors import ModelError
 from pliant.robot import Beam, Joint, Link, Lump, Robot, Shapes
 from pliant.simulation.runs.simulation import simulate
-from pliant.studies import NAMES
 from pliant_studies import study
-from pliant_studies.checks import FAILS, HOLDS, NOT_REPRODUCED, REPORTED, REPRODUCED, VERDICTS, below, claimed, compared, plain, required, timed
+from pliant_studies.checks import (
+    FAILS,
+    HOLDS,
+    NOT_REPRODUCED,
+    REPORTED,
+    REPRODUCED,
+    VERDICTS,
+    below,
+    claimed,
+    compared,
+    plain,
+    required,
+    timed,
+)
 from pliant_studies.cibicik_egeland import statics
 from pliant_studies.flexible_joints.measures import off_quadrature
 from pliant_studies.report import SIGNS, show, tally

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pliant.rigs import SHIPPED_RECORDINGS, recording_path
 from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app
-from pliant.rigs import SHIPPED_RECORDINGS, recording_path
 from pliant.validation import validate
 from pliant.validation.error_shares import error_shares
 from pliant.validation.recording_file import RecordingFile

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from pliant import Beam, Joint, Link, Robot, Shapes
-from pliant_bench.peers import PeerRun, PlanarArm
 from pliant.robot import Lump
+from pliant_bench.peers import PeerRun, PlanarArm
 
 from .runs import ours
 

@@ -13,11 +13,11 @@ import pytest
 
 import pliant
 from pliant.studio import run as studio_run
-from pliant.viewer.viewer_meshes import Ball
-from pliant.studio.charts import CLOCK, PLOTS
 from pliant.studio.choices import positioned
 from pliant.studio.file_panel import NAMES
 from pliant.studio.texts import vibrations
+from pliant.viewer.charts import CLOCK, PLOTS
+from pliant.viewer.viewer_meshes import Ball
 
 from .conftest import Tab
 

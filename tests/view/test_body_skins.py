@@ -16,6 +16,8 @@ from bodies import drawn_bar, random_body
 from pliant import Joint, Link, Robot
 from pliant.robot import ReducedBody
 from pliant.robot.files.mesh_files import MOST_FACES
+from pliant.studio.choices import Choices, structure
+from pliant.studio.run import Workshop
 from pliant.viewer.body_skins import BodySkin
 from pliant.viewer.body_surfaces import surface_of
 from pliant.viewer.page import page_data
@@ -23,8 +25,6 @@ from pliant.viewer.scene import make_scene
 from pliant.viewer.scene_tubes import strain_colours, tube_faces
 from pliant.viewer.skins import SceneSkin, covered, shows, skins_of
 from pliant.viewer.viewer_meshes import ArmMeshes
-from pliant.studio.choices import Choices, structure
-from pliant.studio.run import Workshop
 
 from .test_stage import Server, pieces
 

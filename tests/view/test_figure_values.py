@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pliant.view import compare, frequency_map, mode_shapes, plot
 
 import pliant
-from pliant.simulation.runs.results import Result
-from pliant.view import compare, frequency_map, mode_shapes, plot
 from pliant.drawing.figure_data import energy_unit, length_unit, strain_text
 from pliant.figures.spectrum import amplitudes
+from pliant.simulation.runs.results import Result
 
 from .crooked import crooked_robot
 

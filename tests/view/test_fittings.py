@@ -19,8 +19,8 @@ from pliant.viewer.page import to_html
 from pliant.viewer.scene import Scene, make_scene, readable_magnification, scene_of
 from pliant.viewer.scene_camera import outlook, touched
 from pliant.viewer.scene_fittings import Fitting, Held, Pushed, Spanned
-from pliant.viewer.viewer_meshes import FittingMeshes
 from pliant.viewer.video_drawing import Camera, FrameDrawing, faces
+from pliant.viewer.viewer_meshes import FittingMeshes
 
 from .conftest import Tab
 from .test_stage import Server

@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pliant.view import plot
 
 import pliant
 from free_flyer import satellite, states
 from pliant.algebra.quaternions import angles, as_quaternion, between, product, to_matrix
+from pliant.figures.run_panels import attitude, tip_shift
 from pliant.model import Model
 from pliant.simulation.runs.internal_forces import interpolated_states
 from pliant.simulation.runs.results import Readings, Result, RunStats
-from pliant.view import plot
-from pliant.figures.run_panels import attitude, tip_shift
-from pliant.viewer.scene import Scene, make_scene, scene_of
-from pliant.viewer.scene_camera import outlook, touched
-from pliant.viewer.scene_tubes import corners, rings, tube_faces
 from pliant.studio.choices import Choices
 from pliant.studio.run import Workshop
 from pliant.studio.run import tip_error as studio_error
+from pliant.viewer.scene import Scene, make_scene, scene_of
+from pliant.viewer.scene_camera import outlook, touched
+from pliant.viewer.scene_tubes import corners, rings, tube_faces
 from pliant.viewer.video_drawing import FrameDrawing
 
 from .conftest import Tab

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pliant_bench import figure as bench_figure
-from pliant_bench.findings import Point
-from pliant_bench.two_link import ANGLE, DEFLECTION
 from pliant.identification.estimate import Channel
 from pliant.identification.figures import residuals
-from pliant_studies.drawing import skeleton
 from pliant.sweeps.outputs import SweepResult
+from pliant_bench import figure as bench_figure
+from pliant_bench.findings import Point
 from pliant_bench.timing import Timings
+from pliant_bench.two_link import ANGLE, DEFLECTION
+from pliant_studies.drawing import skeleton
 
 from .crooked import crooked_robot
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pliant.view import plot
 
 from pliant.simulation.runs.results import Result
-from pliant.view import plot
 from pliant.viewer.page import asset, page
 from pliant.viewer.scene import scene_of
 from pliant.viewer.scene_camera import outlook

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pliant.view import FIGURES, compare, mode_shapes, plot
 
 import pliant
-from pliant.errors import ModelError, PliantError
-from pliant.simulation.runs.results import Result
-from pliant.view import FIGURES, compare, mode_shapes, plot
 from pliant.drawing.figure_data import Curve, Panel, Quantity
-from pliant.viewer.page import page
 from pliant.drawing.panel_drawing import PALE, panels_figure
+from pliant.errors import ModelError, PliantError
 from pliant.figures.run_panels import tip_shift
 from pliant.figures.spectrum import amplitudes
+from pliant.simulation.runs.results import Result
+from pliant.viewer.page import page
 
 
 @pytest.fixture(scope="module")

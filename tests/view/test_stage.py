@@ -13,9 +13,9 @@ import pliant
 from pliant.viewer.scene import scene_of
 from pliant.viewer.scene_camera import touched
 from pliant.viewer.scene_tubes import RIGID, rings, strain_colours, tube_faces
-from pliant.viewer.viewer_scene import readable
 from pliant.viewer.viewer_furniture import PLATE, Furniture, joint_radii, stand
 from pliant.viewer.viewer_meshes import CHUNKS, ArmMeshes, Ball
+from pliant.viewer.viewer_scene import readable
 
 from .test_figure_values import rigid_tip
 

@@ -22,19 +22,22 @@ import pliant
 from linkages import four_bar
 from pliant.cli import app
 from pliant.simulation.runs import composed_equations
-from pliant.studio import maps_panel as studio_maps, numbers_panel as studio_numbers, run as studio_run, uploads as studio_uploads
-from pliant.viewer import server as viewer
-from pliant.viewer.viewer_scene import KEPT
-from pliant.studio.studio import Visit
-from pliant.studio.charts import PLOTS
+from pliant.studio import maps_panel as studio_maps
+from pliant.studio import numbers_panel as studio_numbers
+from pliant.studio import run as studio_run
+from pliant.studio import uploads as studio_uploads
 from pliant.studio.choices import Choices, positioned
 from pliant.studio.files import Shelf
 from pliant.studio.numbers_panel import History
 from pliant.studio.run import Workshop, saved_run, scenario, tip_error
 from pliant.studio.starts import STARTS, first_choices, limits_of
+from pliant.studio.studio import Visit
 from pliant.studio.texts import at_time, comparison, frequencies, readout, summary
 from pliant.studio.uploads import uploaded
+from pliant.viewer import server as viewer
+from pliant.viewer.charts import PLOTS
 from pliant.viewer.server import start_server
+from pliant.viewer.viewer_scene import KEPT
 
 from .test_studio_uploads import Sender
 

@@ -33,8 +33,8 @@ def visiting(browser: Any, folder: Path, name: str) -> Iterator[Visitor]:
     """A studio, and a browser that has come to it; the arm stands still, since pictures are compared."""
     pytest.importorskip("viser", reason="viser is not installed (the studio extra has it)")
     from pliant.studio import client as studio_visit
-    from pliant.viewer.viewer_scene import Stage
     from pliant.studio.studio import Studio, address
+    from pliant.viewer.viewer_scene import Stage
 
     page = browser.new_page(viewport={"width": 1160, "height": 520})  # scene and panels, small enough to draw
     with pytest.MonkeyPatch.context() as patch:

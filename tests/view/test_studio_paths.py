@@ -124,7 +124,9 @@ def test_bundled_arms_are_those_of_pliant(server: Path, touched: list[str]) -> N
     touched.clear()
     with uploaded("case.yaml", b"robot: two-link\nduration: 1\n") as (alone, file):
         assert (
-            alone.read(file).robot == Shelf(server / "mine").read("two-link") == pliant.robot.files.robot_files.bundled("two-link")
+            alone.read(file).robot
+            == Shelf(server / "mine").read("two-link")
+            == pliant.robot.files.robot_files.bundled("two-link")
         )
     assert touched == []
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pliant.studio import uploads as studio_uploads
-from pliant.studio.uploads import bound_uploads
 from pliant.viewer.server import start_server
+from pliant.viewer.upload_limits import bound_uploads
 
 
 class Sender:

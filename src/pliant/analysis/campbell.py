@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 
 from pliant.analysis.poles import damping, followed, natural, require_vibrations, vibrations
 from pliant.arrays import Array, Complex, StateLike
+from pliant.base.signatures import checked
 from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.states import read_state
-from pliant.base.signatures import checked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,7 +111,7 @@ class Campbell:
         >>> len(figure.axes)
         2
         """
-        from pliant.figures.maps import campbell_figure
+        from pliant.analysis.map_figures import campbell_figure
 
         return campbell_figure(self, tuple(orders), count, path)
 

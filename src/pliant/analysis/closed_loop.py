@@ -11,19 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array, Complex, StateLike
+from pliant.base.signatures import checked
+from pliant.compute.llvm.kernel import Kernel
 from pliant.control.controllers.controller import Controller
-from pliant.control.trajectories.trajectories import Trajectory
-from pliant.control.trajectories.trajectories import numbers
+from pliant.control.trajectories.trajectories import Trajectory, numbers
+from pliant.errors import ModelError
 from pliant.mechanics.links.clamped_link import held, vibrations
 from pliant.mechanics.links.stations import places_of
-from pliant.errors import ModelError
-from pliant.compute.llvm.kernel import Kernel
 from pliant.model.model import Model
 from pliant.model.states import read_state
 from pliant.robot.parts.shapes import TipLoad
 from pliant.simulation.runs.composition import compose
 from pliant.simulation.runs.neglected_terms import fitted_to_start
-from pliant.base.signatures import checked
 
 
 @checked

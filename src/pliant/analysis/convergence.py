@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.base.signatures import checked
 from pliant.errors import ModelError
 from pliant.model.choices import resolved
-from pliant.robot.robot import Robot
-from pliant.base.signatures import checked
+from pliant.model.robot import Robot
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.formulations.registry import FORMULATIONS, equations
-from pliant.mechanics.links.chain import Chain
+from pliant.compute.tape.tape import Tape
 from pliant.mechanics.formulations.formulation import Formulation
 from pliant.mechanics.formulations.generalized_forces import rotors
-from pliant.mechanics.formulations.terms import partition
 from pliant.mechanics.formulations.motion_equations import Equations, solve_positive
 from pliant.mechanics.formulations.published import korayem_shafei, mohan_saha, theodore_ghosal
 from pliant.mechanics.formulations.published.korayem_shafei import Operations
-from pliant.compute.tape.tape import Tape
+from pliant.mechanics.formulations.registry import FORMULATIONS, equations
+from pliant.mechanics.formulations.terms import partition
+from pliant.mechanics.links.chain import Chain
 from pliant.options import FormulationName
 
 FUNCTIONS: dict[str, str] = {

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array
+from pliant.base.signatures import checked
 from pliant.control.controllers.controller import actuated, gain_matrix
 from pliant.control.controllers.lqr import rest_state
 from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.model.model import Model
-from pliant.base.signatures import checked
 
 SMALLEST = 1e-6
 """A loop that this relative error already destabilises has the threshold zero."""

@@ -13,15 +13,15 @@ from numpy.typing import ArrayLike
 from pliant.analysis.closed_loop import ClosedLoop
 from pliant.analysis.poles import damping, natural, require_vibrations, vibrations
 from pliant.arrays import Array, Complex, StateLike
+from pliant.base.signatures import checked
 from pliant.control.controllers.controller import Controller
 from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.model.states import read_state
 from pliant.options import JointsName
-from pliant.robot.robot import Robot
-from pliant.base.signatures import checked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,7 +97,7 @@ class PoseMap:
         >>> found.plot("damping").axes[0].get_ylabel()
         'least damping (%)'
         """
-        from pliant.figures.maps import pose_figure
+        from pliant.analysis.map_figures import pose_figure
 
         if show not in ("frequency", "damping"):
             raise ModelError(f"show: got {show!r}, expected frequency or damping")

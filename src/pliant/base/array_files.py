@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pliant.errors import ModelError
 from pliant.base.reading import open_input, read_input, require_regular
+from pliant.errors import ModelError
 
 FILTERS = range(1, 7)
 """Numbers of the filters of HDF5 itself: deflate, shuffle, fletcher32, szip, nbit, scaleoffset; others are plugins."""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from types import ModuleType
 from typing import Any
 
 
 def later(package: str, where: Mapping[str, str]) -> Callable[[str], Any]:
-    """`__getattr__` of a package: its names, by the modules in which they stand."""
+    """`__getattr__` of a package: its names, by the modules that define them, within the package or from `pliant.` on."""
 
     def find(name: str) -> Any:
         if name not in where:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{where[name]}"), name)
+        place = where[name]
+        value = getattr(import_module(place if place.startswith("pliant.") else f"{package}.{place}"), name)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -29,3 +34,38 @@ class LaterModule:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(import_module(self._name), name)
+
+
+def alias_modules(places: Mapping[str, str]) -> None:
+    """Make modules importable under other names as well, with all that is below them."""
+    sys.meta_path.insert(0, _Aliases(places))
+
+
+class _Alias(Loader):
+    """Loads a module that has another name, once."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(self.place)
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec
+
+
+class _Aliases(MetaPathFinder):
+    """Finds modules under their other names."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self.places = places
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        for name, place in self.places.items():
+            if fullname == name or fullname.startswith(f"{name}."):
+                return spec_from_loader(fullname, _Alias(place + fullname.removeprefix(name)))
+        return None

@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pliant.errors import ModelError, PliantError
 from pliant.base.reading import not_regular
+from pliant.errors import ModelError, PliantError
 
 ABANDONED = 24 * 3600.0
 """Seconds after which an unfinished file of another machine is one that nobody will finish."""

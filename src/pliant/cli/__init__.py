@@ -1,4 +1,4 @@
-"""The command line. A command is a module with a function `command`; this page lists them all."""
+"""The command line. A command is a module with a function `command`; the list below has them all."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pliant.base.started import INTERRUPTED, leave
+from pliant.version import plugins
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
 
 COMMANDS = ("info", "frequencies", "simulate", "shape", "sweep", "identify", "validate", "count", "export", "reproduce",
             "bench", "view", "studio", "schema", "doctor", "cache", "body")  # fmt: skip
+PLUGINS = ("reproduce", "bench")
+"""Commands of packages that use pliant, found by the entry points `pliant.commands`."""
 
 
 @cache
 def _add(name: str) -> None:
     from pliant.cli import application
 
-    module = import_module(f"pliant.cli.{name}")
+    module = plugins("pliant.commands")[name].load() if name in PLUGINS else import_module(f"pliant.cli.{name}")
     if hasattr(module, "group"):  # commands of its own
         application.app.add_typer(module.group, name=name)
     else:

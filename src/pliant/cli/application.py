@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-import pliant
+from pliant.base.started import INTERRUPTED
 from pliant.cli.output import say
 from pliant.errors import ModelError, PliantError, UnsupportedModel
-from pliant.base.started import INTERRUPTED
+from pliant.version import VERSION
 
 FAILED, MISTAKEN = 1, 2
 
@@ -48,7 +48,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"pliant {pliant.__version__}")
+        typer.echo(f"pliant {VERSION}")
         raise typer.Exit
 
 

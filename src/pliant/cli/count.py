@@ -24,12 +24,12 @@ from pliant.cli.options import (
     robot_of,
 )
 from pliant.cli.output import print_json, say, table
+from pliant.errors import PliantError
 from pliant.mechanics.formulations.registry import FORMULATIONS
 from pliant.mechanics.links.build_chain import build_chain
-from pliant.errors import PliantError
 from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.options import FormulationName, FunctionName
-from pliant.robot.robot import Robot
 
 FUNCTIONS = {"mass_matrix": "inertia matrix", "bias": "right-hand side", "forward_dynamics": "forward dynamics"}
 OPERATIONS = {"mul": "mul", "add": "add", "div": "div", "sqrt": "sqrt", "trig": "sin, cos"}

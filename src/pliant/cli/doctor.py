@@ -13,12 +13,12 @@ from typing import Any
 
 import typer
 
-from pliant_bench.session import installed
 from pliant.cli.options import Json
 from pliant.cli.output import megabytes, print_json
 from pliant.cli.self_test import run_checks
-from pliant.errors import PliantError
 from pliant.compute.llvm import cache
+from pliant.errors import PliantError
+from pliant.version import installed
 
 PACKAGES = ("pliant", "numpy", "scipy", "casadi", "llvmlite", "pydantic", "xarray", "h5netcdf", "matplotlib")
 COMPILERS = ("cc", "gcc", "clang", "cl")

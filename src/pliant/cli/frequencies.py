@@ -11,11 +11,11 @@ import typer
 from pliant.cli.options import At, Flexible, Floating, Json, Packages, RobotFile, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, table
 from pliant.mechanics.links.build_chain import tip_loads
-from pliant.model import statics
-from pliant.options import JointsName
-from pliant.robot.robot import Robot
-from pliant.robot.pieces import in_one_piece
 from pliant.mechanics.shapes.frequencies import FrequencyRow, frequency_table
+from pliant.model import statics
+from pliant.model.robot import Robot
+from pliant.options import JointsName
+from pliant.robot.pieces import in_one_piece
 
 
 def command(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pliant.base.interrupts import held_back
+from pliant.base.writing import atomic_write
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, Packages, search_paths
 from pliant.cli.output import print_json, say
 from pliant.errors import Interrupted, ModelError
-from pliant.base.interrupts import held_back
-from pliant.base.writing import atomic_write
 
 if TYPE_CHECKING:
     from pliant.identification.estimate import Identification

@@ -9,14 +9,14 @@ import typer
 
 from pliant.cli.options import Flexible, Floating, Json, Packages, Tip, robot_of
 from pliant.cli.output import number, print_json, say, table
-from pliant.errors import PliantError
 from pliant.compute.llvm.kernel import few_calls
 from pliant.compute.tape.trace_cache import recalled
+from pliant.errors import PliantError
+from pliant.model.robot import Robot, load, schema
 from pliant.model.validity import doubts, tell
-from pliant.robot.parts.imported_body import ImportedBody
-from pliant.robot.robot import Robot, schema
-from pliant.robot.files.robot_files import arms, load
+from pliant.robot.files.robot_files import arms
 from pliant.robot.files.text_table import falls, hangs_on, link_mass, payload_mass, robot_mass
+from pliant.robot.parts.imported_body import ImportedBody
 
 _SHOWN = 12
 

@@ -10,9 +10,8 @@ from pydantic_core import PydanticCustomError
 
 from pliant.errors import ModelError
 from pliant.model.model import Model
+from pliant.model.robot import Robot, load
 from pliant.options import RotationName, StiffeningChoice
-from pliant.robot.robot import Robot
-from pliant.robot.files.robot_files import load
 from pliant.robot.files.error_messages import suggestion
 from pliant.robot.parts.fields import angle
 

@@ -8,15 +8,15 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from pliant.base.writing import atomic_write
 from pliant.cli.output import print_json, say
 from pliant.identification.study_file import IdentificationStudy
-from pliant.robot.robot import Robot
-from pliant.robot.parts.fields import Document, document_schema
+from pliant.model.robot import Robot
 from pliant.robot.files.side_schema import side_schema
+from pliant.robot.parts.fields import Document, document_schema
 from pliant.simulation.scenario.scenario import Scenario
 from pliant.sweeps.sweep_file import SweepStudy
 from pliant.validation.recording_file import RecordingFile
-from pliant.base.writing import atomic_write
 
 Kind = Literal["robot", "side", "scenario", "sweep", "identification", "recording"]
 DOCUMENTS: dict[str, type[Document]] = {

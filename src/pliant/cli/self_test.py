@@ -99,7 +99,7 @@ def _tried(name: str, part: Callable[[], None]) -> SelfCheck:
 
 @functools.cache
 def _model(formulation: FormulationName = "denoc") -> Model:
-    from pliant.robot.files.robot_files import load
+    from pliant.model.robot import load
 
     return load("two-link").model(formulation)
 
@@ -215,8 +215,8 @@ def _batch_of_states() -> None:
 
 def _batch_of_runs(method: BatchMethodName) -> None:
     """In two threads."""
-    from pliant.simulation.batch.simulate_batch import simulate_batch
     from pliant.compute.llvm.threads import set_threads
+    from pliant.simulation.batch.simulate_batch import simulate_batch
 
     step = STEP if method == "rk4" else None
     set_threads(2)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pliant.base.writing import atomic_write
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Flexible, Json, Packages, RobotFile, Tip, positions_of, robot_of
 from pliant.cli.output import number, print_json, table
 from pliant.errors import ModelError
-from pliant.base.writing import atomic_write
 
 if TYPE_CHECKING:
     from pliant.control.planning.plan import ShapedMotion
@@ -56,8 +56,8 @@ def command(
     Leaves the motion with feedforward torques (motion.csv, and motion.yaml as a ROS JointTrajectory), a figure
     (motion.png) and the numbers (motion.json). Commands are positions of motors, as drives see them.
     """
-    from pliant.control.planning.trajectory_files import read_trajectory
     from pliant.control.planning.plan import shape
+    from pliant.control.planning.trajectory_files import read_trajectory
 
     robot = robot_of(file, package, flexible, tip)
     model = robot.model()

@@ -10,19 +10,19 @@ from typing import Annotated, Any, NoReturn
 import numpy as np
 import typer
 
+from pliant.base.interrupts import held_back
+from pliant.base.signatures import near
+from pliant.base.started import INTERRUPTED
 from pliant.cli.application import FAILED
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, Packages, search_paths
 from pliant.cli.output import number, print_json, say, seldom, table
 from pliant.errors import Interrupted, ModelError, PliantError, SimulationError
-from pliant.base.interrupts import held_back
-from pliant.robot.files.robot_files import arms, load
+from pliant.model.robot import load
 from pliant.robot.files.error_messages import short_key, suggestion
+from pliant.robot.files.robot_files import arms
 from pliant.simulation.runs.results import Result
-from pliant.simulation.scenario.scenario import Outputs, Scenario
-from pliant.simulation.scenario.scenario import require_inside
-from pliant.base.signatures import near
-from pliant.base.started import INTERRUPTED
+from pliant.simulation.scenario.scenario import Outputs, Scenario, require_inside
 
 
 def command(

@@ -9,8 +9,8 @@ import typer
 
 from pliant.cli.view import Browser, Host, Port, Token, serve
 from pliant.errors import ModelError
-from pliant.robot.files.robot_files import arms
 from pliant.robot.files.error_messages import suggestion
+from pliant.robot.files.robot_files import arms
 
 
 def command(

@@ -43,8 +43,8 @@ def command(
 
     Stop it when you like: the same command goes on, and finished points never run again. Exit code 1 if points failed.
     """
-    from pliant.sweeps.sweep_file import SweepStudy
     from pliant.sweeps.sweep import sweep
+    from pliant.sweeps.sweep_file import SweepStudy
 
     folder = out if out is not None else Path("out") / study.stem
     speak = seldom(time.monotonic())

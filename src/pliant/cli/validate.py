@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pliant.base.writing import atomic_write
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, Packages, robot_of, search_paths
 from pliant.cli.output import print_json, table
 from pliant.errors import ModelError
 from pliant.options import SaturationName
-from pliant.base.writing import atomic_write
+from pliant.version import plugins
 
 if TYPE_CHECKING:
-    from pliant.robot.robot import Robot
-    from pliant.validation.validate import Validation
+    from pliant.model.robot import Robot
     from pliant.validation.recording_file import RecordingFile
+    from pliant.validation.validate import Validation
 
 
 def command(
@@ -75,25 +76,33 @@ def command(
 
 
 def _recording(given: Path) -> Path:
-    from pliant_studies.measured.measured_runs import SHIPPED_RECORDINGS, recording_path
-
     if given.exists() or given.suffix:
         return given
-    if str(given) not in SHIPPED_RECORDINGS:
-        raise ModelError(f"{given}: no such file, and no shipped recording; expected {', '.join(SHIPPED_RECORDINGS)}")
-    return recording_path(str(given))
+    shipped = _measured()
+    if str(given) not in shipped.SHIPPED_RECORDINGS:
+        known = ", ".join(shipped.SHIPPED_RECORDINGS)
+        raise ModelError(f"{given}: no such file, and no shipped recording; expected {known}")
+    return Path(shipped.recording_path(str(given)))
 
 
 def _robot(name: str, packages: list[str] | None) -> Robot:
-    from pliant_studies.measured.measured_runs import RIGS, load_rig
-    from pliant.robot.files.robot_files import arms
     from pliant.robot.files.error_messages import suggestion
+    from pliant.robot.files.robot_files import arms
 
-    if name in RIGS:
-        return load_rig(name)
-    if Path(name).suffix or Path(name).exists() or name in arms():
+    if Path(name).suffix or name in arms():
         return robot_of(name, packages)
-    raise ModelError(f"no file, no bundled arm and no rig `{name}`{suggestion(name, (*arms(), *RIGS))}")
+    shipped = _measured()
+    if name in shipped.RIGS:
+        rig: Robot = shipped.load_rig(name)
+        return rig
+    if Path(name).exists():
+        return robot_of(name, packages)
+    raise ModelError(f"no file, no bundled arm and no rig `{name}`{suggestion(name, (*arms(), *shipped.RIGS))}")
+
+
+def _measured() -> Any:
+    """Measured arms and their recordings, which the package of the studies brings."""
+    return plugins("pliant.rigs")["measured"].load()
 
 
 def _compared(

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from pliant.base.later import later
 from pliant.compute.llvm import cache
 from pliant.compute.llvm.kernel import Kernel, few_calls
-from pliant.compute.tape.trace_cache import Recorded, recalled
 from pliant.compute.llvm.threads import get_threads, set_threads
-from pliant.base.later import later
+from pliant.compute.tape.trace_cache import Recorded, recalled
 
 if TYPE_CHECKING:
     from pliant.compute.tape.columns import ColumnFunction

@@ -2,78 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from pliant.control.estimation.estimate import Belief, StateHistory
 from pliant.control.controllers.composite import Composite
 from pliant.control.controllers.computed_torque import ComputedTorque
-from pliant.control.estimation.estimator_feedback import Estimated
-from pliant.control.controllers.feedback_linearization import FeedbackLinearization
-from pliant.control.trajectories.jerk_limited import JerkLimited
-from pliant.control.controllers.joint_controllers import PD, PID, gravity_torque, natural_gains
-from pliant.control.estimation.kalman import KalmanFilter
 from pliant.control.controllers.controller import Controller, Law, Limited
+from pliant.control.controllers.feedback_linearization import FeedbackLinearization
+from pliant.control.controllers.joint_controllers import PD, PID, gravity_torque, natural_gains
 from pliant.control.controllers.lqr import LQR, Design
-from pliant.control.trajectories.measured_motion import MeasuredMotion
+from pliant.control.controllers.phases import Switch
+from pliant.control.controllers.predictive import MPC, Predicted, StrainBound
+from pliant.control.controllers.task_space import TipLine, inverse_kinematics
+from pliant.control.estimation.estimate import Belief, StateHistory
+from pliant.control.estimation.estimator_feedback import Estimated
+from pliant.control.estimation.kalman import KalmanFilter
 from pliant.control.estimation.momentum_observer import CollisionMonitor, DisturbanceObserver
 from pliant.control.estimation.moving_horizon import MovingHorizon
 from pliant.control.estimation.observer import Filter, Observer, OutputFeedback
 from pliant.control.planning.optimal import RestToRest, rest_to_rest
-from pliant.control.controllers.predictive import MPC, Predicted, StrainBound
+from pliant.control.registry import CONTROLLERS, SENSORS, TRAJECTORIES
 from pliant.control.sensing.rig_sensors import Tachometer, TipCamera, TorqueSensor
 from pliant.control.sensing.sampled import Sampled
 from pliant.control.sensing.sensors import Accelerometer, Encoder, Measurement, Sensor, StrainGauge, TipPosition
 from pliant.control.trajectories.input_shaping import SHAPERS, Shaped, Shaper, ei, shaper_for, zv, zvd
+from pliant.control.trajectories.jerk_limited import JerkLimited
+from pliant.control.trajectories.measured_motion import MeasuredMotion
 from pliant.control.trajectories.signals import Pulse, Samples, Sine
 from pliant.control.trajectories.splines import Phases, Piecewise, Waypoints
-from pliant.control.controllers.phases import Switch
-from pliant.control.controllers.task_space import TipLine, inverse_kinematics
-from pliant.control.trajectories.trajectories import Constant, Cycloidal, MohanSaha, Quintic, Step, Trajectory, Trapezoidal
-
-TRAJECTORIES: dict[str, Callable[..., Any]] = {
-    "constant": Constant,
-    "cycloidal": Cycloidal,
-    "jerk-limited": JerkLimited,
-    "measured": MeasuredMotion,
-    "mohan-saha": MohanSaha,
-    "phases": Phases,
-    "pulse": Pulse,
-    "quintic": Quintic,
-    "samples": Samples,
-    "shaped": Shaped,
-    "sine": Sine,
-    "step": Step,
-    "trapezoidal": Trapezoidal,
-    "waypoints": Waypoints,
-}
-"""Trajectories by name, each made from plain data by keyword."""
-
-CONTROLLERS: dict[str, Callable[..., Any]] = {
-    "composite": Composite,
-    "computed-torque": ComputedTorque,
-    "disturbance-observer": DisturbanceObserver,
-    "feedback-linearization": FeedbackLinearization,
-    "limited": Limited,
-    "lqr": LQR,
-    "output-feedback": OutputFeedback,
-    "pd": PD,
-    "pid": PID,
-    "sampled": Sampled,
-    "switch": Switch,
-}
-"""Controllers by name, each made from plain data (and trajectories or other controllers) by keyword."""
-
-SENSORS: dict[str, Callable[..., Any]] = {
-    "accelerometer": Accelerometer,
-    "encoder": Encoder,
-    "strain-gauge": StrainGauge,
-    "tachometer": Tachometer,
-    "tip-camera": TipCamera,
-    "tip-position": TipPosition,
-    "torque-sensor": TorqueSensor,
-}
-"""Sensors by name."""
+from pliant.control.trajectories.trajectories import (
+    Constant,
+    Cycloidal,
+    MohanSaha,
+    Quintic,
+    Step,
+    Trajectory,
+    Trapezoidal,
+)
 
 __all__ = [
     "CONTROLLERS",

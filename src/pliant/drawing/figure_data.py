@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
 
 Span = Literal["free", "around zero", "from zero", "log", "equal"]
 """Range of the y axis: that of the curves, with a line at zero, beginning at zero, logarithmic, of x's scale."""

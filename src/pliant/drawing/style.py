@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pliant.errors import ModelError, warn_user
 from pliant.base.signatures import shown
 from pliant.base.writing import atomic_write
+from pliant.errors import ModelError, warn_user
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

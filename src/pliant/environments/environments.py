@@ -12,14 +12,13 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.arrays import Array
+from pliant.base.signatures import checked, shown
 from pliant.control.controllers.controller import checked_limit
 from pliant.environments.motion import ArmMotion
 from pliant.environments.tasks import TASKS
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.model.robot import Robot, load
 from pliant.options import AutoresetName, DeviceName, RenderName, TaskName
-from pliant.robot.robot import Robot
-from pliant.robot.files.robot_files import load
-from pliant.base.signatures import checked, shown
 
 FALL = -100.0
 """Reward of an arm that was driven out of its joint limits or out of all bounds; its episode ends."""

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from pliant.arrays import Array
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.model.states import read_state
 from pliant.model.statics import settled_arms
-from pliant.robot.robot import Robot
-from pliant.robot.parts.loops import looped
+from pliant.robot.closed_chains import looped
 from pliant.simulation.runs.inputs import read_start
 from pliant.simulation.runs.limits import joint_limits
-from pliant.simulation.stepping.stepper import Stepper
 from pliant.simulation.stepping.step_length import fastest_mode, longest_step
+from pliant.simulation.stepping.stepper import Stepper
 
 MOST_SUBSTEPS = 2000
 SETTLE_SAMPLES = 32

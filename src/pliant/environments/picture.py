@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.drawing.style import STYLE
 from pliant.environments.motion import ArmMotion
 from pliant.environments.tasks import Reach, Task
 from pliant.viewer.scene import make_scene
-from pliant.drawing.style import STYLE
 from pliant.viewer.video_drawing import FrameDrawing, faces
 
 SIZE = (640, 480)

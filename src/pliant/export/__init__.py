@@ -6,16 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pliant.base.signatures import checked
+from pliant.export.c.cuda_source import export_cuda
 from pliant.export.c.source import export_c
 from pliant.export.casadi_files import export_casadi
-from pliant.export.c.cuda_source import export_cuda
 from pliant.export.fmu.fmu import export_fmu
 from pliant.export.latex import export_latex
 from pliant.export.python_source import export_python
 from pliant.export.robot_files import export_mjcf, export_urdf
 from pliant.model.model import Model
 from pliant.options import ExportName
-from pliant.base.signatures import checked
 
 EXPORTS: dict[str, Callable[..., Path]] = {
     "c": export_c,

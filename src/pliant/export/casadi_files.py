@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from pliant.base.signatures import checked
 from pliant.export.contents import FUNCTIONS, chosen, export_name, function, module_text, provenance
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
-from pliant.model.model import Model
 from pliant.model.coordinate_units import coordinate_units, speed_units
-from pliant.base.signatures import checked
+from pliant.model.model import Model
 
 
 @checked

@@ -10,17 +10,17 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.mechanics.formulations.terms import general
+from pliant.base.quoting import quoted
+from pliant.base.signatures import checked
+from pliant.compute.tape.operations import NAMES
+from pliant.compute.tape.tape import Tape
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export.contents import description, export_name, parameter_unit, template
 from pliant.export.placing import placed
 from pliant.export.readme import write_readme
-from pliant.compute.tape.tape import Tape
-from pliant.compute.tape.operations import NAMES
-from pliant.model.model import Model
+from pliant.mechanics.formulations.terms import general
 from pliant.model.coordinate_units import coordinate_units
-from pliant.base.quoting import quoted
-from pliant.base.signatures import checked
+from pliant.model.model import Model
 
 LARGEST = 400
 """Operations beyond which nobody reads the equations."""

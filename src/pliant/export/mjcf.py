@@ -13,8 +13,8 @@ from pliant.algebra.quaternions import from_matrix
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.export.spring_chains import FIRST, WORLD, ChainBody, SpringChain, SpringJoint, cut, damp
-from pliant.robot.robot import Robot
-from pliant.robot.parts.loops import require_tree
+from pliant.model.robot import Robot
+from pliant.robot.closed_chains import require_tree
 from pliant.robot.files.unique_names import UniqueNames
 from pliant.version import VERSION
 

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pliant.errors import ModelError, PliantError
 from pliant.base.reading import open_input, read_input
 from pliant.base.writing import atomic_write, unfinished
+from pliant.errors import ModelError, PliantError
 
 MANIFEST = "pliant-export.json"
 """File of an exported folder that lists the files of the export."""

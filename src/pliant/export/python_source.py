@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from pliant.export.c.source import shown
+from pliant.base.signatures import checked
+from pliant.compute.llvm.lanes import LIBRARY_UNARY
+from pliant.compute.tape.tape import Tape
 from pliant.export.c.function import elements
+from pliant.export.c.source import shown
 from pliant.export.contents import FUNCTIONS, chosen, export_name, function, labels, module_text, provenance
 from pliant.export.placing import placed
 from pliant.export.readme import write_readme
 from pliant.export.statements import Language, write
-from pliant.compute.tape.tape import Tape
-from pliant.compute.llvm.lanes import LIBRARY_UNARY
 from pliant.model.model import Model
-from pliant.base.signatures import checked
 
 
 def python_constant(x: float) -> str:

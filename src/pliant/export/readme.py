@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pliant.export.contents import FUNCTIONS, export_name, parameter_unit, template
-from pliant.model.model import Model
-from pliant.model.coordinate_units import coordinate_units, speed_units, torque_units
 from pliant.base.quoting import quoted
+from pliant.export.contents import FUNCTIONS, export_name, parameter_unit, template
+from pliant.model.coordinate_units import coordinate_units, speed_units, torque_units
+from pliant.model.model import Model
 from pliant.version import VERSION
 
 WHAT = {

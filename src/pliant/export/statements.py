@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pliant.errors import UnsupportedModel
-from pliant.compute.tape.tape import Tape
 from pliant.compute.tape.operations import NAMES
+from pliant.compute.tape.tape import Tape
+from pliant.errors import UnsupportedModel
 
 ADD, MUL, UNARY, ATOM = 1, 2, 3, 4
 """How tightly an expression binds."""

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
-from pliant.model.stiffening_order import Level
-from pliant.simulation.runs.results import Result
 from pliant.base.signatures import checked
 from pliant.base.stages import work
 from pliant.drawing.figure_data import Curve, Panel, Quantity, length_unit, position_unit
 from pliant.drawing.panel_drawing import panels_figure
-from pliant.figures.run_panels import attitudes, positions
 from pliant.drawing.style import Paths
+from pliant.errors import ModelError
+from pliant.figures.run_panels import attitudes, positions
+from pliant.model.stiffening_order import Level
+from pliant.simulation.runs.results import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.errors import ModelError
-from pliant.robot.files.error_messages import suggestion
-from pliant.simulation.runs.results import Result
 from pliant.base.signatures import checked, shown
 from pliant.base.stages import work
-from pliant.figures import run_panels, spectrum
 from pliant.drawing.figure_data import Panel, Quantity, together
 from pliant.drawing.panel_drawing import draw_panel, draw_panels, panels_figure, panels_height
 from pliant.drawing.style import WIDTH, Paths, figure
+from pliant.errors import ModelError
+from pliant.figures import run_panels, spectrum
+from pliant.robot.files.error_messages import suggestion
+from pliant.simulation.runs.results import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

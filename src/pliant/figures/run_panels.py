@@ -8,9 +8,9 @@ import numpy as np
 
 from pliant.algebra.quaternions import angles
 from pliant.arrays import Array
+from pliant.drawing.figure_data import Curve, Panel, Quantity, Span, energy_unit, length_unit, position_unit
 from pliant.mechanics.links.chain import ChainLink
 from pliant.simulation.runs.results import Result
-from pliant.drawing.figure_data import Curve, Panel, Quantity, Span, energy_unit, length_unit, position_unit
 
 DIRECTIONS = {"axial": 0, "bending_y": 1, "bending_z": 2}
 """Fields that displace the axis of a link, and along which axis."""

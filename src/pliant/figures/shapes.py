@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.mechanics.links.build_chain import robot_shapes
-from pliant.errors import ModelError
-from pliant.model.choices import resolved
-from pliant.options import FieldName
-from pliant.robot.parts.beam import BeamProperties, beam_properties
-from pliant.robot.robot import Robot
-from pliant.mechanics.shapes.link_shapes import LinkShapes
 from pliant.base.signatures import checked
 from pliant.drawing.figure_data import Curve, Panel, Quantity
 from pliant.drawing.panel_drawing import panels_figure
 from pliant.drawing.style import Paths
+from pliant.errors import ModelError
+from pliant.mechanics.links.build_chain import robot_shapes
+from pliant.mechanics.shapes.link_shapes import LinkShapes
+from pliant.model.choices import resolved
+from pliant.model.robot import Robot
+from pliant.options import FieldName
+from pliant.robot.parts.beam import BeamProperties, beam_properties
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.options import JointsName
-from pliant.simulation.runs.results import Result
 from pliant.drawing.figure_data import TIME, ColourMap, Curve, Panel, Quantity, length_unit
 from pliant.figures.run_panels import tip_shift
+from pliant.options import JointsName
+from pliant.simulation.runs.results import Result
 
 FREQUENCY = Quantity("frequency", "Hz")
 OWN: dict[JointsName, str] = {"free": "arm, joints free", "locked": "arm, joints locked"}

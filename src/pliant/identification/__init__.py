@@ -1,9 +1,9 @@
 """Fitting an arm to measured runs."""
 
-from pliant.simulation.runs.csv_files import read_csv
 from pliant.identification.estimate import Channel, Identification, Unresolved
 from pliant.identification.fit_verdict import FitVerdict
 from pliant.identification.fitting import identify
 from pliant.identification.recording import Recording, Strain
+from pliant.simulation.runs.csv_files import read_csv
 
 __all__ = ["Channel", "FitVerdict", "Identification", "Recording", "Strain", "Unresolved", "identify", "read_csv"]

@@ -7,11 +7,11 @@ from typing import Any
 import casadi as ca
 
 from pliant.control.sensing.sensors import Acting, Sensor
+from pliant.errors import ModelError
+from pliant.identification.recording import Recording, Strain
 from pliant.mechanics.links.kinematics import tip_pose
 from pliant.mechanics.links.section_forces import InternalForces, section_data
 from pliant.mechanics.links.stations import locate
-from pliant.errors import ModelError
-from pliant.identification.recording import Recording, Strain
 from pliant.model.model import Model
 from pliant.robot.files.error_messages import suggestion
 from pliant.simulation.runs.composition import Composition

@@ -12,7 +12,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.identification.fit_verdict import FITS, FitVerdict
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pliant.identification.estimate import Channel, Identification
 from pliant.base.quoting import quoted
 from pliant.drawing.style import COLOURS, WIDTH, Paths, figure, time_axis, zero_line
+from pliant.identification.estimate import Channel, Identification
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

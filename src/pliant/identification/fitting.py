@@ -12,6 +12,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.base.interrupts import held_back
+from pliant.base.signatures import checked
+from pliant.base.stages import work
 from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
 from pliant.identification.calibration import (
     TIMES,
@@ -31,14 +34,11 @@ from pliant.identification.residuals import Residuals
 from pliant.identification.response import Response
 from pliant.identification.resuming import FitProgress, fit_digest
 from pliant.identification.unknowns import Other, Unknowns, check_paths, unknowns
-from pliant.base.interrupts import held_back
 from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.options import ClocksName, LossName, MethodName
-from pliant.robot.robot import Robot
 from pliant.simulation.runs.inputs import listed
 from pliant.simulation.runs.neglected_terms import fitted_to_start
-from pliant.base.signatures import checked
-from pliant.base.stages import work
 
 ROUNDS = 4
 """Times that the noise is estimated anew."""

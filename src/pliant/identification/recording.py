@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.base.signatures import checked
 from pliant.control.sensing.sensors import Sensor
 from pliant.errors import ModelError
 from pliant.mechanics.loads.wrenches import Load
 from pliant.protocols import Control, MovingBase, PrescribedMotion, State, Torque
 from pliant.simulation.runs.results import Result
-from pliant.base.signatures import checked
 
 LATE_START = 10.0
 """A clock that begins later than this many durations after zero is not that of the run."""

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.base.stages import say
 from pliant.errors import SimulationError
 from pliant.identification.calibration import titles_of
 from pliant.identification.response import Prediction, Response
 from pliant.identification.unknowns import Unknowns
-from pliant.base.stages import say
 
 FIRST_NOISE = 0.01
 """Noise of a channel before it is known, as a fraction of the deviation of its readings."""

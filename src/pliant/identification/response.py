@@ -17,16 +17,16 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.compute.integrate.driver import solve
+from pliant.compute.integrate.problem import Problem
+from pliant.compute.llvm.kernel import Kernel
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
 from pliant.identification.calibration import CalibrationNumber, calibrated_torque
 from pliant.identification.channels import readings, sensed
 from pliant.identification.lagging import lagged
 from pliant.identification.recording import Recording
-from pliant.compute.integrate.problem import Problem
-from pliant.compute.integrate.driver import solve
-from pliant.compute.llvm.kernel import Kernel
-from pliant.model.model import Model
 from pliant.model.assembly import closed_start
+from pliant.model.model import Model
 from pliant.simulation.runs.composition import TABLE_WIDTH, compose
 from pliant.simulation.runs.inputs import Inputs, listed, names_that_stay, one_table, read_start, read_torque
 from pliant.simulation.runs.start_columns import settled_columns, start_columns

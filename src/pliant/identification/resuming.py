@@ -13,11 +13,11 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.base.content import content
+from pliant.base.reading import read_input
+from pliant.base.writing import atomic_write
 from pliant.errors import ModelError
 from pliant.identification.recording import Recording
 from pliant.identification.unknowns import Unknowns
-from pliant.base.reading import read_input
-from pliant.base.writing import atomic_write
 
 MOST_BYTES = 1 << 24
 

@@ -33,27 +33,26 @@ from pydantic import (
     model_validator,
 )
 
+from pliant.base.signatures import checked
 from pliant.control.trajectories.measured_motion import MeasuredMotion
 from pliant.errors import ModelError
 from pliant.identification.calibration import is_calibration
 from pliant.identification.channels import require_channels
-from pliant.simulation.runs.csv_files import read_csv
 from pliant.identification.estimate import Identification
 from pliant.identification.fitting import identify
 from pliant.identification.recording import Recording, Strain
 from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.options import ClocksName, Interpolation, LossName, MethodName, Station
-from pliant.robot.robot import Robot
+from pliant.robot.files.documents import read_document, validated
 from pliant.robot.files.error_messages import clash, fault, short_key, suggestion
-from pliant.robot.parts.fields import Alternatives, Description, Document, NonNegative, Number, Positive, sequence
 from pliant.robot.files.file_paths import FilePaths, SearchPaths, paths_of
-from pliant.robot.files.robot_files import read_document, validated
-from pliant.simulation.scenario.scenario import Scenario
+from pliant.robot.parts.fields import Alternatives, Description, Document, NonNegative, Number, Positive, sequence
+from pliant.simulation.runs.csv_files import read_csv
 from pliant.simulation.scenario.parts import Part, SensorPart
 from pliant.simulation.scenario.robots import RobotEntry
-from pliant.simulation.scenario.scenario import ModelOptions
+from pliant.simulation.scenario.scenario import ModelOptions, Scenario
 from pliant.simulation.scenario.values import as_given
-from pliant.base.signatures import checked
 
 
 def _pair(value: Any) -> Any:

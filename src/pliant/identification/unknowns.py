@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
 from pliant.robot.files.error_messages import suggestion
 
 SMALLEST = 1e-6

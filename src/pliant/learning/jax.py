@@ -22,13 +22,13 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
-from pliant.errors import ModelError, PliantError, UnsupportedModel, install, warn_user
-from pliant.compute.cuda.device import cupy
-from pliant.compute.tape.arguments import Shape, describe
-from pliant.compute.llvm.xla import api_version, compile_handler
-from pliant.model.model import Model
-from pliant.learning.products import GIVES, OPERANDS, TRANSPOSES, DerivativeProducts, products, require_steps, rk4_step
 from pliant.base.signatures import checked
+from pliant.compute.cuda.device import cupy
+from pliant.compute.llvm.xla import api_version, compile_handler
+from pliant.compute.tape.arguments import Shape, describe
+from pliant.errors import ModelError, PliantError, UnsupportedModel, install, warn_user
+from pliant.learning.products import GIVES, OPERANDS, TRANSPOSES, DerivativeProducts, products, require_steps, rk4_step
+from pliant.model.model import Model
 
 try:
     import jax

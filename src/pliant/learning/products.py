@@ -23,12 +23,12 @@ from typing import Any, Literal, cast
 import casadi as ca
 
 from pliant.base.derived import SYMBOLS
+from pliant.compute.llvm.kernel import Kernel
+from pliant.compute.tape.arguments import Shape, Signature
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.formulations.energies import energies
 from pliant.mechanics.links.frames import frame_pose
 from pliant.mechanics.links.kinematics import tip_pose
-from pliant.errors import ModelError, UnsupportedModel
-from pliant.compute.llvm.kernel import Kernel
-from pliant.compute.tape.arguments import Shape, Signature
 from pliant.model.model import Model
 from pliant.options import FunctionName
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pliant.errors import ModelError, UnsupportedModel, install
+from pliant.base.signatures import checked
 from pliant.compute.cuda.device import cupy
 from pliant.compute.tape.arguments import Shape, describe
-from pliant.model.model import Model
+from pliant.errors import ModelError, UnsupportedModel, install
 from pliant.learning.products import DerivativeProducts, products, require_steps, rk4_step
-from pliant.base.signatures import checked
+from pliant.model.model import Model
 
 try:
     import torch

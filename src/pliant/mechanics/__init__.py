@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from pliant.mechanics.formulations.formulation import Formulation
 from pliant.base.later import later
+from pliant.mechanics.formulations.formulation import Formulation
 
 if TYPE_CHECKING:
+    from pliant.mechanics.formulations.motion_equations import Equations, features
+    from pliant.mechanics.formulations.registry import FORMULATIONS, equations
     from pliant.mechanics.links.build_chain import build_chain
     from pliant.mechanics.links.chain import Chain, ChainLink
     from pliant.mechanics.links.joints import JointMap
-    from pliant.mechanics.formulations.motion_equations import Equations, features
-    from pliant.mechanics.formulations.registry import FORMULATIONS, equations
 
 __getattr__ = later(
     __name__,

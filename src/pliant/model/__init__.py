@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from pliant.mechanics.formulations.formulation import Formulation
 from pliant.base.later import later
+from pliant.mechanics.formulations.formulation import Formulation
 from pliant.model.model import Model
 from pliant.model.states import named_places, normalised, read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace

@@ -10,11 +10,11 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.mechanics.links.chain import Chain
-from pliant.mechanics.formulations import denoc
-from pliant.mechanics.constraints.loop_constraints import closing_rows, gaps, row_names
-from pliant.mechanics.formulations.generalized_forces import rotors
 from pliant.errors import ModelError
+from pliant.mechanics.constraints.loop_constraints import closing_rows, gaps, row_names
+from pliant.mechanics.formulations import denoc
+from pliant.mechanics.formulations.generalized_forces import rotors
+from pliant.mechanics.links.chain import Chain
 from pliant.model.coordinate_units import coordinate_units, speed_units
 from pliant.model.states import moved, named_places
 from pliant.robot.coordinates import Layout

@@ -15,25 +15,23 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array, Expression
-from pliant.mechanics.links.chain import Chain
-from pliant.mechanics.formulations.motion_equations import Equations
-from pliant.mechanics.formulations.formulation import Formulation
-from pliant.mechanics.links.build_chain import build_chain
-from pliant.mechanics.formulations.registry import equations
-from pliant.mechanics.formulations import positive_inertia as stability
-from pliant.mechanics.links.build_chain import shapes_that_change
-from pliant.mechanics.derivatives.differentials import SolvedColumns
-from pliant.mechanics.formulations.motion_equations import by_kinds
-from pliant.mechanics.sliding.sliding_roots import check_roots
-from pliant.errors import ModelError, UnsupportedModel
 from pliant.compute.tape.columns import ColumnFunction
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.derivatives.differentials import SolvedColumns
+from pliant.mechanics.formulations import positive_inertia as stability
+from pliant.mechanics.formulations.formulation import Formulation
+from pliant.mechanics.formulations.motion_equations import Equations, by_kinds
+from pliant.mechanics.formulations.registry import equations
+from pliant.mechanics.links.build_chain import build_chain, shapes_that_change
+from pliant.mechanics.links.chain import Chain
+from pliant.mechanics.sliding.sliding_roots import check_roots
 from pliant.model.assembly import Mechanism
 from pliant.model.choices import resolved
 from pliant.model.column_functions import column_function
-from pliant.model.stiffening_choice import choose
 from pliant.model.recipes import MATRICES, recipe
+from pliant.model.robot import Robot
+from pliant.model.stiffening_choice import choose
 from pliant.options import FormulationName, RotationName, ShapesName, StiffeningName
-from pliant.robot.robot import Robot
 from pliant.robot.coordinates import Layout
 
 if TYPE_CHECKING:

@@ -16,21 +16,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.links.build_chain import build_chain
-from pliant.model.piece_choice import chosen_pieces
-from pliant.model.undeformed_modes import StraightArm, Vibration
-from pliant.model.supported_arm import SupportedVibration
-from pliant.robot.parts.link import BeamStation, Link
-from pliant.robot.robot import Robot
-from pliant.robot.parts.shapes import Shapes
-from pliant.robot.parts.beam import beam_properties
-from pliant.robot.pieces import in_pieces
-from pliant.robot.tree import parents
-from pliant.mechanics.shapes.link_shapes import LinkShapes
+from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.shapes import link_shapes
 from pliant.mechanics.shapes.builder import series_shapes, tapers
 from pliant.mechanics.shapes.integrals import FIELDS
+from pliant.mechanics.shapes.link_shapes import LinkShapes
+from pliant.model.piece_choice import chosen_pieces
+from pliant.model.robot import Robot
+from pliant.model.supported_arm import SupportedVibration
+from pliant.model.undeformed_modes import StraightArm, Vibration
+from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.link import BeamStation, Link
+from pliant.robot.parts.shapes import Shapes
+from pliant.robot.pieces import in_pieces
+from pliant.robot.tree import parents
 
 ACCURACY = 0.01
 """Of the frequencies, where the description gives none."""

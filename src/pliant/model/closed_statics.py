@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS
-from pliant.mechanics.constraints.loop_constraints import closing_rows
-from pliant.mechanics.constraints.couplings import closed_valves
 from pliant.errors import ModelError, PliantError, UnsupportedModel
+from pliant.mechanics.constraints.couplings import closed_valves
+from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.model import assembly, statics
 from pliant.model.states import moved, read_state
 from pliant.model.validity import tell

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import casadi as ca
 
 from pliant.arrays import Expression
-from pliant.mechanics.derivatives.differentials import SolvedColumns
 from pliant.compute.tape.columns import ColumnFunction
+from pliant.mechanics.derivatives.differentials import SolvedColumns
 
 
 def column_function(name: str, inputs: Mapping[str, Expression], solved: SolvedColumns) -> ColumnFunction:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base.derived import Same
-from pliant.compute.tape.trace_cache import recalled
 from pliant.base.later import LaterModule
-from pliant.robot.robot import Robot
+from pliant.compute.tape.trace_cache import recalled
+from pliant.model.robot import Robot
 
 if TYPE_CHECKING:
     from pliant.model import delivered_damping

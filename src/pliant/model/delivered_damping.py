@@ -9,10 +9,10 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS
-from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.links.build_chain import build_chain
-from pliant.robot.robot import Robot
+from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.shapes.elements import eigenpairs
+from pliant.model.robot import Robot
 
 if TYPE_CHECKING:
     from pliant.model.model import Model

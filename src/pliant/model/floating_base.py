@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.base.signatures import checked
 from pliant.errors import ModelError
 from pliant.model.state_functions import StateFunctions
-from pliant.base.signatures import checked
 
 
 class FreeFlight(StateFunctions):

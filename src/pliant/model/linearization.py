@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, Expression, StateLike
 from pliant.base.derived import Same
 from pliant.base.later import LaterModule
+from pliant.base.signatures import checked, require_loads
 from pliant.model.damping_drift import drifted_rows
 from pliant.model.floating_base import FreeFlight
-from pliant.model.stiffening_order import is_checked
 from pliant.model.states import EQUILIBRIUM, read_state
+from pliant.model.stiffening_order import is_checked
 from pliant.model.terms import StateSpace
 from pliant.model.validity import slow, steep, tell
 from pliant.options import HeldName, JointsName
-from pliant.base.signatures import checked, require_loads
 
 if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS, Same
-from pliant.mechanics.constraints.loop_constraints import closing_rows
-from pliant.mechanics.constraints.couplings import line_forces
 from pliant.errors import ModelError, PliantError
+from pliant.mechanics.constraints.couplings import line_forces
+from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.model import assembly, closed_statics, statics
 from pliant.model.states import moved
 

@@ -17,13 +17,17 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS, Derived
-from pliant.mechanics.formulations.formulation import Formulation
+from pliant.base.later import LaterModule
+from pliant.base.provided import provided
+from pliant.base.signatures import checked
+from pliant.base.stages import preparation
 from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.tape.trace_cache import recalled
-from pliant.base.later import LaterModule
+from pliant.mechanics.formulations.formulation import Formulation
 from pliant.model.damping_drift import drifted
-from pliant.model.stiffening_order import Effect, Level
 from pliant.model.linearization import SmallMotion
+from pliant.model.robot import Robot
+from pliant.model.stiffening_order import Effect, Level
 from pliant.model.traced import Options
 from pliant.model.validity import odd_numbers, tell
 from pliant.options import (
@@ -33,17 +37,14 @@ from pliant.options import (
     ShapesName,
     StiffeningChoice,
 )
-from pliant.robot.parts.link import Link
-from pliant.robot.robot import Robot
-from pliant.robot.pieces import in_pieces
 from pliant.robot.coordinates import Layout
-from pliant.base.signatures import checked
-from pliant.base.stages import preparation
+from pliant.robot.parts.link import Link
+from pliant.robot.pieces import in_pieces
 
 if TYPE_CHECKING:
     from pliant.mechanics.formulations import registry
-    from pliant.model import building, stiffening_check
     from pliant.mechanics.shapes.link_shapes import LinkShapes
+    from pliant.model import building, stiffening_check
 else:  # what makes expressions, which a model whose functions are known goes without
     building, registry = LaterModule("pliant.model.building"), LaterModule("pliant.mechanics.formulations.registry")
     stiffening_check = LaterModule("pliant.model.stiffening_check")
@@ -213,9 +214,7 @@ class Model(SmallMotion):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from pliant.viewer.notebook import model_html
-
-        return model_html(self)
+        return str(provided("model_html")(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
         o = self.options

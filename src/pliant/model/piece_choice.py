@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.model.robot import Robot
 from pliant.model.stiffening_choice import reaches
-from pliant.robot.robot import Expected, Robot
+from pliant.robot.parts.beam import MOST_PIECES, beam_properties
 from pliant.robot.parts.link import Link
-from pliant.robot.parts.beam import beam_properties
+from pliant.robot.robot import Expected
 from pliant.robot.tree import beyond
-from pliant.robot.parts.beam import MOST_PIECES
 
 SLOPE = 0.15
 """rad, within a piece: what small deflections leave out of it is then some 1e-3 of its length; a run warns at 0.2."""

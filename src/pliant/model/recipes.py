@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import casadi as ca
 
-from pliant.mechanics.formulations.motion_equations import Equations
-from pliant.mechanics.formulations import terms as matrices
 from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.mechanics.derivatives.differentials import Differentials, SolvedColumns, solver
+from pliant.mechanics.formulations import terms as matrices
 from pliant.mechanics.formulations.energies import energies, potential_energy
 from pliant.mechanics.formulations.generalized_forces import strain_energy
+from pliant.mechanics.formulations.motion_equations import Equations
 from pliant.mechanics.links.frames import frame_jacobian, frame_pose
 from pliant.mechanics.links.kinematics import jacobian, tip_pose
 from pliant.mechanics.links.momentum import center_of_mass, momentum

@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
-from pliant.errors import ModelError, warn_user
 from pliant.base.later import LaterModule
+from pliant.base.signatures import checked, shown
+from pliant.errors import ModelError, warn_user
 from pliant.model.differentiable import Differentiable
 from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, DrivenTorques, Energy, Matrices, PartitionedMatrices, ScrewMatrices
 from pliant.model.validity import tell
-from pliant.base.signatures import checked, shown
 
 if TYPE_CHECKING:
-    from pliant.mechanics.formulations import dual_screw, terms as matrices
+    from pliant.mechanics.formulations import dual_screw
+    from pliant.mechanics.formulations import terms as matrices
     from pliant.mechanics.links import frames
     from pliant.model import assembly
 else:  # what makes expressions, which a model whose functions are known goes without

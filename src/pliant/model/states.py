@@ -10,8 +10,8 @@ import numpy as np
 from pliant.algebra.quaternions import SHORTEST, as_numbers, as_quaternion, conjugate, exponential, normalise, product
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.robot.parts.angles import in_radians
 from pliant.robot.coordinates import BallJoint, Layout
+from pliant.robot.parts.angles import in_radians
 
 if TYPE_CHECKING:
     from pliant.model.model import Model

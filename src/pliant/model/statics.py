@@ -12,18 +12,19 @@ from numpy.typing import ArrayLike
 from pliant.algebra.pencil import ROOM, natural_modes
 from pliant.arrays import Array, StateLike
 from pliant.base.derived import SYMBOLS, Same
+from pliant.base.later import LaterModule
+from pliant.base.signatures import require_loads
+from pliant.errors import ModelError, PliantError
 from pliant.mechanics.formulations.generalized_forces import dissipation
 from pliant.mechanics.formulations.terms import partition
-from pliant.errors import ModelError, PliantError
-from pliant.base.later import LaterModule
 from pliant.model.states import EQUILIBRIUM, read_state
 from pliant.model.validity import bent_beams, steep, tell
 from pliant.options import HeldName
 from pliant.robot.parts.angles import in_radians
-from pliant.base.signatures import require_loads
 
 if TYPE_CHECKING:
-    from pliant.model import loop_statics as balance, closed_statics
+    from pliant.model import closed_statics
+    from pliant.model import loop_statics as balance
     from pliant.model.model import Model
 else:  # they compute with what stands here
     balance, closed_statics = (LaterModule(f"pliant.model.{name}") for name in ("balance", "closed_statics"))

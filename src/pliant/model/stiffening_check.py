@@ -17,15 +17,16 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS, Same
-from pliant.mechanics.links.section_forces import InternalForces
 from pliant.compute.tape.time_inputs import time_inputs
-from pliant.model import closed_statics, stiffening_choice as level_choice, statics
-from pliant.model.stiffening_order import Effect, is_checked, linear_bodies
-from pliant.model.stiffening_choice import RootLoads, effects, worst
+from pliant.mechanics.links.section_forces import InternalForces
+from pliant.model import closed_statics, statics
+from pliant.model import stiffening_choice as level_choice
 from pliant.model.model import Model, raised
+from pliant.model.robot import Robot
+from pliant.model.stiffening_choice import RootLoads, effects, worst
+from pliant.model.stiffening_order import Effect, is_checked, linear_bodies
 from pliant.model.validity import tell
 from pliant.robot.parts.link import Link
-from pliant.robot.robot import Robot
 from pliant.robot.pieces import in_pieces
 
 STATIONS = (0.0, 0.25, 0.5, 0.75)

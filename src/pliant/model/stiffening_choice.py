@@ -14,21 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.mechanics.formulations.registry import FORMULATIONS
 from pliant.mechanics.formulations.formulation import Formulation
 from pliant.mechanics.formulations.motion_equations import MOST_DENSE
+from pliant.mechanics.formulations.registry import FORMULATIONS
+from pliant.mechanics.shapes.integrals import FIELDS
+from pliant.model.robot import Robot
 from pliant.model.stiffening_order import FIRST, FOLLOW, LACKS, LINEAR, NOTICED, RIGID, SMALL, Effect, Level
 from pliant.options import FieldName, RotationName, StiffeningChoice
+from pliant.robot.closed_chains import way_to_base
+from pliant.robot.files.text_table import link_mass
+from pliant.robot.parts.beam import beam_properties
 from pliant.robot.parts.joint import Freedom, origin_transform
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.reduced_body import ReducedBody
-from pliant.robot.robot import Robot
-from pliant.robot.parts.beam import beam_properties
-from pliant.robot.tree import beyond, parents
 from pliant.robot.pieces import in_pieces
-from pliant.robot.files.text_table import link_mass
-from pliant.robot.parts.loops import way_to_base
-from pliant.mechanics.shapes.integrals import FIELDS
+from pliant.robot.tree import beyond, parents
 
 LATERAL = 4.013
 """A force at the tip of a clamped strip that buckles it sideways, times L^2 / sqrt(EI GJ)."""

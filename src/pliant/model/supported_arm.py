@@ -14,12 +14,12 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.mechanics.links.chain import Chain
-from pliant.mechanics.constraints.loop_constraints import closing_rows, gaps
-from pliant.mechanics.constraints.coupling_laws import CylinderMap
-from pliant.mechanics.constraints.couplings import lines
 from pliant.mechanics.constraints.contact_geometry import gap as gap_of
 from pliant.mechanics.constraints.contact_geometry import touch
+from pliant.mechanics.constraints.coupling_laws import CylinderMap
+from pliant.mechanics.constraints.couplings import lines
+from pliant.mechanics.constraints.loop_constraints import closing_rows, gaps
+from pliant.mechanics.links.chain import Chain
 
 SOFT = 1e-7
 """Of the least square of a frequency of a beam by itself: motions below are taken for free ones."""

@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression, StateLike
 from pliant.base.derived import SYMBOLS, Derived, shared_property
-from pliant.mechanics.formulations.formulation import Formulation
-from pliant.errors import ModelError
+from pliant.base.later import LaterModule
+from pliant.base.signatures import checked
+from pliant.base.stages import preparation
 from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.tape.trace_cache import Recorded
-from pliant.base.later import LaterModule
+from pliant.errors import ModelError
+from pliant.mechanics.formulations.formulation import Formulation
+from pliant.model.robot import Robot
 from pliant.model.states import read_state
 from pliant.options import (
     DerivativesName,
@@ -26,14 +29,11 @@ from pliant.options import (
     ShapesName,
     StiffeningChoice,
 )  # fmt: skip
-from pliant.robot.robot import Robot
 from pliant.robot.coordinates import Layout
-from pliant.base.signatures import checked
-from pliant.base.stages import preparation
 
 if TYPE_CHECKING:
-    from pliant.mechanics.links.chain import Chain
     from pliant.mechanics.formulations.motion_equations import Equations
+    from pliant.mechanics.links.chain import Chain
     from pliant.model import building, compiled_functions
     from pliant.model.model import Model
 else:  # what makes expressions, which a model whose functions are known goes without

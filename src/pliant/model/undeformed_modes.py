@@ -11,9 +11,8 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.mechanics.links.chain import Chain
+from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.link_maps import LinearBeam, Moments
-from pliant.mechanics.links.chain import ChainLink
 from pliant.model.supported_arm import Holds, SupportedVibration, Supports
 
 

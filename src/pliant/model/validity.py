@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.errors import warn_user
 from pliant.compute.tape.trace_cache import recalled
-from pliant.robot.robot import Robot
+from pliant.errors import warn_user
+from pliant.model.robot import Robot
+from pliant.robot.files.text_table import link_mass
 from pliant.robot.parts.sections import area_moments, shear_coefficients, tapered_moments
 from pliant.robot.tree import beyond
-from pliant.robot.files.text_table import link_mass
 
 if TYPE_CHECKING:
     from pliant.mechanics.links.chain import ChainLink

@@ -1,34 +1,42 @@
 """The description of an arm: frozen, checked, readable from and writable to files."""
 
+from typing import TYPE_CHECKING
+
+from pliant.base.later import later
+from pliant.robot.files.robot_files import arms, save
+from pliant.robot.files.text_table import beam_mass, falls, hangs_on, link_mass, payload_mass, robot_mass
+from pliant.robot.files.urdf_meshes import UrdfMesh, urdf_meshes
 from pliant.robot.parts.angles import rotation_rpy
 from pliant.robot.parts.base import BaseBody
 from pliant.robot.parts.beam import Beam, BeamProperties, Profile, beam_properties
-from pliant.robot.parts.loops import Loop, LoopJoint
 from pliant.robot.parts.contacts import Contact, Surface
 from pliant.robot.parts.couplings import Cable, Coupling, Cushion, Cylinder, LineForce, LineSpring, Valve
-from pliant.robot.parts.shapes import FIELDS, Shapes, TipLoad
 from pliant.robot.parts.fields import FORMAT
-from pliant.robot.files.robot_files import arms, load, parse, save
+from pliant.robot.parts.frames import Frame
+from pliant.robot.parts.friction import Friction
 from pliant.robot.parts.gear import Drive, GearError, Hysteresis
 from pliant.robot.parts.imported_body import ImportedBody
 from pliant.robot.parts.joint import DH, Freedom, Joint, JointAxis, Limits, Origin, origin_transform, tip_rotation
 from pliant.robot.parts.link import BeamStation, BodyFrame, Link
-from pliant.robot.parts.rigid_body import Lump, Payload, RigidBody, inertia_matrix
+from pliant.robot.parts.loops import Loop, LoopJoint
 from pliant.robot.parts.materials import MATERIALS, Material
 from pliant.robot.parts.motor import Motor
-from pliant.robot.parts.frames import Frame
-from pliant.robot.pieces import BeamPiece, at_fraction, in_one_piece, in_pieces, pieces
 from pliant.robot.parts.reduced_body import ReducedBody
-from pliant.robot.robot import Expected, Robot, schema
-from pliant.robot.parts.friction import Friction
+from pliant.robot.parts.rigid_body import Lump, Payload, RigidBody, inertia_matrix
 from pliant.robot.parts.section_formulas import AreaMoments
 from pliant.robot.parts.sections import Section, area_moments, shear_coefficients, tapered_moments
+from pliant.robot.parts.shapes import FIELDS, Shapes, TipLoad
 from pliant.robot.parts.stops import Restitution, Stop
-from pliant.robot.symbolic_view import RobotView, View
-from pliant.robot.files.text_table import beam_mass, falls, hangs_on, link_mass, payload_mass, robot_mass
-from pliant.robot.tree import BASE, beyond, parents
-from pliant.robot.files.urdf_meshes import UrdfMesh, urdf_meshes
 from pliant.robot.parts.visuals import Visual, VisualCylinder
+from pliant.robot.pieces import BeamPiece, at_fraction, in_one_piece, in_pieces, pieces
+from pliant.robot.robot import Expected
+from pliant.robot.symbolic_view import RobotView, View
+from pliant.robot.tree import BASE, beyond, parents
+
+if TYPE_CHECKING:
+    from pliant.model.robot import Robot, load, parse, schema
+
+__getattr__ = later(__name__, dict.fromkeys(("Robot", "load", "parse", "schema"), "pliant.model.robot"))
 
 __all__ = [
     "BASE",

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pliant.arrays import Array
 from pliant.robot.parts.beam import Beam
 from pliant.robot.parts.link import Link
-from pliant.robot.robot import Robot
+from pliant.robot.robot import RobotDescription
 from pliant.robot.skeleton import HERE, Pose, joined, skeleton
 
 
@@ -44,7 +44,7 @@ class BeamAxis:
             return straight
         if not known.curved:
             return straight
-        bones = skeleton(Robot(name="axis", links=[Link(name="beam", beam=known)])).bones
+        bones = skeleton(RobotDescription(name="axis", links=[Link(name="beam", beam=known)])).bones
         poses = [HERE]
         for bone in bones[1:]:
             poses.append(joined(poses[-1], bone.pose))

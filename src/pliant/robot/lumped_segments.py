@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.robot.mass_sum import MassSum
 from pliant.robot.parts.angles import rotation_x
 from pliant.robot.parts.beam import Beam, BeamProperties, beam_properties
-from pliant.robot.mass_sum import MassSum
 
 POINTS = 8
 """Of Gauss's rule between two breaks of a table: exact for what linear dimensions give, and for products with x^2."""

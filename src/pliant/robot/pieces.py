@@ -17,12 +17,12 @@ import numpy as np
 
 from pliant.algebra.quaternions import exponential, to_matrix
 from pliant.robot.parts.beam import Beam, rotary_counts
-from pliant.robot.parts.shapes import FIELDS, MOST_UNREDUCED, Shapes
 from pliant.robot.parts.joint import DH, Joint, Origin
 from pliant.robot.parts.link import BeamStation, Link
 from pliant.robot.parts.rigid_body import Lump
-from pliant.robot.robot import Robot
 from pliant.robot.parts.sections import Section, interpolated
+from pliant.robot.parts.shapes import FIELDS, MOST_UNREDUCED, Shapes
+from pliant.robot.robot import AnyRobot, RobotDescription
 
 STRAIGHT = {"pieces": None, "curvature": None, "twist": None, "x": None}
 """What a beam says that is one straight piece."""
@@ -52,7 +52,7 @@ class BeamPiece:
         return self.owner if self.number == 1 else f"{self.owner}.{self.number}"
 
 
-def pieces(robot: Robot) -> tuple[BeamPiece, ...]:
+def pieces(robot: RobotDescription) -> tuple[BeamPiece, ...]:
     """The pieces of all links, in order."""
     return tuple(piece for link in robot.links for piece in _pieces(link))
 
@@ -68,7 +68,7 @@ def _pieces(link: Link) -> list[BeamPiece]:
     return [BeamPiece(link.name, k + 1, count, *ends) for k, ends in enumerate(pairwise(bounds))]
 
 
-def in_pieces(robot: Robot) -> Robot:
+def in_pieces(robot: AnyRobot) -> AnyRobot:
     """The robot whose links are the pieces; the robot itself where each link is one.
 
     It is made of checked parts and not checked again: names of its links are those of pieces.
@@ -94,7 +94,7 @@ def in_pieces(robot: Robot) -> Robot:
     return robot.model_copy(update=update)
 
 
-def in_one_piece(robot: Robot) -> Robot:
+def in_one_piece(robot: AnyRobot) -> AnyRobot:
     """The robot whose links are one straight piece each, with elements where they had several: what each vibrates like
     by itself."""
     return robot.model_copy(update={"links": tuple(_whole(link) for link in robot.links)})
@@ -191,7 +191,7 @@ def _turn_to(link: Link, piece: BeamPiece) -> tuple[float, float, float]:
     return float(np.arctan2(R[2, 1], R[2, 2])), pitch, float(np.arctan2(R[1, 0], R[0, 0]))
 
 
-def spread(robot: Robot, symbols: Mapping[str, Any]) -> dict[str, Any]:
+def spread(robot: RobotDescription, symbols: Mapping[str, Any]) -> dict[str, Any]:
     """Symbols by the paths of a robot, by those of the robot of its pieces."""
     cut = {link.name: _pieces(link) for link in robot.links}
     found: dict[str, Any] = {}

@@ -4,34 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
+from pliant.base.signatures import checked, shown
 from pliant.errors import ModelError
-from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
+from pliant.robot.files.error_messages import clash, fault, suggestion
+from pliant.robot.parameters import canonical, numbers, plain, put
 from pliant.robot.parts.base import BaseBody
-from pliant.robot.parts.loops import Loop, check_ends
 from pliant.robot.parts.contacts import Contact
 from pliant.robot.parts.couplings import Coupling
-from pliant.robot.files.error_messages import clash, fault, suggestion
-from pliant.robot.parts.fields import FORMAT, Description, Document, NonNegative, Vector, document_schema, sequence
+from pliant.robot.parts.fields import FORMAT, Description, Document, NonNegative, Vector, sequence
+from pliant.robot.parts.frames import Frame
+from pliant.robot.parts.friction import Friction
 from pliant.robot.parts.joint import Freedom, Joint
 from pliant.robot.parts.link import Link
+from pliant.robot.parts.loops import Loop, check_ends
 from pliant.robot.parts.rigid_body import Lump, Payload, RigidBody
-from pliant.robot.parts.frames import Frame
-from pliant.robot.parameters import canonical, numbers, plain, put
-from pliant.robot.parts.friction import Friction
 from pliant.robot.tree import BASE, check_place, outwards, parents
-from pliant.base.signatures import checked, shown
-from pliant.base.writing import atomic_write
-
-if TYPE_CHECKING:
-    from pliant.mechanics.formulations.formulation import Formulation
-    from pliant.model.model import Model
 
 MOST_LINKS = 1000
 
@@ -84,18 +76,10 @@ Payloads = Annotated[
 ]
 
 
-class Robot(Document):
-    """A robot arm: links in a chain or a tree, gravity, and payloads. SI units, radians.
+class RobotDescription(Document):
+    """Numbers and parts of a robot arm, without what needs its equations of motion; `Robot` adds that.
 
     Links are kept in an order in which each stands behind the one that carries it.
-
-    Examples
-    --------
-    >>> from pliant.robot import Beam, Link, Robot, Shapes
-    >>> beam = Beam(length=1.0, mass_per_length=5.0, EI_z=1000.0)
-    >>> arm = Robot(name="one link", links=[Link(name="upper", beam=beam, shapes=Shapes(bending_y=2))])
-    >>> arm.replace({"links.upper.beam.EI_z": 2000.0}).link("upper").beam.EI_z
-    2000.0
     """
 
     name: Title = Field(description="title of the arm", examples=["two-link arm"])
@@ -135,7 +119,7 @@ class Robot(Document):
     def _check(self) -> Self:
         self._check_tree()
         if any(coupling.heavy for coupling in self.couplings):
-            from pliant.robot.parts.cylinder_links import with_halves
+            from pliant.robot.cylinder_links import with_halves
 
             self.__dict__.update(with_halves(self))
             self._check_tree()
@@ -169,7 +153,7 @@ class Robot(Document):
             raise clash("a joint called `base` and a free base; give the joint another name")
 
     def _check_places(self) -> None:
-        """Who hangs or sits somewhere does so on a place that is there."""
+        """Check that every link, payload and frame is attached to a place that exists."""
         names = [link.name for link in self.links]
         for link, parent in zip(self.links, parents(self.links)):
             if parent is None:
@@ -219,14 +203,6 @@ class Robot(Document):
     def freedoms(self) -> dict[str, Freedom]:
         """What its joints move by: the coordinates by name, in the order of the torques."""
         return {freedom.name(link.name): freedom for link in self.links for freedom in link.joint.freedoms}
-
-    @property
-    def freedom(self) -> int:
-        """How many freedoms its joints and a free base have, with what loops leave of them where there are some: 1 of a
-        four-bar. Amplitudes and motors do not count."""
-        if self.loops:
-            return self.model().layout.mobility
-        return sum(len(body.joint.speeds(body.name)) for body in self.bodies)
 
     @property
     def payloads(self) -> tuple[Payload, ...]:
@@ -329,6 +305,12 @@ class Robot(Document):
         -------
         Robot
             A new one; descriptions are frozen.
+
+        Examples
+        --------
+        >>> arm = pliant.load("two-link").replace({"links.upper.beam.EI_z": 2000.0})
+        >>> arm.link("upper").beam.EI_z
+        2000.0
         """
         if not isinstance(changes, Mapping):
             raise ModelError(f"changes: got {shown(changes)}, expected a mapping from paths to values")
@@ -354,151 +336,6 @@ class Robot(Document):
         """
         return {"format": FORMAT, **plain(self)}
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a robot file (YAML); `pliant.load` reads it back as an equal robot.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
-        Examples
-        --------
-        >>> arm = pliant.load("two-link")
-        >>> arm.save("arm.yaml")
-        >>> pliant.load("arm.yaml") == arm
-        True
-        """
-        from pliant.robot.files.robot_files import save
-
-        save(self, path)
-
-    def to_urdf(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The rigid skeleton as URDF, which `pliant.load` reads back: links, joints, masses, limits and friction.
-
-        Beams are rigid bodies with their mass and inertia, straight or curved as they are described; one that slides is
-        a rod on a prismatic joint. Hubs are part of their links; tip loads, payloads and frames become links on fixed
-        joints; a joint of several axes becomes several. A free base hangs on a link `world` by a floating joint. What
-        the format has no place for (stiffness, rotors and gears, gravity) is listed in a comment at its head; gravity
-        stands in the attribute `pliant:gravity`, which `load` reads.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            The file to write.
-
-        Returns
-        -------
-        str
-            The document, or the path of the file.
-
-        Raises
-        ------
-        UnsupportedModel
-            A spherical joint, which URDF has not.
-
-        Examples
-        --------
-        >>> rigid = pliant.load(pliant.load("lab-arm").to_urdf())
-        >>> [link.name for link in rigid.links]
-        ['base', 'upper', 'upper_tip', 'fore', 'fore_payload']
-        """
-        from pliant.robot.files.urdf_out import urdf_text
-
-        return _handed(urdf_text(self), path)
-
-    def to_mjcf(
-        self, path: str | os.PathLike[str] | None = None, bodies: int | None = None, error: float = 0.01
-    ) -> str:
-        """A MuJoCo model (MJCF): links as rigid bodies, beams that bend as chains of bodies with springs between them.
-
-        A beam becomes as many elements as there are `bodies`; the flexibility of an element sits in its middle, in
-        hinges for bending in the planes that `shapes` have and for torsion, in slides for axial motion and shear.
-        Without `bodies` there are as few as keep the first three frequencies (q = 0, no gravity, joints held and free)
-        within `error` of those of the beams; a comment in the file states it. An elastic drive is a motor joint with
-        the rotor as `armature`, then a joint with its spring; friction and limits of both act on a tendon, their sum.
-        Rotors of stiff drives are `armature`. Dampers of beams are in proportion to their springs, so that a `damping`
-        ratio holds for the first mode of a link alone. Named frames and `tip` are sites, and each joint has a motor.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            The file to write.
-        bodies : int, optional
-            Springs per beam; found from `error` by default.
-        error : float
-            Relative, of the first three frequencies.
-
-        Returns
-        -------
-        str
-            The document, or the path of the file.
-
-        Raises
-        ------
-        UnsupportedModel
-            A beam slides.
-
-        Examples
-        --------
-        >>> text = pliant.load("lab-arm").to_mjcf(bodies=6)
-        >>> text.count("<motor"), text.count('type="hinge"')
-        (3, 42)
-        """
-        from pliant.export.mjcf import mjcf_text
-
-        if bodies is not None and (isinstance(bodies, bool) or not isinstance(bodies, int) or not 1 <= bodies <= 400):
-            raise ModelError(f"bodies: got {shown(bodies)}, expected a whole number from 1 to 400")
-        if not isinstance(error, float) or not 1e-3 <= error <= 0.2:
-            raise ModelError(f"error: got {shown(error)}, expected a part from 0.001 to 0.2, such as 0.01 for 1 %")
-        return _handed(mjcf_text(self, bodies, error), path)
-
-    def model(
-        self,
-        formulation: FormulationName | Formulation = "denoc",
-        rotation: RotationName = "exact",
-        stiffening: bool | StiffeningChoice = "auto",
-        parameters: Sequence[str] = (),
-        shapes: ShapesName = "exact",
-        roots: RootsName = "solved",
-    ) -> Model:
-        """Callable dynamics of the robot; `pliant.Model` says what the options do.
-
-        Parameters
-        ----------
-        formulation : str or Formulation
-            One of `pliant.FORMULATIONS`, or one of your own.
-        rotation : "exact" or "linear"
-            Rotation of a bent link's tip.
-        stiffening : "auto", "second-order", "first-order" or bool
-            How far the place of a bent beam is followed: first (False), second or third order (True); "auto" is
-            second order wherever it may matter.
-        parameters : sequence of str
-            Paths of numbers that stay inputs.
-        shapes : "exact" or "nominal"
-            Whether parameters may leave the shape functions as they are in the nominal robot.
-        roots : "solved" or "integrated"
-            Where the roots of the frequency equation of a sliding beam come from in a run.
-
-        Returns
-        -------
-        Model
-
-        Examples
-        --------
-        >>> model = pliant.load("two-link").model("lagrange", parameters=["payload.mass"])
-        >>> model.coordinates
-        ('upper', 'fore', 'upper.bending_y.1', 'fore.bending_y.1')
-        """
-        from pliant.model.model import Model
-
-        return Model(self, formulation, rotation, stiffening, parameters, shapes, roots)
-
-    def _repr_html_(self) -> str:
-        from pliant.viewer.notebook import robot_html
-
-        return robot_html(self)
-
     def digest(self) -> str:
         """SHA-256 of the content: equal robots have equal digests, on every machine.
 
@@ -516,20 +353,6 @@ class Robot(Document):
         content = {"format": FORMAT, **_settled(plain(self, full=True))}
         text = json.dumps(content, sort_keys=True, allow_nan=False, default=lambda content: content.digest)
         return hashlib.sha256(text.encode()).hexdigest()
-
-    def __str__(self) -> str:
-        from pliant.robot.files.text_table import table
-
-        return table(self)
-
-
-def _handed(text: str, path: str | os.PathLike[str] | None) -> str:
-    """The text, or the file that it was written to."""
-    if path is None:
-        return text
-    with atomic_write(Path(path)) as partial:
-        partial.write_text(text, encoding="utf-8")
-    return os.fspath(path)
 
 
 YOUNGER: dict[str, Any] = {
@@ -562,6 +385,5 @@ def _settled(tree: Any, part: str = "") -> Any:
     return [_settled(entry) for entry in tree] if isinstance(tree, list) else tree
 
 
-def schema() -> dict[str, Any]:
-    """JSON schema of a robot file, for editors."""
-    return document_schema(Robot)
+AnyRobot = TypeVar("AnyRobot", bound=RobotDescription)
+"""A description, or a robot with equations of motion."""

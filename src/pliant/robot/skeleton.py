@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.robot.lumped_segments import rigid_beam, section_place
+from pliant.robot.mass_sum import MassSum
 from pliant.robot.parts.angles import rotation_rpy
+from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.joint import origin_transform, tip_rotation
 from pliant.robot.parts.link import Link
-from pliant.robot.mass_sum import MassSum
-from pliant.robot.parts.frames import Frame
-from pliant.robot.pieces import in_pieces
 from pliant.robot.parts.reduced_body import TIP
-from pliant.robot.robot import Robot
-from pliant.robot.lumped_segments import rigid_beam, section_place
+from pliant.robot.pieces import in_pieces
+from pliant.robot.robot import RobotDescription
 from pliant.robot.tree import parents
 
 Pose = tuple[Array, Array]
@@ -41,7 +41,7 @@ class Skeleton:
     """All of them, each behind its parent; `robot` has the pieces of beams as links, and `base` the mass of a free
     base."""
 
-    robot: Robot
+    robot: RobotDescription
     bones: tuple[Bone, ...]
     base: MassSum | None
 
@@ -55,7 +55,7 @@ class Skeleton:
         return number, joined(place(self.bones[number].link, frame.at), (R, p))
 
 
-def skeleton(robot: Robot) -> Skeleton:
+def skeleton(robot: RobotDescription) -> Skeleton:
     """Of a robot; its beams straight or curved as described, its joints at zero.
 
     A beam that slides is a rod of all its material whose end is the frame after its joint, as which it moves.

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pliant.errors import ModelError
 from pliant.robot.parameters import canonical, join, key_of, unknown
 from pliant.robot.pieces import BeamPiece, in_pieces, pieces, spread
-from pliant.robot.robot import Robot
+from pliant.robot.robot import RobotDescription
 
 
 class View:
@@ -71,7 +71,7 @@ class RobotView(View):
     nominal: list[tuple[Any, float]]
     pieces: tuple[BeamPiece, ...]
 
-    def __init__(self, robot: Robot, symbols: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, robot: RobotDescription, symbols: Mapping[str, Any] | None = None) -> None:
         names = [link.name for link in robot.links]
         known = robot.paths()
         chosen = {canonical(path, names): symbol for path, symbol in (symbols or {}).items()}
@@ -84,7 +84,7 @@ class RobotView(View):
         self.nominal = [(symbol, known[path]) for path, symbol in chosen.items()]
 
 
-def _refuse_structure(robot: Robot, path: str) -> None:
+def _refuse_structure(robot: RobotDescription, path: str) -> None:
     """Some numbers say how the robot is built and cannot be symbols."""
     parts = path.split(".")
     if parts[0] == "expected":

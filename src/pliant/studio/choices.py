@@ -9,14 +9,14 @@ import numpy as np
 
 from pliant.errors import ModelError
 from pliant.model.choices import resolved
+from pliant.model.robot import Robot
 from pliant.options import StiffeningChoice
-from pliant.robot.parts.couplings import Coupling
-from pliant.robot.parts.link import Link
-from pliant.robot.robot import Robot
+from pliant.robot.closed_chains import looped
 from pliant.robot.files.text_table import link_mass, payload_mass
-from pliant.robot.parts.loops import looped
-from pliant.robot.parts.joint import Freedom
 from pliant.robot.parameters import plain
+from pliant.robot.parts.couplings import Coupling
+from pliant.robot.parts.joint import Freedom
+from pliant.robot.parts.link import Link
 
 if TYPE_CHECKING:
     from pliant.simulation.runs.results import Result

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base.derived import SYMBOLS
-from pliant.errors import PliantError
 from pliant.base.quoting import quoted
-from pliant.robot.robot import Robot
-from pliant.simulation.runs.results import Result
 from pliant.base.stages import listening
-from pliant.viewer.scene import Scene, scene_of
-from pliant.viewer.viewer_scene import KEPT, Stage
+from pliant.errors import PliantError
+from pliant.model.robot import Robot
+from pliant.simulation.runs.results import Result
 from pliant.studio.arm_panel import ArmPanel
 from pliant.studio.choices import Choices, fitting
 from pliant.studio.file_panel import FilePanel
@@ -26,12 +24,15 @@ from pliant.studio.files import Shelf
 from pliant.studio.maneuver_panel import ManoeuvrePanel
 from pliant.studio.maps_panel import MapsPanel, map_figure, picture
 from pliant.studio.numbers_panel import NumbersPanel
-from pliant.studio.plots import PlotColumn
 from pliant.studio.run import Patience, StudioRun, Workshop, saved_run
 from pliant.studio.saving import ENDINGS, content, write
 from pliant.studio.starts import first_choices
 from pliant.studio.texts import comparison, readout, summary
-from pliant.studio.uploads import bound_uploads, uploaded
+from pliant.studio.uploads import uploaded
+from pliant.viewer.plot_column import PlotColumn
+from pliant.viewer.scene import Scene, scene_of
+from pliant.viewer.upload_limits import bound_uploads
+from pliant.viewer.viewer_scene import KEPT, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, PliantError
-from pliant.robot.robot import Robot
-from pliant.robot.files.robot_files import arms
+from pliant.model.robot import Robot, bundled, load_file
+from pliant.robot.files.documents import read_text
 from pliant.robot.files.error_messages import short
 from pliant.robot.files.file_paths import FilePaths
-from pliant.robot.files.robot_files import bundled, load_file, read_text
+from pliant.robot.files.robot_files import arms
 from pliant.robot.files.yaml import read_yaml
 
 if TYPE_CHECKING:

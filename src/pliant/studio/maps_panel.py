@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant import analysis
+from pliant.analysis.campbell import campbell
+from pliant.analysis.pose_maps import damping_map, frequency_map
 from pliant.arrays import Array
 from pliant.control.controllers.joint_controllers import PD, natural_gains
-from pliant.mechanics.formulations.registry import FORMULATIONS
 from pliant.errors import ModelError
-from pliant.figures.maps import campbell_figure, pose_figure
+from pliant.analysis.map_figures import campbell_figure, pose_figure
+from pliant.mechanics.formulations.registry import FORMULATIONS
 from pliant.studio.choices import Choices
 from pliant.studio.run import StudioRun, edited_robot, goal_of
 
@@ -73,12 +74,12 @@ def map_figure(run: StudioRun, kind: str, joints: list[str], mode: int, speed: f
     goal = goal_of(run.choices)
     at = {name: goal[name] for name in model.joints if name in goal}
     if kind == "spin":
-        found = analysis.campbell(model, joints[0], np.linspace(0.0, speed, SPEEDS), at, p=p)
+        found = campbell(model, joints[0], np.linspace(0.0, speed, SPEEDS), at, p=p)
         return campbell_figure(found, (1, 2, 3), mode + 2, None)
     count = POSES if len(joints) == 2 else 3 * POSES
     positions = {name: _range(run, name, count) for name in joints}
     if kind == "frequency":
-        poses = analysis.frequency_map(model, positions, at, p=p)
+        poses = frequency_map(model, positions, at, p=p)
         if mode > poses.values.shape[-1]:
             raise ModelError(f"vibration: got {mode}, expected 1 to {poses.values.shape[-1]} of this arm")
         return pose_figure(poses, "frequency", mode, None, stacked=True)
@@ -86,7 +87,7 @@ def map_figure(run: StudioRun, kind: str, joints: list[str], mode: int, speed: f
         model = edited_robot(run.choices).model(FORMULATIONS[run.choices.formulation], stiffening=run.choices.level)
     start = np.array([at.get(name, 0.0) for name in model.joints])
     kp, kd = natural_gains(model, start, run.choices.bandwidth)
-    loop = analysis.damping_map(model, lambda pose: PD(kp, kd, pose), positions, at)
+    loop = damping_map(model, lambda pose: PD(kp, kd, pose), positions, at)
     return pose_figure(loop, "damping", 1, None, stacked=True)
 
 

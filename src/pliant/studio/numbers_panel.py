@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base.quoting import quoted
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
 from pliant.studio.choices import Choices, editable
 from pliant.studio.run import StudioRun
 from pliant.studio.texts import frequencies

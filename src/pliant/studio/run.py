@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.controllers.joint_controllers import natural_gains
 from pliant.base.derived import SYMBOLS
+from pliant.control.controllers.joint_controllers import natural_gains
+from pliant.errors import ModelError, SimulationError
 from pliant.mechanics.formulations.registry import FORMULATIONS
 from pliant.mechanics.links.build_chain import shapes_that_change
-from pliant.errors import ModelError, SimulationError
 from pliant.model.model import Model
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
 from pliant.simulation.runs.inputs import read_start
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pliant.errors import ModelError
-from pliant.viewer.page import to_html
 from pliant.studio.run import StudioRun, edited_robot, scenario
+from pliant.viewer.page import to_html
 from pliant.viewer.video import pictures, write_pictures
 
 ENDINGS: dict[str, tuple[str, ...]] = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
 from pliant.studio.choices import Choices, commanded, placed_names, positioned
 
 STEP = np.radians(30)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pliant.viewer.access import LOCAL
+from pliant.studio.client import Visit, begin
 from pliant.studio.files import Shelf
 from pliant.studio.run import Workshop
-from pliant.studio.client import Visit, begin
+from pliant.viewer.access import LOCAL
 from pliant.viewer.server import address, start_server
 
 LIMIT = 60.0

@@ -8,13 +8,10 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.base.quoting import quoted
-from pliant.simulation.runs.results import Result
 from pliant.figures.comparison import tips_apart
-from pliant.drawing.figure_data import energy_unit, length_unit, position_unit
-from pliant.figures.run_panels import positions
+from pliant.simulation.runs.results import Result
 from pliant.studio.run import StudioRun, tip_error
-
-NOTHING = "no run yet: press **run**"
+from pliant.viewer.readout import NOTHING, length
 
 
 def _measured(run: StudioRun) -> tuple[str, str, str]:
@@ -33,11 +30,6 @@ def vibrations(run: StudioRun) -> Array:
     return np.asarray(run.frequencies[run.frequencies > 1e-6 * run.frequencies.max(initial=0.0)])
 
 
-def _length(metres: float) -> str:
-    unit, scale = length_unit(np.array(metres))
-    return f"{scale * metres:.3g} {unit}"
-
-
 def summary(run: StudioRun | None, count: int) -> str:
     """The numbers of run `count` that stay in sight while sliders move."""
     if run is None:
@@ -45,7 +37,7 @@ def summary(run: StudioRun | None, count: int) -> str:
     largest, last = tip_error(run)
     of, frequencies, after = _measured(run)
     return (
-        f"run {count}: tip {of} **{_length(last)}** at the end, {_length(largest)} at most{after}  \n"
+        f"run {count}: tip {of} **{length(last)}** at the end, {length(largest)} at most{after}  \n"
         f"frequencies: {frequencies}  \nstrain energy at most: {float(run.result.energy.strain.max()):.3g} J"
     )
 
@@ -58,31 +50,10 @@ def readout(run: StudioRun | None) -> str:
     of, frequencies, after = _measured(run)
     energy, balance = run.result.energy, float(np.abs(run.result.energy_balance).max())
     return (
-        f"| | |\n|---|---|\n| tip {of}, at the end | **{_length(last)}** |\n"
-        f"| at most{after} | {_length(largest)} |\n| frequencies | {frequencies} |\n"
+        f"| | |\n|---|---|\n| tip {of}, at the end | **{length(last)}** |\n"
+        f"| at most{after} | {length(largest)} |\n| frequencies | {frequencies} |\n"
         f"| largest strain energy | {float(energy.strain.max()):.3g} J |\n"
         f"| largest kinetic energy | {float(energy.kinetic.max()):.3g} J |\n| energy balance | {balance:.1g} J |\n"
-    )
-
-
-def at_time(run: Result | None, now: float, away: Array | None = None) -> str:
-    """Where joints and tip are at a time, how far the tip is from the rigid arm's, and the energies there."""
-    if run is None or away is None:
-        return NOTHING
-
-    def at(values: Array) -> float:
-        return float(np.interp(now, run.t, values))
-
-    joints = []
-    for name, values in positions(run).items():
-        unit, scale = position_unit(run.robot, name)
-        joints.append(f"{quoted(name, 'markdown')} {scale * at(values):.4g} {'°' if unit == 'deg' else unit}")
-    tip, energy = ", ".join(f"{at(column):.4g}" for column in run.tip.T), run.energy
-    unit, scale = energy_unit(energy.strain, energy.kinetic)
-    return (
-        f"**t = {now:.3f} s**  \n{', '.join(joints) or 'no joint has a position'}  \n"
-        f"tip ({tip}) m, {_length(at(away))} from the rigid arm's  \n"
-        f"strain {scale * at(energy.strain):.3g} {unit}, kinetic {scale * at(energy.kinetic):.3g} {unit}"
     )
 
 
@@ -96,8 +67,8 @@ def comparison(run: StudioRun | None, kept: Mapping[str, StudioRun]) -> str:
     rows = {
         "arm": [quoted(one.result.robot.name, "markdown") for one in runs.values()],
         "driven by": [f"{one.choices.controller}, {one.choices.manoeuvre}" for one in runs.values()],
-        "tip at the end": [_length(tip_error(one)[1]) for one in runs.values()],
-        "tip at most": [_length(tip_error(one)[0]) for one in runs.values()],
+        "tip at the end": [length(tip_error(one)[1]) for one in runs.values()],
+        "tip at most": [length(tip_error(one)[0]) for one in runs.values()],
         "first frequency": [_first(one) for one in runs.values()],
         "strain energy": [f"{float(one.result.energy.strain.max()):.3g} J" for one in runs.values()],
         "tips apart": ["", *(_apart(run.result, other.result) for other in kept.values())],

@@ -16,8 +16,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel, extra, install
 from pliant.base.interrupts import Lifeline, deaf_children, hang_on
+from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel, extra, install
 from pliant.options import BatchMethodName
 from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point, run_points

@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pliant.errors import ModelError, PliantError, warn_user
 from pliant.base.reading import open_input
+from pliant.errors import ModelError, PliantError, warn_user
 from pliant.sweeps.points import Outcomes
 
 NAME = "points.jsonl"

@@ -10,9 +10,9 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.compute.llvm.kernel import Kernel
 from pliant.mechanics.links.clamped_link import section_shift
 from pliant.mechanics.links.kinematics import tip_pose
-from pliant.compute.llvm.kernel import Kernel
 from pliant.model.model import Model
 from pliant.simulation.runs.results import Result
 

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
+from pliant.base.writing import atomic_write
+from pliant.drawing.style import COLOURS, WIDTH, figure
 from pliant.errors import PliantError, extra, install
 from pliant.simulation.runs.saved import FORMAT, versions, with_digest, write
 from pliant.sweeps.metrics import UNITS
 from pliant.sweeps.points import Outcomes
 from pliant.sweeps.sweep_file import SweepStudy
-from pliant.drawing.style import COLOURS, WIDTH, figure
-from pliant.base.writing import atomic_write
 
 if TYPE_CHECKING:
     import xarray as xr

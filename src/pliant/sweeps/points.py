@@ -14,8 +14,8 @@ from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError, UnsupportedModel
 from pliant.model.model import Model
 from pliant.model.states import read_state
-from pliant.simulation.runs.inputs import read_torque
 from pliant.simulation.runs.energy_balance import STATUS as UNBALANCED
+from pliant.simulation.runs.inputs import read_torque
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
 from pliant.simulation.scenario.scenario import Scenario

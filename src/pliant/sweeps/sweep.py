@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from pliant.errors import Interrupted, ModelError, PliantError
-from pliant.compute.llvm.threads import processors
 from pliant.base.signatures import checked
 from pliant.base.stages import say, work
+from pliant.compute.llvm.threads import processors
+from pliant.errors import Interrupted, ModelError, PliantError
 from pliant.sweeps import engines
 from pliant.sweeps.journal import NAME, Journal, is_journal
 from pliant.sweeps.outputs import SweepResult

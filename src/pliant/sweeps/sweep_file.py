@@ -30,15 +30,14 @@ from pydantic import (
 )
 
 from pliant.arrays import Array
+from pliant.base.signatures import checked
 from pliant.errors import ModelError, PliantError
 from pliant.options import EngineName
+from pliant.robot.files.documents import read_document, validated
 from pliant.robot.files.error_messages import clash, fault, short, suggestion
-from pliant.robot.parts.fields import ANGLE, FORMAT, Alternatives, Document, sequence
 from pliant.robot.files.file_paths import FilePaths, SearchPaths, paths_of
-from pliant.robot.files.robot_files import read_document, validated
-from pliant.simulation.scenario.scenario import Scenario
-from pliant.simulation.scenario.scenario import read_scenario
-from pliant.base.signatures import checked
+from pliant.robot.parts.fields import ANGLE, FORMAT, Alternatives, Document, sequence
+from pliant.simulation.scenario.scenario import Scenario, read_scenario
 from pliant.sweeps.metrics import METRICS
 from pliant.sweeps.sampling import Axis, Sample, points
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pliant.validation.channel_match import ChannelMatch
 from pliant.validation.closeness import fit_percent, nrmse, pooled_nrmse
 from pliant.validation.decay import Decay, free_decay
 from pliant.validation.error_shares import ErrorShares
 from pliant.validation.recording_faults import recording_doubts, recording_faults
 from pliant.validation.ring_downs import RingDown
-from pliant.validation.validate import ChannelMatch, Validation, validate
+from pliant.validation.validate import Validation, validate
 
 __all__ = [
     "ChannelMatch",

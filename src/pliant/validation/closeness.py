@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
 from pliant.base.signatures import checked
+from pliant.errors import ModelError
 
 
 def _pair(predicted: Any, measured: Any) -> tuple[Array, Array]:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.base.signatures import checked
 from pliant.control.trajectories.splines import timed_rows
 from pliant.errors import ModelError
-from pliant.base.signatures import checked
 
 FREQUENCY, RATIO = 0.05, 0.005
 """Hz, and of critical: sizes in which the fit looks for them."""

@@ -10,7 +10,7 @@ import numpy as np
 from pliant.arrays import Array
 
 if TYPE_CHECKING:
-    from pliant.validation.validate import ChannelMatch
+    from pliant.validation.channel_match import ChannelMatch
 
 BAND = (0.6, 1.6)
 """Of the first frequency: between these an error is one of the first mode, below of rigid motion."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.base.signatures import checked
 from pliant.identification.recording import Recording
 from pliant.options import SaturationName
-from pliant.base.signatures import checked
 
 GAP = 1.5
 """Of the usual time between two samples: where there is more, some are missing."""

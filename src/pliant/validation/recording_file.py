@@ -19,19 +19,19 @@ from typing import Any, Self
 
 from pydantic import BaseModel, Field, PrivateAttr
 
+from pliant.base.signatures import checked
 from pliant.errors import ModelError
 from pliant.identification.estimate import Identification
-from pliant.identification.recording import Recording
 from pliant.identification.fitting import identify
+from pliant.identification.recording import Recording
 from pliant.identification.study_file import MeasuredRun, Pair
 from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.options import MethodName
-from pliant.robot.robot import Robot
-from pliant.robot.parts.fields import Document, NonNegative, Positive
+from pliant.robot.files.documents import read_document, validated
 from pliant.robot.files.file_paths import FilePaths, SearchPaths, paths_of
-from pliant.robot.files.robot_files import read_document, validated
+from pliant.robot.parts.fields import Document, NonNegative, Positive
 from pliant.simulation.scenario.scenario import ModelOptions
-from pliant.base.signatures import checked
 
 
 class RecordingFile(MeasuredRun, Document):

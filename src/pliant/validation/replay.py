@@ -10,10 +10,10 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.control.sensing.sensors import Sensor
 from pliant.errors import UnsupportedModel
-from pliant.identification.recording import Recording, Strain
 from pliant.identification.calibration import NEUTRAL, calibrated_torque
 from pliant.identification.channels import sensed
 from pliant.identification.lagging import lagged
+from pliant.identification.recording import Recording, Strain
 from pliant.identification.response import Response
 from pliant.model.model import Model
 from pliant.options import MethodName

@@ -13,7 +13,7 @@ from pliant.errors import ModelError
 from pliant.validation.decay import Decay, free_decay
 
 if TYPE_CHECKING:
-    from pliant.validation.validate import ChannelMatch
+    from pliant.validation.channel_match import ChannelMatch
 
 
 @dataclass(frozen=True)

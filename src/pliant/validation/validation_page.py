@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from pliant.base.quoting import quoted
-from pliant.validation.ring_downs import RingDown
-from pliant.validation.validate import ChannelMatch, Validation
 from pliant.drawing.report_page import page, picture, text_table
 from pliant.drawing.style import COLOURS, DPI, WIDTH, figure, time_axis, zero_line
+from pliant.validation.channel_match import ChannelMatch
+from pliant.validation.ring_downs import RingDown
+from pliant.validation.validate import Validation
 
 HIGHEST = 6.0
 """Times the highest frequency that matters: up to here spectra are shown."""

@@ -1,11 +1,11 @@
 """Looking at results: figures for papers and for the screen. Matplotlib is imported when the first figure is drawn."""
 
+from pliant.drawing.style import FORMATS
 from pliant.figures.comparison import compare
-from pliant.viewer.page import to_html
 from pliant.figures.maps import frequency_map
 from pliant.figures.plots import FIGURES, plot
 from pliant.figures.shapes import mode_shapes
-from pliant.drawing.style import FORMATS
+from pliant.viewer.page import to_html
 from pliant.viewer.video import to_video
 
 __all__ = ["FIGURES", "FORMATS", "compare", "frequency_map", "mode_shapes", "plot", "to_html", "to_video"]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
-from pliant.robot.parts.reduced_body import ReducedBody
 from pliant.robot.files.mesh_files import MOST_FACES, coarser
+from pliant.robot.parts.reduced_body import ReducedBody
 
 
 @dataclass(frozen=True)

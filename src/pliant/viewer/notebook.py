@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.model.model import Model
 from pliant.base.quoting import quoted
-from pliant.robot.robot import Robot
+from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.simulation.runs.results import Result
 from pliant.viewer.page import run_facts
 from pliant.viewer.scene import Scene, make_scene, scene_of

@@ -15,19 +15,19 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.base.quoting import quoted
-from pliant.simulation.runs.results import Result
 from pliant.base.signatures import checked
 from pliant.base.stages import work
-from pliant.figures import run_panels
-from pliant.viewer.body_skins import BodySkin
+from pliant.base.writing import atomic_write
 from pliant.drawing.figure_data import Curve, Panel, colour_scale
+from pliant.drawing.style import line
+from pliant.figures import run_panels
+from pliant.simulation.runs.results import Result
+from pliant.viewer.body_skins import BodySkin
 from pliant.viewer.scene import Scene, SceneLink, frame_rows, readable_magnification, scene_of
 from pliant.viewer.scene_camera import outlook
 from pliant.viewer.scene_fittings import Fitting, Pushed, SceneFrame, Spanned
 from pliant.viewer.scene_tubes import RIGID, STOPS
 from pliant.viewer.skins import Skin, covered, skins_of
-from pliant.drawing.style import line
-from pliant.base.writing import atomic_write
 
 FRAMES = 600
 """Frames of the moving arm at most; the page interpolates between them."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.model.robot import Robot
 from pliant.robot.parts.contacts import Contact
 from pliant.robot.parts.couplings import Coupling, Cylinder
-from pliant.robot.robot import Robot
 from pliant.viewer.scene_tubes import ball, section_outline, tube_faces
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import UnsupportedModel, extra, install
 from pliant.base.quoting import quoted
+from pliant.errors import UnsupportedModel, extra, install
 from pliant.simulation.runs.results import Result
 from pliant.viewer.access import LOCAL, Gate
+from pliant.viewer.plot_column import PlotColumn
 from pliant.viewer.scene import scene_of
+from pliant.viewer.upload_limits import bound_uploads
 from pliant.viewer.viewer_scene import Stage
-from pliant.studio.plots import PlotColumn
-from pliant.studio.uploads import bound_uploads
 
 
 def viser() -> Any:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.errors import ModelError, warn_user
-from pliant.robot.parts.visuals import Visual
-from pliant.robot.parts.angles import rotation_rpy
 from pliant.robot.files.mesh_files import MOST_FACES, Triangles
+from pliant.robot.parts.angles import rotation_rpy
+from pliant.robot.parts.visuals import Visual
 from pliant.robot.tree import BASE
 from pliant.viewer.body_skins import BodySkin
 from pliant.viewer.scene import PlacedLink, Scene

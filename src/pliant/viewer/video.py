@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import ModelError, PliantError, extra, install
 from pliant.base.quoting import quoted
-from pliant.simulation.runs.results import Result
 from pliant.base.signatures import checked
 from pliant.base.stages import say, work
+from pliant.base.writing import atomic_write
 from pliant.drawing.figure_data import colour_scale
 from pliant.drawing.panel_drawing import draw_panel
+from pliant.drawing.style import STYLE
+from pliant.errors import ModelError, PliantError, extra, install
 from pliant.figures.run_panels import deflections, tip_deflection
+from pliant.simulation.runs.results import Result
 from pliant.viewer.scene import readable_magnification, scene_of
 from pliant.viewer.scene_tubes import strain_colours
-from pliant.drawing.style import STYLE
 from pliant.viewer.video_drawing import FrameDrawing
-from pliant.base.writing import atomic_write
 
 SIZE = (960, 480)
 """Pixels; even numbers, as the codec needs."""

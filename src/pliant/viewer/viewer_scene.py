@@ -15,12 +15,12 @@ import numpy as np
 
 from pliant.algebra.quaternions import to_matrix
 from pliant.arrays import Array
+from pliant.drawing.style import COLOURS
 from pliant.viewer.scene import TORN, Scene
 from pliant.viewer.scene_camera import Outlook, outlook
 from pliant.viewer.skins import skins_of
 from pliant.viewer.viewer_furniture import Furniture, Stand, stand, turn_to
 from pliant.viewer.viewer_meshes import ArmMeshes, Ball, FittingMeshes, layout
-from pliant.drawing.style import COLOURS
 
 FRAME = 1 / 25
 """Seconds between pictures."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pliant_studies.checks import Check, Numbers, below, claimed, reported, required, timed
 from pliant_bench.timing import Timings
+from pliant_studies.checks import Check, Numbers, below, claimed, reported, required, timed
 
 LINE, SMALL = 0.02, 0.05
 """Differences over the range of a curve: a line of 0.4 mm in a panel of 20 mm, and what a magnified inset is for."""

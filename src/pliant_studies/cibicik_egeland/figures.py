@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from pliant.drawing.style import time_axis
 from pliant.simulation.runs.results import Result
 from pliant_studies.cibicik_egeland.measures import tip, twist
 from pliant_studies.cibicik_egeland.runs import FINAL, FLEXIBLE, SECOND, START, Runs
 from pliant_studies.drawing import FIRST, MANY, grid, shared_legend, skeleton
 from pliant_studies.drawing import SECOND as DASHED
 from pliant_studies.study import Figure, Table
-from pliant.drawing.style import time_axis
 
 NUMBERS = {"inner": 2, "outer": 3}
 Curve = tuple[str, Callable[[Result], Any]]

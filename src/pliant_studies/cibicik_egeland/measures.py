@@ -10,8 +10,8 @@ import numpy as np
 from pliant.algebra.dual import Dual
 from pliant.algebra.dual_groups import G1, G2
 from pliant.arrays import Array
-from pliant.mechanics.links.build_chain import build_chain
 from pliant.mechanics.formulations.dual_screw_kinematics import derivative, walk
+from pliant.mechanics.links.build_chain import build_chain
 from pliant.model.model import Model
 from pliant.simulation.runs.results import Result
 from pliant_studies.cibicik_egeland import statics

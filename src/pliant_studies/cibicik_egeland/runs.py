@@ -10,22 +10,21 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.compute.llvm.kernel import Kernel
 from pliant.control.controllers.joint_controllers import PD, natural_gains
 from pliant.control.trajectories.trajectories import Trajectory
-from pliant.mechanics.links.build_chain import build_chain
-from pliant.mechanics.formulations.dual_screw_kinematics import derivative, walk
 from pliant.errors import SimulationError
-from pliant.compute.llvm.kernel import Kernel
+from pliant.mechanics.formulations.dual_screw_kinematics import derivative, walk
+from pliant.mechanics.links.build_chain import build_chain
 from pliant.model.model import Model
+from pliant.model.robot import Robot, load
 from pliant.options import FormulationName
-from pliant.robot.robot import Robot
 from pliant.robot.parts.shapes import Shapes
-from pliant.robot.files.robot_files import load
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
+from pliant_bench.timing import TURNS, Effort, Timings, alternating
 from pliant_studies.flexible_joints.runs import spin_up
 from pliant_studies.study import StudyRuns, Tell
-from pliant_bench.timing import TURNS, Effort, Timings, alternating
 
 START = (0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6)
 SECOND = (0.0, np.pi / 3, np.pi / 3, np.pi / 3)

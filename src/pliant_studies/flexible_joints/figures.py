@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from pliant.drawing.style import time_axis, zero_line
 from pliant.simulation.runs.results import Result
 from pliant_studies.drawing import MANY, legend, letter, shared_legend, skeleton
 from pliant_studies.flexible_joints.measures import diverged, tip, twist
 from pliant_studies.flexible_joints.runs import BOOMS, HEAVY, INERTIAS, READINGS, STIFFNESSES, Runs
 from pliant_studies.study import Figure, Table
-from pliant.drawing.style import time_axis, zero_line
 
 STYLES = {"high": MANY[0], "first": MANY[1], "zero": MANY[3]}
 BEGINNING = {4: (", the first second", 1.0), 5: (", the first quarter second", 0.25)}

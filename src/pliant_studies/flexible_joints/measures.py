@@ -11,7 +11,21 @@ from pliant.arrays import Array
 from pliant.simulation.runs.results import Result
 from pliant_studies.evaluation import inverse_dynamics
 from pliant_studies.flexible_joints import beam
-from pliant_studies.flexible_joints.runs import BOOMS, DIVERGED, EAS, HEAVY, INERTIAS, READINGS, SPIN_UP, STIFFNESSES, THRESHOLD, Runs, arm, pendulum, spinning
+from pliant_studies.flexible_joints.runs import (
+    BOOMS,
+    DIVERGED,
+    EAS,
+    HEAVY,
+    INERTIAS,
+    READINGS,
+    SPIN_UP,
+    STIFFNESSES,
+    THRESHOLD,
+    Runs,
+    arm,
+    pendulum,
+    spinning,
+)
 
 FALL_WINDOWS, BRAKED_WINDOWS = (1.25, 1.50, 1.75), (2.50, 3.00)
 """Durations (s) at which verdicts on Canadarm2 are asked."""

@@ -11,15 +11,14 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.model.model import Model
+from pliant.model.robot import Robot, load
 from pliant.options import FormulationName, StiffeningName
 from pliant.robot.parts.beam import Beam
 from pliant.robot.parts.gear import Drive
 from pliant.robot.parts.joint import Joint
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.rigid_body import RigidBody
-from pliant.robot.robot import Robot
 from pliant.robot.parts.shapes import Shapes
-from pliant.robot.files.robot_files import load
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import Event, simulate
 from pliant_studies.flexible_joints.beam import SpinningBeam

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.model.robot import Robot
 from pliant.robot.parts.beam import Beam
 from pliant.robot.parts.joint import Joint, Origin
 from pliant.robot.parts.link import Link
-from pliant.robot.robot import Robot
 from pliant.robot.parts.shapes import Shapes
 
 START = (-np.pi / 2, np.radians(5.0))

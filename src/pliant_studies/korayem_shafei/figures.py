@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.drawing.style import time_axis
 from pliant.mechanics.formulations.published import korayem_shafei as published
 from pliant.simulation.runs.results import Result
 from pliant_studies.drawing import FIRST, MANY, SECOND, legend, letter
@@ -15,7 +16,6 @@ from pliant_studies.korayem_shafei.arms import LINKS
 from pliant_studies.korayem_shafei.measures import RANGE, SHORT, peak
 from pliant_studies.korayem_shafei.runs import Runs
 from pliant_studies.study import Figure, Table
-from pliant.drawing.style import time_axis
 
 LABELS = ("modes (one per link, Gibbs-Appell)", "finite elements (converged)")
 Quantity = Callable[[Result], Any]

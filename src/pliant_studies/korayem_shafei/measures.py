@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.mechanics.formulations.published import korayem_shafei as published
 from pliant.model.model import Model
-from pliant.robot.files.robot_files import load
+from pliant.model.robot import load
 from pliant.simulation.runs.results import Result
 from pliant_studies.evaluation import inverse_dynamics, mass_matrix
 from pliant_studies.korayem_shafei.arms import LINKS, counted_arm

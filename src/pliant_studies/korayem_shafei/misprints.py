@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.formulations.gibbs_appell import gibbs_derivatives, outward_motion
 from pliant.mechanics.formulations.gibbs_appell_links import NextOrigin, links_of
+from pliant.mechanics.links.chain import Chain
 from pliant.model.model import Model
 
 EQUATIONS = ("44", "70")

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from pliant.analysis import counts
 from pliant.mechanics.links.build_chain import build_chain
+from pliant.model.robot import load
 from pliant.options import FormulationName, StiffeningName
 from pliant.robot.parts.shapes import Shapes
-from pliant.robot.files.robot_files import load
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
 from pliant_studies.korayem_shafei.arms import HANGING, LINKS, START, counted_arm

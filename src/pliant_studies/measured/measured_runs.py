@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
-from pliant.simulation.runs.csv_files import read_csv
-from pliant.robot.robot import Robot
-from pliant.robot.files.robot_files import load
 from pliant.base.signatures import checked
+from pliant.errors import ModelError
+from pliant.model.robot import Robot, load
+from pliant.simulation.runs.csv_files import read_csv
 
 HERE = Path(__file__).parent
 MEASURED_RUNS = {

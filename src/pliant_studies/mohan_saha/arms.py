@@ -8,9 +8,8 @@ import numpy as np
 
 from pliant.control.trajectories.trajectories import MohanSaha
 from pliant.mechanics.formulations.registry import FORMULATIONS
+from pliant.model.robot import Robot, load
 from pliant.robot.parts.link import Link
-from pliant.robot.robot import Robot
-from pliant.robot.files.robot_files import load
 
 RECURSIVE = FORMULATIONS["denoc"]
 ALGORITHMS = {"recursive": RECURSIVE, "non-recursive": replace(RECURSIVE, name="denoc by matrix", forward=None)}

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from pliant.drawing.style import time_axis, zero_line
 from pliant.mechanics.formulations.published import mohan_saha as published
+from pliant_bench.timing import Timings
 from pliant_studies.drawing import FIRST, SECOND, THIRD, grid, legend, letter, shared_legend
 from pliant_studies.mohan_saha.arms import ALGORITHMS, LEFT, desired
 from pliant_studies.mohan_saha.measures import acceptable, error, power_of
 from pliant_studies.mohan_saha.runs import EVALUATIONS, Runs
 from pliant_studies.study import Figure, Table
-from pliant_bench.timing import Timings
-from pliant.drawing.style import time_axis, zero_line
 
 END = 7.0
 """Figures of diverged angles end here (s): later the arm tumbles."""

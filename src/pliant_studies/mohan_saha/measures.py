@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from pliant.mechanics.formulations.published import mohan_saha as published
+from pliant.model.robot import Robot
 from pliant.robot.parts.joint import Joint, Origin
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.rigid_body import Lump, RigidBody
-from pliant.robot.robot import Robot
 from pliant.simulation.runs.results import Result
 from pliant_studies.evaluation import inverse_dynamics, mass_matrix
 from pliant_studies.mohan_saha.arms import ALGORITHMS, LEFT, desired, puma

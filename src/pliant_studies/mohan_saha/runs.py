@@ -16,9 +16,9 @@ from pliant.mechanics.links.build_chain import build_chain
 from pliant.model.model import Model
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
+from pliant_bench.timing import TURNS, Timings, alternating
 from pliant_studies.mohan_saha.arms import ALGORITHMS, HUBS, RECURSIVE, desired, puma, rods
 from pliant_studies.study import StudyRuns, Tell
-from pliant_bench.timing import TURNS, Timings, alternating
 
 EVALUATIONS = 1000  # in one batch that is timed
 STATED = 1e-8

@@ -9,11 +9,11 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.identification.estimate import Identification
-from pliant.identification.recording import Recording, Strain
 from pliant.identification.fitting import identify
+from pliant.identification.recording import Recording, Strain
 from pliant.identification.response import Response
+from pliant.model.robot import Robot
 from pliant_studies.measured.measured_runs import load_rig, measured_run
-from pliant.robot.robot import Robot
 
 RUNS = ("a05_f08", "a10_f08", "a15_f10")
 WINDOW = {"a05_f08": (5.0, 9.9), "a10_f08": (5.0, 9.9), "a15_f10": (5.5, 9.5)}

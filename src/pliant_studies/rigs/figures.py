@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from pliant.drawing.style import time_axis
 from pliant_studies.drawing import FIRST, SECOND, grid, shared_legend
 from pliant_studies.rigs import bar, two_link
 from pliant_studies.rigs.checks import CHANNELS, TASKS
 from pliant_studies.rigs.runs import FRICTION_MOVED, OTHER, RigRuns
 from pliant_studies.study import Figure, Table
-from pliant.drawing.style import time_axis
 
 MICRO = 1e6
 SPAN = {"lqr_square": (10.0, 20.0), "lqg_staircase": (20.0, 30.0)}

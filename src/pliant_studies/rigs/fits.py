@@ -20,13 +20,26 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import SimulationError
 from pliant.identification.estimate import Identification
-from pliant.identification.recording import Recording
 from pliant.identification.fitting import identify
-from pliant_studies.measured.measured_runs import load_rig, measured_run
-from pliant.robot.robot import Robot
-from pliant_studies.rigs.two_link import ANGLES, CURRENTS, FIRST, JOINTS, RINGING, SETTINGS, STRAINS, built, from_encoders, gauges, joint_torques, motion
-from pliant.validation.decay import free_decay
+from pliant.identification.recording import Recording
+from pliant.model.robot import Robot
 from pliant.validation.closeness import nrmse
+from pliant.validation.decay import free_decay
+from pliant_studies.measured.measured_runs import load_rig, measured_run
+from pliant_studies.rigs.two_link import (
+    ANGLES,
+    CURRENTS,
+    FIRST,
+    JOINTS,
+    RINGING,
+    SETTINGS,
+    STRAINS,
+    built,
+    from_encoders,
+    gauges,
+    joint_torques,
+    motion,
+)
 
 STIFFNESS = tuple(f"links.{joint}.beam.EI_z" for joint in JOINTS)
 DAMPING = tuple(f"links.{joint}.shapes.damping" for joint in JOINTS)

@@ -11,9 +11,9 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.control.sensing.sensors import StrainGauge
-from pliant_studies.measured.measured_runs import measured_run
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
 from pliant.simulation.stepping.stepper import Stepper
+from pliant_studies.measured.measured_runs import measured_run
 from pliant_studies.rigs.simple import lumped_stage, rigid_stage
 from pliant_studies.rigs.two_link import ANGLES, JOINTS, STRAINS, built, gauges
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.validation.closeness import nrmse, pooled_nrmse
 from pliant_studies.measured.measured_runs import load_rig
 from pliant_studies.rigs import bar, simple, two_link
 from pliant_studies.rigs.runs import BARS, FRICTION, IDENTIFIED, RigRuns, recorded_locked
-from pliant.validation.closeness import nrmse, pooled_nrmse
 
 ELBOW = (0.0, np.deg2rad(10.0))
 """rad, at which frequencies are compared."""

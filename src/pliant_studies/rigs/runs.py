@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant_studies.measured.measured_runs import CALIBRATIONS, load_rig, measured_run
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
+from pliant_studies.measured.measured_runs import CALIBRATIONS, load_rig, measured_run
 from pliant_studies.rigs import bar, loop, simple, two_link
 from pliant_studies.rigs.fits import DAMPINGS, STIFFNESS, ring_downs
 from pliant_studies.study import StudyRuns, Tell

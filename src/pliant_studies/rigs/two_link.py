@@ -12,8 +12,8 @@ from pliant.control.trajectories.measured_motion import MeasuredMotion
 from pliant.identification.recording import Recording, Strain
 from pliant.identification.response import Response
 from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant_studies.measured.measured_runs import measured_run
-from pliant.robot.robot import Robot
 
 RUNS = ("lqr_square", "lqg_staircase")
 JOINTS = ("shoulder", "elbow")

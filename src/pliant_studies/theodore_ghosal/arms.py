@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pliant.model.robot import Robot, load
 from pliant.robot.parts.beam import Beam
 from pliant.robot.parts.joint import Joint, Limits, Origin
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.rigid_body import Lump, RigidBody
-from pliant.robot.robot import Robot
 from pliant.robot.parts.shapes import Shapes, TipLoad
-from pliant.robot.files.robot_files import load
 
 EI, RHO_A, LINK_3, PAYLOAD = 1165.4916, 0.331, 0.4303, 0.0828
 BEAM = Beam(length=1.0, mass_per_length=RHO_A, EI_y=EI, EI_z=EI)

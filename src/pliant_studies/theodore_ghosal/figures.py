@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from pliant.drawing.style import time_axis, zero_line
 from pliant.mechanics.formulations.published.theodore_ghosal import TABLE_2
 from pliant_studies.drawing import FIRST, MANY, SECOND, THIRD, grid, legend, shared_legend
 from pliant_studies.study import Figure, Table
 from pliant_studies.theodore_ghosal.checks import TABLE_1
 from pliant_studies.theodore_ghosal.measures import DEFLECTIONS, joint_error, tip_error
 from pliant_studies.theodore_ghosal.runs import Runs, reference
-from pliant.drawing.style import time_axis, zero_line
 
 MODELS = (("modes", "assumed modes", FIRST), ("elements", "finite elements", SECOND))
 COLOURS = {"link 2": "#0072B2", "link 3": "#B04A00"}

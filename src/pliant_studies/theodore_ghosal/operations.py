@@ -8,9 +8,9 @@ from typing import Any
 import casadi as ca
 
 from pliant.analysis import counts
-from pliant.mechanics.links.build_chain import build_chain
 from pliant.mechanics.formulations.registry import equations
-from pliant.robot.robot import Robot
+from pliant.mechanics.links.build_chain import build_chain
+from pliant.model.robot import Robot
 
 PRODUCTS = {ca.OP_MUL, ca.OP_DIV, ca.OP_SQ, ca.OP_TWICE}
 SUMS = {ca.OP_ADD, ca.OP_SUB}

@@ -9,26 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from pliant.analysis.overestimation import Overestimation
-from pliant.analysis.closed_loop import closed_loop_eigenvalues
 from pliant.analysis import overestimation
+from pliant.analysis.closed_loop import closed_loop_eigenvalues
+from pliant.analysis.overestimation import Overestimation
 from pliant.arrays import Array
-from pliant.control.controllers.lqr import LQR
 from pliant.control.controllers.computed_torque import ComputedTorque
-from pliant.control.trajectories.trajectories import Cycloidal
+from pliant.control.controllers.lqr import LQR
 from pliant.control.controllers.phases import Switch
+from pliant.control.trajectories.trajectories import Cycloidal
+from pliant.mechanics.shapes.roots import clamped_free_roots, clamped_mass_roots
 from pliant.model.model import Model
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
 from pliant.robot.parts.shapes import Shapes, TipLoad
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
-from pliant.mechanics.shapes.roots import clamped_free_roots, clamped_mass_roots
+from pliant_bench.timing import TURNS, Effort, Timings, alternating
 from pliant_studies.evaluation import inverse_dynamics
 from pliant_studies.study import StudyRuns, Tell
 from pliant_studies.theodore_ghosal import elbow, loop, operations, sliding
 from pliant_studies.theodore_ghosal.arms import ARMS, EI, REVOLUTE, RHO_A, readings, single, with_elements, with_modes
 from pliant_studies.theodore_ghosal.sliding import DURATION, GOAL, START
-from pliant_bench.timing import TURNS, Effort, Timings, alternating
 
 GAINS: dict[str, Any] = {"kp": 400.0, "kv": 40.0}
 WEIGHTS = {"joints": 1e4, "flexible": 1e6, "rates": 1e2}

@@ -10,14 +10,14 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.control.controllers.joint_controllers import PD, natural_gains
 from pliant.control.trajectories.trajectories import Cycloidal
+from pliant.mechanics.shapes.moving import beta_length_derivatives, follow_beta, load_at_length
+from pliant.mechanics.shapes.roots import clamped_mass_roots
 from pliant.model.model import Model
 from pliant.simulation.runs.composition import compose
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
-from pliant.mechanics.shapes.moving import beta_length_derivatives, follow_beta, load_at_length
-from pliant.mechanics.shapes.roots import clamped_mass_roots
-from pliant_studies.theodore_ghosal.arms import PAYLOAD, RHO_A, with_modes
 from pliant_bench.timing import TURNS, alternating
+from pliant_studies.theodore_ghosal.arms import PAYLOAD, RHO_A, with_modes
 
 LENGTHS = np.round(np.linspace(0.3, 1.0, 8), 10)
 START, GOAL, DURATION = (0.0, 0.0, 0.3), (np.pi, np.pi / 2, 1.0), 0.5

@@ -17,8 +17,8 @@ from scipy.spatial.transform import Rotation
 
 import pliant
 from pliant import Joint, Link, Robot, Shapes
-from pliant_bench import spin_up
 from pliant.robot import Frame, Loop, LoopJoint, Origin
+from pliant_bench import spin_up
 from validation.exudyn_space import Section, SpaceModel
 from validation.problems.table import Row, show
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from pliant.loads import Wrench
 from scipy.spatial.transform import Rotation
 
 import pliant
 from pliant import Joint, Link, RigidBody, Robot, Shapes
-from pliant.loads import Wrench
 from pliant.robot import Frame, Loop, LoopJoint, Origin
 from validation.exudyn_space import Section, SpaceModel
 from validation.problems.table import Row, show

@@ -10,10 +10,10 @@ Here x is along the beam, y along the short side of the root section and z along
 from __future__ import annotations
 
 import numpy as np
+from pliant.loads import Wrench
 from scipy.spatial.transform import Rotation
 
 from pliant import Joint, Link, Robot, Shapes
-from pliant.loads import Wrench
 from validation.exudyn_space import Section, SpaceModel
 from validation.problems.table import Row, show
 

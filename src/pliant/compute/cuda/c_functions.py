@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from pliant.compute.loops import step_control
 from pliant.compute.cuda.text import Precision
+from pliant.compute.loops import step_control
 from pliant.compute.loops.translate import Untranslatable, definition
 
 OPERATORS = {

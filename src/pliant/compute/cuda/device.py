@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.errors import PliantError, UnsupportedModel, extra, install
 from pliant.compute.loops.step_control import FIRST_ERROR
+from pliant.errors import PliantError, UnsupportedModel, extra, install
 
 if TYPE_CHECKING:
     from pliant.compute.cuda.source import Source

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import UnsupportedModel
 from pliant.compute.cuda.device import cupy
 from pliant.compute.tape.arguments import Shape, Signature
+from pliant.errors import UnsupportedModel
 
 SLICE = 32_768
 """States whose columns are held at once: 0.7 GB for an arm of 24 coordinates."""

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
-from pliant.errors import UnsupportedModel
-from pliant.compute.cuda import chunks as cuda_chunks, steps as cuda_steps
+from pliant.compute.cuda import chunks as cuda_chunks
+from pliant.compute.cuda import steps as cuda_steps
 from pliant.compute.cuda.program import Nodes, nodes_of
 from pliant.compute.cuda.text import CudaOperations, Precision
 from pliant.compute.tape.rounding import widened
 from pliant.compute.tape.tape import Tape
+from pliant.errors import UnsupportedModel
 
 BLOCK = 128
 SHARED_BYTES = 227 * 1024

@@ -12,10 +12,21 @@ from collections.abc import Sequence
 
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
-from pliant.compute.cuda.c_functions import controller
 from pliant.compute.cuda.allocate import Allocation, allocate
+from pliant.compute.cuda.c_functions import controller
 from pliant.compute.cuda.text import DOUBLE, PROLOGUE, CudaOperations, by_stage
-from pliant.compute.loops.step_control import LEAST_FIRST, LEAST_MEMORY, MOST_CLOSING, NEARLY_CLOSED, NEARLY_CLOSED_SINGLE, REACH, SINGULAR, SINGULAR_SINGLE, TINY, exponents
+from pliant.compute.loops.step_control import (
+    LEAST_FIRST,
+    LEAST_MEMORY,
+    MOST_CLOSING,
+    NEARLY_CLOSED,
+    NEARLY_CLOSED_SINGLE,
+    REACH,
+    SINGULAR,
+    SINGULAR_SINGLE,
+    TINY,
+    exponents,
+)
 
 SLOPES = "k[stage * N + (j)]"
 """Where adaptive steps keep the slopes of a stage."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pliant.errors import UnsupportedModel
 from pliant.compute.cuda.allocate import Action, Allocation, Reload, Store
 from pliant.compute.cuda.program import Node, Nodes
 from pliant.compute.llvm.lanes import LIBRARY_BINARY, LIBRARY_UNARY
+from pliant.errors import UnsupportedModel
 
 INFIX = {"add": "+", "sub": "-", "mul": "*"}
 COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}

@@ -10,18 +10,18 @@ import numpy.typing as npt
 
 from pliant.algebra.runge_kutta import dop853, dopri5
 from pliant.arrays import Array
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.base.interrupts import TimeOver, pending, require_time, time_limit
+from pliant.base.stages import working_time
 from pliant.compute.integrate.loop_state import Clock, LoopStatus, Tally
+from pliant.compute.integrate.methods import FIXED, MethodLoop, make_loop
 from pliant.compute.integrate.problem import Events, Hold, Jumps, Problem, SampledInput, StageCallback
 from pliant.compute.integrate.settings import Settings, prepare
 from pliant.compute.integrate.solution import EventLog, Failure, Solution, Stats, Status, Stiffness
 from pliant.compute.integrate.starting import breakdown, first_guess, least_step, stopped
 from pliant.compute.integrate.state import Rows, State
-from pliant.compute.integrate.methods import FIXED, MethodLoop, make_loop
 from pliant.compute.integrate.stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, measure
 from pliant.compute.integrate.sundials import MULTISTEP, solve_sundials
-from pliant.base.interrupts import TimeOver, pending, require_time, time_limit
-from pliant.base.stages import working_time
+from pliant.errors import ModelError, UnsupportedModel
 
 CHUNK_SECONDS = 0.15
 ASKED = "asked for"

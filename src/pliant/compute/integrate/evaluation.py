@@ -6,8 +6,8 @@ import math
 
 from pliant.compute.integrate.loop_state import Clock, Newton, Ode, Tally
 from pliant.compute.loops.primitives import Doubles, call, shift
-from pliant.compute.tape.one_sided_time import MARGIN
 from pliant.compute.loops.step_control import MOST_CLOSING, NEARLY_CLOSED, SINGULAR
+from pliant.compute.tape.one_sided_time import MARGIN
 
 EPS = 2.220446049250313e-16
 SMALLEST = 2.2250738585072014e-308  # a time that is later than zero

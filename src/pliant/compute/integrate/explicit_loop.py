@@ -6,8 +6,18 @@ import math
 
 from pliant.compute.integrate.dense_output import event_values, polynomial, wants_dense
 from pliant.compute.integrate.evaluation import evaluate, normalise_slopes, place
-from pliant.compute.integrate.loop_state import Clock, Explicit, LoopPlan, LoopStatus, Ode, Record, StepState, Tally, Ticking
 from pliant.compute.integrate.gap_steps import look
+from pliant.compute.integrate.loop_state import (
+    Clock,
+    Explicit,
+    LoopPlan,
+    LoopStatus,
+    Ode,
+    Record,
+    StepState,
+    Tally,
+    Ticking,
+)
 from pliant.compute.integrate.step_loop import error_norm, finish_step, judge, lacks_room, lost, next_time
 from pliant.compute.loops.primitives import integers, shift, unpack
 

@@ -11,7 +11,17 @@ from pliant.algebra.runge_kutta import dop853, dopri5, rk4
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.compute.integrate.explicit_loop import run_explicit
-from pliant.compute.integrate.loop_state import Clock, Explicit, LoopPlan, Newton, Ode, Record, Rosenbrock, StepState, Ticking
+from pliant.compute.integrate.loop_state import (
+    Clock,
+    Explicit,
+    LoopPlan,
+    Newton,
+    Ode,
+    Record,
+    Rosenbrock,
+    StepState,
+    Ticking,
+)
 from pliant.compute.integrate.midpoint_loop import run_midpoint
 from pliant.compute.integrate.problem import CompiledTicks
 from pliant.compute.integrate.rosenbrock import rodas5p

@@ -6,8 +6,18 @@ import math
 
 from pliant.compute.integrate.dense_output import event_values, wants_dense
 from pliant.compute.integrate.evaluation import EPS, evaluate, jacobian, place
-from pliant.compute.integrate.loop_state import Clock, LoopPlan, LoopStatus, Newton, Ode, Record, StepState, Tally, Ticking
 from pliant.compute.integrate.gap_steps import look
+from pliant.compute.integrate.loop_state import (
+    Clock,
+    LoopPlan,
+    LoopStatus,
+    Newton,
+    Ode,
+    Record,
+    StepState,
+    Tally,
+    Ticking,
+)
 from pliant.compute.integrate.newton_solve import back_substitute, factor
 from pliant.compute.integrate.step_loop import finish_step, lacks_room, lost, next_time
 from pliant.compute.loops.primitives import integers, shift, unpack

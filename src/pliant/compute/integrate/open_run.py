@@ -15,12 +15,12 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.compute.integrate.evaluation import EPS, SMALLEST
 from pliant.compute.integrate.loop_state import Clock, LoopStatus, Tally
+from pliant.compute.integrate.methods import FIXED, make_loop
 from pliant.compute.integrate.problem import Events, Problem, StageCallback
 from pliant.compute.integrate.starting import first_guess, least_step
 from pliant.compute.integrate.state import Rows, RunPlan, State
-from pliant.compute.integrate.methods import FIXED, make_loop
-from pliant.compute.tape.one_sided_time import MARGIN
 from pliant.compute.loops.step_control import FIRST_ERROR
+from pliant.compute.tape.one_sided_time import MARGIN
 
 CHUNK = 100_000
 """Steps between two looks at Python, which may have been told to stop."""

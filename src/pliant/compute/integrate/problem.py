@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
 from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.loops.primitives import FLAT
+from pliant.errors import ModelError
 
 StageCallback = Callable[[float, Array, Array], None]
 

@@ -6,8 +6,19 @@ import math
 
 from pliant.compute.integrate.dense_output import event_values, polynomial, wants_dense
 from pliant.compute.integrate.evaluation import evaluate, jacobian
-from pliant.compute.integrate.loop_state import Clock, LoopPlan, LoopStatus, Newton, Ode, Record, Rosenbrock, StepState, Tally, Ticking
 from pliant.compute.integrate.gap_steps import look
+from pliant.compute.integrate.loop_state import (
+    Clock,
+    LoopPlan,
+    LoopStatus,
+    Newton,
+    Ode,
+    Record,
+    Rosenbrock,
+    StepState,
+    Tally,
+    Ticking,
+)
 from pliant.compute.integrate.newton_solve import back_substitute, factor
 from pliant.compute.integrate.step_loop import error_norm, finish_step, judge, lacks_room, next_time
 from pliant.compute.loops.primitives import integers, shift, unpack

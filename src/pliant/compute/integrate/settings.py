@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
+from pliant.compute.integrate.methods import COMPILED, FIXED
 from pliant.compute.integrate.problem import Hold, Jumps, Problem, SampledInput
 from pliant.compute.integrate.state import RunPlan, make_plan
-from pliant.compute.integrate.methods import COMPILED, FIXED
 from pliant.compute.integrate.sundials import MULTISTEP
+from pliant.errors import ModelError
 
 MOST_STEPS = 1e10
 """Of a fixed-step run: a thousand seconds of the smallest arm, far more than anybody waits for a larger one."""

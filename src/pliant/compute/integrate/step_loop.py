@@ -6,8 +6,8 @@ import math
 
 from pliant.compute.integrate.dense_output import EVENT_SAMPLES, find_events, first_cut, interpolate, write_row
 from pliant.compute.integrate.evaluation import evaluate, place, roundings, settle, within
-from pliant.compute.integrate.loop_state import Clock, LoopPlan, LoopStatus, Ode, Record, StepState, Tally, Ticking
 from pliant.compute.integrate.gap_steps import count_passed, meets_on_its_way
+from pliant.compute.integrate.loop_state import Clock, LoopPlan, LoopStatus, Ode, Record, StepState, Tally, Ticking
 from pliant.compute.loops.primitives import Doubles, call, shift
 from pliant.compute.loops.step_control import LEAST_MEMORY, REACH, next_step, scaled, step_ratio
 

@@ -10,15 +10,15 @@ import numpy as np
 
 from pliant.algebra.quaternions import normalise
 from pliant.arrays import Array
-from pliant.errors import ModelError
+from pliant.base.interrupts import TimeOver, pending, require_time, time_limit
+from pliant.base.stages import working_time
 from pliant.compute.integrate.loop_state import LoopStatus
 from pliant.compute.integrate.problem import Problem
 from pliant.compute.integrate.solution import EventLog, Failure, Solution, Stats, Status
 from pliant.compute.integrate.starting import breakdown, stopped
 from pliant.compute.integrate.state import RunPlan
-from pliant.base.interrupts import TimeOver, pending, require_time, time_limit
 from pliant.compute.tape import one_sided_time as sides
-from pliant.base.stages import working_time
+from pliant.errors import ModelError
 
 if TYPE_CHECKING:
     from pliant.compute.integrate.settings import Settings

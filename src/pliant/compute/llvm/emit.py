@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pliant.errors import UnsupportedModel
 from pliant.compute.llvm import sincos
 from pliant.compute.llvm.lanes import LIBRARY_BINARY, LIBRARY_UNARY, Lanes
 from pliant.compute.tape.lower import Block, Instruction, Program
+from pliant.errors import UnsupportedModel
 
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 INTRINSICS = {"sqrt": "sqrt", "fabs": "fabs", "floor": "floor", "ceil": "ceil", "copysign": "copysign"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from pliant.compute.llvm import emit
-from pliant.compute.tape.call_plan import CONSTANTS, COPY, IN, OUT, WORK, CallPlan
 from pliant.compute.llvm.lanes import Lanes
+from pliant.compute.tape.call_plan import CONSTANTS, COPY, IN, OUT, WORK, CallPlan
 from pliant.compute.tape.lower import Program
 
 BASES = {IN: "in", OUT: "out", WORK: "work", CONSTANTS: "constants"}

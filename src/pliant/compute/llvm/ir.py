@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import casadi as ca
 
-from pliant.compute.tape import columns
 from pliant.compute.llvm import emit_calls, entry, llvm
+from pliant.compute.llvm.lanes import Lanes
+from pliant.compute.llvm.target import Machine
+from pliant.compute.tape import columns
 from pliant.compute.tape.call_plan import lowered
 from pliant.compute.tape.columns import ColumnFunction
-from pliant.compute.llvm.lanes import Lanes
 from pliant.compute.tape.tape import Tape
-from pliant.compute.llvm.target import Machine
 
 
 def function_source(f: ca.Function | ColumnFunction, kind: str, target: Machine) -> str:

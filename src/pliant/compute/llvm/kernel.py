@@ -15,20 +15,20 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS
-from pliant.errors import ModelError
 from pliant.compute.llvm import llvm
-from pliant.compute.llvm.many_states import BatchCode
 from pliant.compute.llvm.fastcall import fast_call
-from pliant.compute.tape.trace_cache import Recorded
+from pliant.compute.llvm.many_states import BatchCode
 from pliant.compute.tape.arguments import Shape, Signature, batch_shape, plain, refuse_non_finite
+from pliant.compute.tape.trace_cache import Recorded
+from pliant.errors import ModelError
 
 if TYPE_CHECKING:
     import casadi as ca
 
-    from pliant.compute.tape.columns import ColumnFunction
     from pliant.compute.cuda.device_rows import DeviceColumns, DeviceRows
-    from pliant.compute.tape.tape import Tape
     from pliant.compute.llvm.vm import VirtualMachine
+    from pliant.compute.tape.columns import ColumnFunction
+    from pliant.compute.tape.tape import Tape
 
 Backend = Literal["llvm", "vm"]
 

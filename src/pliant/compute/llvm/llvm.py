@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pliant.base.derived import SYMBOLS
-from pliant.errors import UnsupportedModel
 from pliant.base.interrupts import abandonable
+from pliant.base.stages import preparation
 from pliant.compute.llvm import cache, entry, module_pieces
 from pliant.compute.llvm.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
-from pliant.compute.tape.trace_cache import Recorded, recalled
 from pliant.compute.llvm.target import Machine, machine
-from pliant.base.stages import preparation
+from pliant.compute.tape.trace_cache import Recorded, recalled
+from pliant.errors import UnsupportedModel
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import PliantError
 from pliant.compute.llvm import entry, llvm, threads
 from pliant.compute.tape.arguments import Shape, Signature, rows
+from pliant.errors import PliantError
 
 #: Operations (states times length of the tape) below which a second thread costs more than it brings.
 LEAST_SHARED = 1_000_000

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from pliant.errors import ModelError
 from pliant.compute.llvm import lanes
 from pliant.compute.llvm.lanes import Lanes
+from pliant.errors import ModelError
 
 VARIABLE = "PLIANT_CPU"
 BASELINE = "generic"

@@ -18,9 +18,9 @@ from collections.abc import Sequence
 import casadi as ca
 
 from pliant.compute.llvm import llvm
-from pliant.compute.llvm.many_states import ALIGNMENT, GRAIN, LEAST_SHARED
 from pliant.compute.llvm.entry import BATCH, SCRATCH
 from pliant.compute.llvm.lanes import PREFIX
+from pliant.compute.llvm.many_states import ALIGNMENT, GRAIN, LEAST_SHARED
 from pliant.compute.llvm.threads import BLOCKS_PER_THREAD
 
 #: Name of the handler in object code.

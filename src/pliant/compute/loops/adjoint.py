@@ -13,20 +13,20 @@ import numpy as np
 
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
-from pliant.errors import ModelError
 from pliant.base.interrupts import abandonable
 from pliant.compute.llvm import emit, llvm, threads
-from pliant.compute.loops.adjoint_loop import AdjointForm, AdjointJob, closing_product, ending, product, run_adjoints
-from pliant.compute.llvm.many_states import in_blocks
 from pliant.compute.llvm.lanes import Lanes
-from pliant.compute.tape.lower import lower
-from pliant.compute.tape.operations import INPUT
+from pliant.compute.llvm.many_states import in_blocks
+from pliant.compute.llvm.target import machine
+from pliant.compute.loops.adjoint_loop import AdjointForm, AdjointJob, closing_product, ending, product, run_adjoints
 from pliant.compute.loops.pack import TimeSegments
 from pliant.compute.loops.pack_loop import body, closing
 from pliant.compute.loops.primitives import table
-from pliant.compute.tape.tape import Tape
-from pliant.compute.llvm.target import machine
 from pliant.compute.loops.translate import PLAIN, Module
+from pliant.compute.tape.lower import lower
+from pliant.compute.tape.operations import INPUT
+from pliant.compute.tape.tape import Tape
+from pliant.errors import ModelError
 
 ENTRY = "pliant_adjoints"
 SLICE = 2_000_000

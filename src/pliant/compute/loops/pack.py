@@ -18,20 +18,20 @@ from numpy.typing import NDArray
 
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
-from pliant.errors import ModelError
 from pliant.compute.llvm import emit, emit_calls, llvm, threads
-from pliant.compute.loops import pack_loop
-from pliant.compute.tape import one_sided_time as sides
-from pliant.compute.llvm.many_states import in_blocks
-from pliant.compute.tape.call_plan import lowered
 from pliant.compute.llvm.lanes import Lanes
-from pliant.compute.tape.lower import lower
-from pliant.compute.tape.operations import INPUT
+from pliant.compute.llvm.many_states import in_blocks
+from pliant.compute.llvm.target import machine
+from pliant.compute.loops import pack_loop
 from pliant.compute.loops.pack_loop import Job, PackForm, body, run_packs
 from pliant.compute.loops.primitives import table
-from pliant.compute.tape.tape import Tape
-from pliant.compute.llvm.target import machine
 from pliant.compute.loops.translate import PLAIN, Module
+from pliant.compute.tape import one_sided_time as sides
+from pliant.compute.tape.call_plan import lowered
+from pliant.compute.tape.lower import lower
+from pliant.compute.tape.operations import INPUT
+from pliant.compute.tape.tape import Tape
+from pliant.errors import ModelError
 
 ENTRY = "pliant_packs"
 _TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from pliant.compute.loops import primitives
 from pliant.compute.llvm.lanes import Lanes
+from pliant.compute.loops import primitives
 
 ONE = Lanes(1)
 PLAIN = 'nounwind "no-builtins"'

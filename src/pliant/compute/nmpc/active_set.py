@@ -22,8 +22,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from pliant.compute.nmpc.dense import add_row, copy, dot, fill, largest
 from pliant.compute.loops.primitives import Doubles, Integers, apart, called, integers, shift, unpack
+from pliant.compute.nmpc.dense import add_row, copy, dot, fill, largest
 
 SHARP, FEASIBLE = 1e-13, 1e-11
 """What rows of the set should miss at a solution, and what they and others may: of the gradient and the bound."""

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.compute.nmpc.dense import add_product, add_row, add_two, copy, dot, fill, largest, solve
 from pliant.compute.loops.primitives import Doubles, call, called, shift
+from pliant.compute.nmpc.dense import add_product, add_row, add_two, copy, dot, fill, largest, solve
 
 RESTING = 1e-9
 """Part of the stages by which Newton's method moves them where another round would be for nothing."""

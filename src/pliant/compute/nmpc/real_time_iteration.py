@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from pliant.compute.loops.primitives import Doubles, call, called, integers, shift, unpack
 from pliant.compute.nmpc.active_set import BROKEN, SOLVED, QuadraticProgram, WorkingSet, solve_program
 from pliant.compute.nmpc.collocation import Steps, follow, interval, kept
 from pliant.compute.nmpc.dense import add_product, add_row, cholesky, copy, dot, fill, largest
-from pliant.compute.loops.primitives import Doubles, call, called, integers, shift, unpack
 
 UNREAD = 4
 """Status of a measurement that is not finite, beside those of `active_set`."""

@@ -18,10 +18,10 @@ from typing import Any
 import casadi as ca
 
 from pliant.compute.llvm import emit, entry
-from pliant.compute.tape import lower
 from pliant.compute.llvm.lanes import Lanes
-from pliant.compute.tape.tape import Tape
 from pliant.compute.llvm.target import Machine
+from pliant.compute.tape import lower
+from pliant.compute.tape.tape import Tape
 
 REGISTERS = (2, 3)
 """Vectors of columns that are solved side by side, each of which waits for its own products alone; more would leave too

@@ -14,8 +14,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pliant.compute.llvm import cache
 from pliant.base.started import STARTED
+from pliant.compute.llvm import cache
 
 LIBRARIES = ("numpy", "scipy", "casadi", "pydantic")
 ROOT = Path(__file__).parents[1]

@@ -11,9 +11,22 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.errors import UnsupportedModel
+from pliant.compute.tape.operations import (
+    ALIAS,
+    BINARY,
+    CALL,
+    CODES,
+    CONST,
+    COUNTED_AS,
+    FREE,
+    INPUT,
+    KINDS,
+    NAMES,
+    OUTPUT,
+    RESULT,
+)
 from pliant.compute.tape.value_numbering import Columns, Ints, Numbering
-from pliant.compute.tape.operations import ALIAS, BINARY, CALL, CODES, CONST, COUNTED_AS, FREE, INPUT, KINDS, NAMES, OUTPUT, RESULT
+from pliant.errors import UnsupportedModel
 
 DIV, INV, MUL = CODES["div"], CODES["inv"], CODES["mul"]
 ANGLES = (CODES["sin"], CODES["cos"])

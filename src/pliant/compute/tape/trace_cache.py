@@ -16,10 +16,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pliant.base.derived import SYMBOLS
-from pliant.compute.llvm import cache
-from pliant.compute.tape.source_digest import code_stamp
-from pliant.compute.llvm.target import machine
 from pliant.base.stages import preparation
+from pliant.compute.llvm import cache
+from pliant.compute.llvm.target import machine
+from pliant.compute.tape.source_digest import code_stamp
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -16,16 +16,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array, Expression
+from pliant.base.signatures import checked
 from pliant.control.controllers.computed_torque import checked_estimate
-from pliant.control.controllers.controller import NO_STATES, Controller, Law, actuated, actuated_names, actuated_places, feedback_gain, reference_for
+from pliant.control.controllers.controller import (
+    NO_STATES,
+    Controller,
+    Law,
+    actuated,
+    actuated_names,
+    actuated_places,
+    feedback_gain,
+    reference_for,
+)
 from pliant.control.controllers.lqr import regulator
 from pliant.control.trajectories.trajectories import Trajectory, constant, numbers, positive
-from pliant.mechanics.formulations.generalized_forces import commands_for, strain_energy
-from pliant.mechanics.formulations.terms import partition
-from pliant.mechanics.formulations.motion_equations import solve_positive
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.formulations.generalized_forces import commands_for, strain_energy
+from pliant.mechanics.formulations.motion_equations import solve_positive
+from pliant.mechanics.formulations.terms import partition
 from pliant.model.model import Model
-from pliant.base.signatures import checked
 
 
 @checked

@@ -16,12 +16,21 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Expression
-from pliant.control.controllers.controller import NO_STATES, Controller, Law, actuated, actuated_names, actuated_places, feedback_gain, reference_for
-from pliant.control.trajectories.trajectories import Trajectory, constant
-from pliant.mechanics.formulations.generalized_forces import commands_for
-from pliant.errors import ModelError
-from pliant.model.model import Model
 from pliant.base.signatures import checked
+from pliant.control.controllers.controller import (
+    NO_STATES,
+    Controller,
+    Law,
+    actuated,
+    actuated_names,
+    actuated_places,
+    feedback_gain,
+    reference_for,
+)
+from pliant.control.trajectories.trajectories import Trajectory, constant
+from pliant.errors import ModelError
+from pliant.mechanics.formulations.generalized_forces import commands_for
+from pliant.model.model import Model
 
 
 @checked

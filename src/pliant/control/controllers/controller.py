@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.control.trajectories.trajectories import Constant, Trajectory, constant
 from pliant.base.derived import Same
-from pliant.errors import ModelError, warn_user
-from pliant.compute.llvm.kernel import Kernel
-from pliant.compute.tape.trace_cache import Recorded
-from pliant.model.model import Model
 from pliant.base.signatures import checked
 from pliant.base.tuning import entries, form, mapped, numbers_of
+from pliant.compute.llvm.kernel import Kernel
+from pliant.compute.tape.trace_cache import Recorded
+from pliant.control.trajectories.trajectories import Constant, Trajectory, constant
+from pliant.errors import ModelError, warn_user
+from pliant.model.model import Model
 
 Sampler = Callable[..., Array]
 NO_STATES = ca.SX(0, 1)

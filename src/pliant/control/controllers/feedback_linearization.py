@@ -14,13 +14,13 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Expression
+from pliant.base.signatures import checked
 from pliant.control.controllers.computed_torque import checked_estimate
 from pliant.control.controllers.controller import NO_STATES, Controller, Law, checked_limit, reference_for
 from pliant.control.trajectories.trajectories import Trajectory, constant
-from pliant.mechanics.formulations.generalized_forces import commands_for
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.formulations.generalized_forces import commands_for
 from pliant.model.model import Model
-from pliant.base.signatures import checked
 
 ORDER = 4
 BINOMIAL = (1.0, 4.0, 6.0, 4.0)

@@ -14,18 +14,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array, Expression
-from pliant.control.controllers.controller import NO_STATES, Controller, Law, actuated, actuated_names, actuated_places, checked_limit, feedback_gain, reference_for
+from pliant.base.signatures import checked
+from pliant.control.controllers.controller import (
+    NO_STATES,
+    Controller,
+    Law,
+    actuated,
+    actuated_names,
+    actuated_places,
+    checked_limit,
+    feedback_gain,
+    reference_for,
+)
 from pliant.control.trajectories.trajectories import Trajectory, constant, numbers
+from pliant.errors import ModelError
 from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.mechanics.formulations.energies import gravity_energy
 from pliant.mechanics.formulations.generalized_forces import commands_for, followed, strain_energy
-from pliant.mechanics.formulations.terms import partition
 from pliant.mechanics.formulations.motion_equations import back_substitute, solve_positive
-from pliant.errors import ModelError
-from pliant.model.model import Model
+from pliant.mechanics.formulations.terms import partition
 from pliant.model.closed_statics import closed_state, row_slopes
+from pliant.model.model import Model
 from pliant.options import GravityName
-from pliant.base.signatures import checked
 
 
 @checked

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array, Complex, Expression
+from pliant.base.signatures import checked
 from pliant.control.controllers import riccati
 from pliant.control.controllers.computed_torque import checked_estimate, decoupled
 from pliant.control.controllers.controller import NO_STATES, Controller, Law, actuated, gain_matrix
 from pliant.control.sensing.sampled import SampledLaw
 from pliant.control.trajectories.trajectories import constant, numbers, positive
-from pliant.mechanics.formulations.generalized_forces import commands_for
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.model.model import Model
+from pliant.mechanics.formulations.generalized_forces import commands_for
 from pliant.model.closed_statics import independent_motion
+from pliant.model.model import Model
 from pliant.options import InnerName
-from pliant.base.signatures import checked
 
 ROOM = 1e-12
 """Of a weight's largest entry: what products such as T^T W T leave of symmetry and of a zero eigenvalue, some n EPS,

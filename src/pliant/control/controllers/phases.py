@@ -12,11 +12,11 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array, Expression
+from pliant.base.signatures import checked
 from pliant.control.controllers.controller import NO_STATES, Controller, Felt, Law
 from pliant.control.trajectories.trajectories import moment
 from pliant.errors import ModelError
 from pliant.model.model import Model
-from pliant.base.signatures import checked
 
 Condition = Callable[[Expression, Expression, Expression], Expression]
 

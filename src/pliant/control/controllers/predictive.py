@@ -17,21 +17,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array, Expression
+from pliant.base.signatures import checked
+from pliant.compute.llvm.kernel import Kernel
+from pliant.compute.nmpc.active_set import BROKEN, INFEASIBLE, LIMIT, SOLVED
+from pliant.compute.nmpc.real_time_iteration import PLANNED, SAFE, SHIFTED, UNREAD
+from pliant.compute.nmpc.solver import Dynamics, HorizonSolver
 from pliant.control.controllers import riccati
-from pliant.control.controllers.controller import Controller, Law, Sampler, actuated, actuated_places, checked_limit, gain_matrix, reference_for
+from pliant.control.controllers.controller import (
+    Controller,
+    Law,
+    Sampler,
+    actuated,
+    actuated_places,
+    checked_limit,
+    gain_matrix,
+    reference_for,
+)
 from pliant.control.controllers.lqr import check_weights, state_weight
 from pliant.control.estimation.observer import require_torques
 from pliant.control.sensing.sampled import HeldLaw
 from pliant.control.trajectories.trajectories import Constant, Trajectory, numbers, positive
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.links.kinematics import tip_pose
 from pliant.mechanics.links.stations import locate, shape_curvature
-from pliant.errors import ModelError, UnsupportedModel
-from pliant.compute.nmpc.active_set import BROKEN, INFEASIBLE, LIMIT, SOLVED
-from pliant.compute.nmpc.real_time_iteration import PLANNED, SAFE, SHIFTED, UNREAD
-from pliant.compute.nmpc.solver import Dynamics, HorizonSolver
-from pliant.compute.llvm.kernel import Kernel
 from pliant.model.model import Model
-from pliant.base.signatures import checked
 
 STATUS = {
     SOLVED: "solved", LIMIT: "iteration limit", INFEASIBLE: "infeasible", BROKEN: "not finite",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
+from pliant.base.signatures import checked
 from pliant.control.trajectories.splines import Piecewise, spline_pieces
 from pliant.control.trajectories.trajectories import Cycloidal, Quintic, Trajectory, positive
 from pliant.errors import ModelError
@@ -18,7 +19,6 @@ from pliant.model.states import displaced, read_state
 from pliant.model.statics import resting, settled
 from pliant.model.validity import steep, tell
 from pliant.options import LineLaw
-from pliant.base.signatures import checked
 
 MOST_SAMPLES = 500
 TYPED_ROTATION = 1e-6  # of R R^T - 1: seven typed digits of a rotation leave 2e-7

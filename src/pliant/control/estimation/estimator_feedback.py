@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.estimation.estimate import Belief
-from pliant.control.sensing.sensor_chain import common_ticks
-from pliant.control.estimation.kalman import WHOLE, KalmanFilter
+from pliant.base.signatures import checked
 from pliant.control.controllers.controller import Controller, Felt, Law, Sampler
+from pliant.control.estimation.estimate import Belief
+from pliant.control.estimation.kalman import WHOLE, KalmanFilter
 from pliant.control.estimation.observer import require_torques, watching
 from pliant.control.sensing.sampled import HeldLaw
+from pliant.control.sensing.sensor_chain import common_ticks
 from pliant.control.sensing.sensors import Measurement
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model.model import Model
-from pliant.base.signatures import checked
 
 
 @checked

@@ -21,16 +21,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
+from pliant.base.signatures import checked
+from pliant.compute.llvm.kernel import Kernel
 from pliant.control.estimation.estimate import Belief, StateHistory
 from pliant.control.estimation.observer import require_torques
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.control.trajectories.trajectories import numbers, positive
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.compute.llvm.kernel import Kernel
 from pliant.model.model import Model
 from pliant.model.states import read_state
 from pliant.options import KalmanName
-from pliant.base.signatures import checked
 
 WHOLE = 1e-6
 """Of a time: so near to a multiple of the sample time it is one."""

@@ -16,15 +16,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
+from pliant.base.signatures import checked
+from pliant.compute.llvm.kernel import Kernel
+from pliant.compute.tape.trace_cache import Recorded
 from pliant.control.controllers.computed_torque import checked_estimate
-from pliant.control.controllers.controller import NO_STATES, Controller, Felt, Law, actuated, actuated_names, checked_limit
+from pliant.control.controllers.controller import (
+    NO_STATES,
+    Controller,
+    Felt,
+    Law,
+    actuated,
+    actuated_names,
+    checked_limit,
+)
 from pliant.control.estimation.observer import require_torques
 from pliant.control.trajectories.trajectories import constant
 from pliant.errors import ModelError
-from pliant.compute.llvm.kernel import Kernel
-from pliant.compute.tape.trace_cache import Recorded
 from pliant.model.model import Model
-from pliant.base.signatures import checked
 
 
 def momentum(model: Model, q: Expression, qd: Expression) -> tuple[Expression, Expression]:

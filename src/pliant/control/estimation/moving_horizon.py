@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.base.signatures import checked
 from pliant.control.estimation.estimate import Belief
 from pliant.control.estimation.kalman import KalmanFilter, Running, even
 from pliant.errors import ModelError
-from pliant.base.signatures import checked
 
 
 @checked

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array, Complex, Expression
+from pliant.base.signatures import checked
 from pliant.control.controllers import riccati
-from pliant.control.sensing.sensor_chain import common_ticks
 from pliant.control.controllers.controller import NO_STATES, Controller, Felt, Law, Sampler
 from pliant.control.controllers.lqr import LQR, UNREACHED, Design, rest_state, system, unreached
 from pliant.control.sensing.sampled import HeldLaw
-from pliant.control.sensing.sensors import Acting, Measurement, Sensor
 from pliant.control.sensing.sampled_step import Tick, TickBuilder, draws
+from pliant.control.sensing.sensor_chain import common_ticks
+from pliant.control.sensing.sensors import Acting, Measurement, Sensor
 from pliant.control.trajectories.trajectories import numbers, positive
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model.model import Model
-from pliant.base.signatures import checked
 
 
 @checked

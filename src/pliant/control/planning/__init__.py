@@ -1,7 +1,7 @@
 """Arms that stop without ringing: what a command leaves behind at the tip, and commands that leave nothing."""
 
-from pliant.control.planning.residual_vibration import Residual, residual_vibration
 from pliant.control.planning.plan import Compared, ShapedMotion, shape
+from pliant.control.planning.residual_vibration import Residual, residual_vibration
 from pliant.control.planning.trajectory_files import JointMotion, read_trajectory
 
 __all__ = ["Compared", "JointMotion", "Residual", "ShapedMotion", "read_trajectory", "residual_vibration", "shape"]

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.trajectories.input_shaping import zv, zvd
-from pliant.model.model import Model
 from pliant.control.planning.joint_paths import DENSE, JointPath, Progress, smooth
 from pliant.control.planning.residual_vibration import rest_behind
+from pliant.control.trajectories.input_shaping import zv, zvd
+from pliant.model.model import Model
 
 POSES = 7
 """At which frequencies are found along a path."""

@@ -20,13 +20,13 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.base.interrupts import held_back
 from pliant.control.planning.motion_bounds import BoundRows, MotionBounds
-from pliant.control.planning.perturbed_model import FELT, Bystander, swing_rows
 from pliant.control.planning.motion_curvature import Curvature
 from pliant.control.planning.motion_response import Driven, DrivenMotion, DrivenSlopes
+from pliant.control.planning.perturbed_model import FELT, Bystander, swing_rows
 from pliant.control.planning.time_limited import Watch
 from pliant.errors import Interrupted, PliantError
-from pliant.base.interrupts import held_back
 from pliant.model.compiled_functions import CompiledFunction, Ports
 
 ITERATIONS = 500

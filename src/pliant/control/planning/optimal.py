@@ -18,25 +18,33 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array
+from pliant.base.interrupts import interruptible
+from pliant.base.progress import reporter
+from pliant.base.signatures import checked
 from pliant.control.controllers.computed_torque import checked_estimate
 from pliant.control.controllers.controller import actuated_names, checked_limit
 from pliant.control.planning.motion_bounds import MotionBounds
-from pliant.control.planning.perturbed_model import Bystander
 from pliant.control.planning.motion_forces import smoothed
 from pliant.control.planning.motion_grid import MotionGrid
 from pliant.control.planning.motion_guess import SAFE, first_guess, stiff_shortest_time
 from pliant.control.planning.motion_programs import TimePrograms
 from pliant.control.planning.motion_response import Driven, DrivenMotion
-from pliant.control.planning.motion_search import LEAST_EFFORT, NEARBY, SHARP_TIME, SMOOTH_EFFORT, SMOOTH_TIME, MotionSearch, Unsolved
-from pliant.control.trajectories.splines import Piece, Piecewise
+from pliant.control.planning.motion_search import (
+    LEAST_EFFORT,
+    NEARBY,
+    SHARP_TIME,
+    SMOOTH_EFFORT,
+    SMOOTH_TIME,
+    MotionSearch,
+    Unsolved,
+)
+from pliant.control.planning.perturbed_model import Bystander
 from pliant.control.planning.time_limited import Watch, in_process, needs_process, prepared_for
+from pliant.control.trajectories.splines import Piece, Piecewise
 from pliant.control.trajectories.trajectories import Trajectory, numbers, positive
 from pliant.errors import ModelError, PliantError
-from pliant.base.interrupts import interruptible
 from pliant.model.model import Model
 from pliant.options import ObjectiveName
-from pliant.base.progress import reporter
-from pliant.base.signatures import checked
 
 
 @dataclass(frozen=True, repr=False)

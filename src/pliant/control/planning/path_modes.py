@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.planning.perturbed_model import mode_rows
-from pliant.model.model import Model
 from pliant.control.planning.joint_paths import JointPath
+from pliant.control.planning.perturbed_model import mode_rows
 from pliant.control.planning.residual_vibration import Residual, rest_behind
+from pliant.model.model import Model
 
 POSES = 11
 """At which modes are found along a path."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.planning.motion_bounds import MotionBounds
-from pliant.control.trajectories.splines import Piecewise
-from pliant.model.model import Model
 from pliant.control.planning.following_shapers import followed, frequencies_along
 from pliant.control.planning.joint_paths import JointPath, Progress, shares, stretch_for
+from pliant.control.planning.motion_bounds import MotionBounds
 from pliant.control.planning.residual_vibration import Residual, residual_vibration
+from pliant.control.trajectories.splines import Piecewise
+from pliant.model.model import Model
 
 MOST_MODES, FAR = 3, 5.0
 """Vibrations that are shaped for: so many of the lowest, up to so many times the lowest frequency."""

@@ -14,17 +14,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.control.planning.joint_paths import JointPath, hermite_pieces, shares, stretch_for
 from pliant.control.planning.motion_bounds import MotionBounds
-from pliant.control.planning.perturbed_model import FELT
 from pliant.control.planning.motion_programs import NEAR, TimePrograms
 from pliant.control.planning.motion_search import Unsolved
-from pliant.control.trajectories.splines import Piecewise
-from pliant.control.planning.time_limited import Watch
-from pliant.control.planning.joint_paths import JointPath, hermite_pieces, shares, stretch_for
 from pliant.control.planning.path_modes import ModalResponse, PathModes, Timed, middles
 from pliant.control.planning.path_shaping import PathTask
 from pliant.control.planning.path_torques import PathTorques
+from pliant.control.planning.perturbed_model import FELT
 from pliant.control.planning.residual_vibration import Residual
+from pliant.control.planning.time_limited import Watch
+from pliant.control.trajectories.splines import Piecewise
 
 INSIDE = (1e-9, *(k / 6 for k in range(1, 6)), 1 - 1e-9)
 """Where in an interval limits are looked at: jerks jump at its ends."""

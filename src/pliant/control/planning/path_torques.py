@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.model.model import Model
 from pliant.control.planning.joint_paths import JointPath
 from pliant.control.planning.path_modes import POSES, ModalResponse, PathModes, Timed, displacements, inertial, middles
 from pliant.control.planning.residual_vibration import Residual, rest_behind
+from pliant.model.model import Model
 
 MOVED = 1e-4
 """Rad or m by which a motor is moved to see where the arm rests behind it."""

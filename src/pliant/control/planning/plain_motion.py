@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.trajectories.jerk_limited import JerkLimited
 from pliant.control.planning.motion_bounds import MotionBounds
 from pliant.control.planning.motion_forces import StiffArmForces
+from pliant.control.planning.residual_vibration import commanded
+from pliant.control.trajectories.jerk_limited import JerkLimited
 from pliant.control.trajectories.splines import Piecewise
 from pliant.errors import PliantError
 from pliant.model.model import Model
-from pliant.control.planning.residual_vibration import commanded
 
 SAMPLES = 400
 """Times at which torques are looked at."""

@@ -12,26 +12,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array
+from pliant.base.interrupts import interruptible
+from pliant.base.progress import reporter
+from pliant.base.signatures import checked
+from pliant.control.planning.joint_paths import DENSE, JointPath, Progress, shares
 from pliant.control.planning.motion_bounds import MotionBounds
 from pliant.control.planning.motion_programs import NEAR
 from pliant.control.planning.motion_search import Unsolved
 from pliant.control.planning.optimal import MotionTask, RestEnds
-from pliant.control.trajectories.splines import Piecewise
-from pliant.control.planning.time_limited import Watch, in_process, needs_process, prepared_for
-from pliant.control.trajectories.trajectories import numbers, positive
-from pliant.errors import ModelError, PliantError
-from pliant.base.interrupts import interruptible
-from pliant.model.model import Model
-from pliant.base.progress import reporter
-from pliant.control.planning.joint_paths import DENSE, JointPath, Progress, shares
 from pliant.control.planning.path_shaping import PathTask, within
 from pliant.control.planning.path_timing import timed
 from pliant.control.planning.plain_motion import plain_motion
 from pliant.control.planning.residual_vibration import Residual, commanded, residual_vibration
 from pliant.control.planning.stated_limits import require_limits, stated_limits
+from pliant.control.planning.time_limited import Watch, in_process, needs_process, prepared_for
 from pliant.control.planning.trajectory_files import JointMotion, read_trajectory
 from pliant.control.planning.uncertainty import off_by
-from pliant.base.signatures import checked
+from pliant.control.trajectories.splines import Piecewise
+from pliant.control.trajectories.trajectories import numbers, positive
+from pliant.errors import ModelError, PliantError
+from pliant.model.model import Model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

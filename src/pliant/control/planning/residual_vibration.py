@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.base.signatures import checked
 from pliant.control.trajectories.trajectories import Trajectory, positive
 from pliant.errors import ModelError
 from pliant.model.model import Model
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
-from pliant.base.signatures import checked
 
 SAMPLES = 50
 """Rows of the run for each period of the slowest vibration."""

@@ -20,8 +20,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from pliant.errors import PliantError, warn_user
 from pliant.compute.tape.trace_cache import is_recalled, recalled
+from pliant.errors import PliantError, warn_user
 from pliant.model.model import Model
 
 GRACE = 0.5

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.base.reading import read_input
+from pliant.base.signatures import checked
+from pliant.base.writing import atomic_write
 from pliant.control.trajectories.splines import timed_rows
 from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError
-from pliant.simulation.runs.csv_files import read_csv
-from pliant.base.reading import read_input
 from pliant.robot.files.error_messages import suggestion
 from pliant.robot.files.yaml import read_yaml, write_yaml
-from pliant.base.signatures import checked
-from pliant.base.writing import atomic_write
+from pliant.simulation.runs.csv_files import read_csv
 
 MOST_BYTES = 64 << 20
 WRAPPERS = ("joint_trajectory", "trajectory", "goal")

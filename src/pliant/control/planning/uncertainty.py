@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pliant.errors import ModelError
 from pliant.model.model import Model
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
 
 STIFF = (*(f".beam.{name}" for name in ("EI_y", "EI_z", "GJ", "EA", "material.E", "material.G")), ".drive.stiffness")
 """How the paths of these numbers end."""

@@ -8,12 +8,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.base.signatures import checked
 from pliant.control.sensing.sensors import Acting, Encoder, Sensor, forces_inside, position_of, shaft_of
 from pliant.errors import ModelError
 from pliant.model.model import Model
 from pliant.options import DriveSide
 from pliant.robot.parts.angles import rotation_rpy
-from pliant.base.signatures import checked
 
 
 @checked

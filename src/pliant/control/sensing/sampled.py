@@ -10,14 +10,14 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.sensing.sensor_chain import common_ticks
+from pliant.base.signatures import checked
 from pliant.control.controllers.controller import Controller, Felt, Law, Sampler
-from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.control.sensing.sampled_step import Tick, TickBuilder, draws
+from pliant.control.sensing.sensor_chain import common_ticks
+from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.control.trajectories.trajectories import positive
 from pliant.errors import ModelError
 from pliant.model.model import Model
-from pliant.base.signatures import checked
 
 
 @checked

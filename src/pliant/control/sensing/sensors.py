@@ -18,20 +18,20 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.controllers.controller import Felt
 from pliant.base.derived import Derived, Same, symbolic_property
+from pliant.base.signatures import checked
+from pliant.compute.llvm.kernel import Kernel
+from pliant.control.controllers.controller import Felt
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.formulations.denoc import outward_motion
 from pliant.mechanics.formulations.registry import equations
 from pliant.mechanics.links.chain import Shaft
-from pliant.mechanics.formulations.denoc import outward_motion
 from pliant.mechanics.links.frames import frame_motion, frame_of, frame_pose
 from pliant.mechanics.links.kinematics import placements
 from pliant.mechanics.links.section_forces import InternalForces, Stretches
 from pliant.mechanics.links.stations import locate, places_of
-from pliant.errors import ModelError, UnsupportedModel
-from pliant.compute.llvm.kernel import Kernel
 from pliant.model.model import Model
 from pliant.options import BridgeName, DriveSide, PlaneName
-from pliant.base.signatures import checked
 
 
 class Acting(NamedTuple):

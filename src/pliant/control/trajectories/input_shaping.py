@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array, Expression
+from pliant.base.signatures import checked
 from pliant.control.trajectories.trajectories import Trajectory, numbers, positive
 from pliant.errors import ModelError
 from pliant.model.model import Model
 from pliant.options import ShaperName
-from pliant.base.signatures import checked
 
 
 @checked

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array
+from pliant.base.signatures import checked
 from pliant.control.controllers.controller import checked_limit
 from pliant.control.trajectories.splines import Piece, Piecewise
 from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError
-from pliant.base.signatures import checked
 
 
 def phases(distance: float, speed: float, acceleration: float, jerk: float) -> tuple[float, float, float]:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.base.signatures import checked
 from pliant.control.trajectories.splines import Piece, Piecewise, spline_pieces, timed_rows
 from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError
-from pliant.base.signatures import checked
 
 EVEN = 1e-3
 """Of the time between two samples: local polynomials take samples that are as even as this."""

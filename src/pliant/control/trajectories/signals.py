@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Expression
+from pliant.base.signatures import checked
 from pliant.control.trajectories.splines import Piece, Piecewise, timed_rows
 from pliant.control.trajectories.trajectories import Trajectory, constant, moment, numbers, positive
 from pliant.options import PulseName
-from pliant.base.signatures import checked
 
 
 @checked

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
+from pliant.base.signatures import checked
 from pliant.control.trajectories.trajectories import Trajectory, constant, is_looked_up, numbers
 from pliant.errors import ModelError
-from pliant.base.signatures import checked
 
 LONGEST_WRITTEN = 50
 """Pieces that are written out in the equations; more of them are a series, which a run looks up by the time."""

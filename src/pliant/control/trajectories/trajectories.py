@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array, Expression
+from pliant.base.signatures import checked
 from pliant.errors import ModelError
 from pliant.model.model import Model
 from pliant.robot.parts.angles import in_radians
-from pliant.base.signatures import checked
 
 
 def constant(value: Any) -> Expression:

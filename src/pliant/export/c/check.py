@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.compute.llvm.target import AGREEMENT
 from pliant.export.c.function import CFunction
 from pliant.export.c.plant import CPlant
 from pliant.export.c.predictive import CPredictive
 from pliant.export.c.text import CReal, array, c_constant, comment, room
 from pliant.export.contents import FUNCTIONS, description, export_name, template
 from pliant.export.typical_states import reference_states
-from pliant.compute.llvm.target import AGREEMENT
 from pliant.model.model import Model
 
 STEPS = 20

@@ -13,7 +13,11 @@ import numpy as np
 
 from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
-from pliant.simulation.batch.batch_equations import typical
+from pliant.base.signatures import checked
+from pliant.compute.cuda.program import nodes_of
+from pliant.compute.cuda.source import BLOCK, CudaForm, Source, choose, emit
+from pliant.compute.cuda.text import Precision
+from pliant.compute.tape.tape import Tape
 from pliant.errors import ModelError
 from pliant.export.c.check import reference_values
 from pliant.export.c.function import elements
@@ -34,12 +38,8 @@ from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
 from pliant.export.statements import write
 from pliant.export.typical_states import reference_states
-from pliant.compute.tape.tape import Tape
-from pliant.compute.cuda.source import BLOCK, CudaForm, Source, choose, emit
-from pliant.compute.cuda.program import nodes_of
-from pliant.compute.cuda.text import Precision
 from pliant.model.model import Model
-from pliant.base.signatures import checked
+from pliant.simulation.batch.batch_equations import typical
 
 PRECISIONS = {"double": "double", "single": "float"}
 TOLERANCES = {"double": 1e-10, "single": 4e-3}

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pliant.arrays import Array
+from pliant.compute.tape.rounding import wide_values
+from pliant.compute.tape.tape import Tape
 from pliant.export.c.memory import FRAME, in_places, stack_bytes
 from pliant.export.c.text import DOUBLE, CReal, room
 from pliant.export.statements import Statements, write
-from pliant.compute.tape.tape import Tape
-from pliant.compute.tape.rounding import wide_values
 
 LONGEST_FUNCTION = 600
 """Assignments in one C function; a longer one is cut in parts of `PART`, and keeps its values in an array."""

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from pliant.export.c.text import c_constant
-from pliant.export.contents import C_KEYWORDS
 from pliant.compute.loops import primitives
 from pliant.compute.loops.translate import ANNOTATIONS, PYTHON, Untranslatable, definition
+from pliant.export.c.text import c_constant
+from pliant.export.contents import C_KEYWORDS
 
 CHOICE, OR, AND, COMPARED, ADDED, MULTIPLIED, UNARY, ATOM = range(8)
 """How tightly an expression binds."""

@@ -11,6 +11,15 @@ import numpy as np
 
 from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
+from pliant.compute.loops.step_control import (
+    MOST_CLOSING,
+    NEARLY_CLOSED,
+    NEARLY_CLOSED_SINGLE,
+    SINGULAR,
+    SINGULAR_SINGLE,
+)
+from pliant.compute.tape.one_sided_time import MARGIN
+from pliant.compute.tape.tape import Tape
 from pliant.control.controllers.predictive import MPC
 from pliant.control.sensing.sensors import Acting
 from pliant.control.trajectories.splines import LONGEST_WRITTEN
@@ -20,9 +29,6 @@ from pliant.export.c.memory import FRAME
 from pliant.export.c.text import CReal, array
 from pliant.export.contents import export_name, template
 from pliant.export.typical_states import reference_states
-from pliant.compute.tape.tape import Tape
-from pliant.compute.tape.one_sided_time import MARGIN
-from pliant.compute.loops.step_control import MOST_CLOSING, NEARLY_CLOSED, NEARLY_CLOSED_SINGLE, SINGULAR, SINGULAR_SINGLE
 from pliant.model.model import Model
 from pliant.simulation.stepping.stepper import Stepper
 

@@ -10,6 +10,9 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.compute.loops.primitives import field_kinds
+from pliant.compute.nmpc.real_time_iteration import answered, prepared
+from pliant.compute.tape.tape import Tape
 from pliant.control.controllers.controller import reference_for
 from pliant.control.controllers.predictive import MPC, SOURCE, STATUS, Predicted
 from pliant.errors import UnsupportedModel
@@ -17,11 +20,8 @@ from pliant.export.c.function import CFunction, c_prototype
 from pliant.export.c.loops import LARGEST, CLoops
 from pliant.export.c.text import DOUBLE, CReal, array, c_constant, comment
 from pliant.export.contents import export_name, identifier, template
-from pliant.compute.nmpc.real_time_iteration import answered, prepared
-from pliant.compute.tape.tape import Tape
-from pliant.compute.loops.primitives import field_kinds
-from pliant.model.model import Model
 from pliant.model.coordinate_units import torque_units
+from pliant.model.model import Model
 
 OFFSET, BLIND = 0.05, 3
 """Where the test begins, rad or m from the reference, and the step at which nothing is measured."""

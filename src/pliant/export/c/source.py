@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base.signatures import checked
+from pliant.compute.tape.tape import Tape
 from pliant.control.controllers.predictive import MPC
 from pliant.control.sensing.sensors import Sensor
 from pliant.errors import ModelError
@@ -20,13 +22,11 @@ from pliant.export.contents import FUNCTIONS, chosen, description, export_name, 
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
 from pliant.export.typical_states import reference_states
-from pliant.compute.tape.tape import Tape
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.options import PrecisionName
 from pliant.protocols import Control, MovingBase
 from pliant.simulation.runs.inputs import listed
-from pliant.base.signatures import checked
 
 
 @checked

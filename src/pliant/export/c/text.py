@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.compute.llvm.lanes import LIBRARY_BINARY, LIBRARY_UNARY
 from pliant.errors import UnsupportedModel
 from pliant.export.statements import Language
-from pliant.compute.llvm.lanes import LIBRARY_BINARY, LIBRARY_UNARY
 from pliant.options import PrecisionName
 
 

@@ -16,6 +16,19 @@ from numpy.typing import ArrayLike
 
 from pliant.algebra.runge_kutta import dopri5
 from pliant.arrays import StateLike
+from pliant.base.quoting import quoted
+from pliant.base.signatures import checked
+from pliant.compute.cuda.c_functions import controller
+from pliant.compute.cuda.text import Precision
+from pliant.compute.loops.step_control import (
+    FIRST_ERROR,
+    LEAST_MEMORY,
+    MOST_CLOSING,
+    NEARLY_CLOSED,
+    SINGULAR,
+    exponents,
+)
+from pliant.compute.tape.tape import Tape
 from pliant.errors import PliantError
 from pliant.export.c.function import definition
 from pliant.export.c.text import array, c_constant, comment, quoted_string
@@ -25,16 +38,10 @@ from pliant.export.fmu.description import Dependencies, build_description, descr
 from pliant.export.fmu.functions import UnitFunctions
 from pliant.export.fmu.variables import Variable, nominal_states, start_states, symbols_and_outputs, variables
 from pliant.export.placing import placed_file, require_free, write_texts
-from pliant.compute.tape.tape import Tape
-from pliant.compute.cuda.c_functions import controller
-from pliant.compute.cuda.text import Precision
-from pliant.compute.loops.step_control import FIRST_ERROR, LEAST_MEMORY, MOST_CLOSING, NEARLY_CLOSED, SINGULAR, exponents
 from pliant.model.model import Model
 from pliant.options import FmiVersion
-from pliant.base.quoting import quoted
-from pliant.simulation.runs.neglected_terms import fitted_to_start
 from pliant.simulation.runs.limits import JointLimit, joint_limits
-from pliant.base.signatures import checked
+from pliant.simulation.runs.neglected_terms import fitted_to_start
 
 
 @checked

@@ -11,11 +11,11 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.export.fmu.variables import Output
 from pliant.mechanics.constraints.gaps import approaches
 from pliant.mechanics.derivatives.differentials import closed_solver
 from pliant.mechanics.formulations.generalized_forces import applied_forces, drive_rates, torques
 from pliant.mechanics.links.section_forces import InternalForces
-from pliant.export.fmu.variables import Output
 from pliant.model.model import Model
 from pliant.simulation.runs.composition import may_meet
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from pliant.export.contents import parameter_unit
 from pliant.mechanics.links.kinematics import placements
 from pliant.mechanics.links.section_forces import InternalForces
-from pliant.export.contents import parameter_unit
-from pliant.model.model import Model
 from pliant.model.coordinate_units import commands, coordinate_units, speed_units
+from pliant.model.model import Model
 from pliant.robot.files.unique_names import UniqueNames
 from pliant.simulation.runs.composition import compose
 from pliant.simulation.runs.inputs import read_start

@@ -6,13 +6,24 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.mechanics.links.link_maps import is_zero
+from pliant.errors import ModelError
+from pliant.mechanics.actuation.friction_laws import Bristle, DryLevel, LuGre, Placed, Yielding
 from pliant.mechanics.actuation.gear_springs import GearSpring, Wave
-from pliant.mechanics.constraints.coupling_laws import CommandedPush, ConstantPush, CylinderMap, Dashpot, Ends, LineDrive, LineLaw, PullingSpring, TautCable, ValveMap
 from pliant.mechanics.actuation.motor_laws import MotorMap
 from pliant.mechanics.constraints.contact_law import Core, Pressing, StopMap
-from pliant.mechanics.actuation.friction_laws import Bristle, DryLevel, LuGre, Placed, Yielding
-from pliant.errors import ModelError
+from pliant.mechanics.constraints.coupling_laws import (
+    CommandedPush,
+    ConstantPush,
+    CylinderMap,
+    Dashpot,
+    Ends,
+    LineDrive,
+    LineLaw,
+    PullingSpring,
+    TautCable,
+    ValveMap,
+)
+from pliant.mechanics.links.link_maps import is_zero
 from pliant.robot.parts.joint import Freedom
 from pliant.robot.parts.stops import Restitution
 

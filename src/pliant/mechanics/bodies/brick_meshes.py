@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.base.signatures import checked
+from pliant.errors import ModelError
 from pliant.mechanics.bodies.element_model import Indices
 from pliant.mechanics.bodies.mesh_reading import SolidMesh
-from pliant.errors import ModelError
-from pliant.base.signatures import checked
 
 _CORNERS = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
 MOST = 10_000_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.errors import ModelError, install
 from pliant.mechanics.bodies.element_model import Indices
 from pliant.mechanics.bodies.library_process import in_process
-from pliant.errors import ModelError, install
 
 MOST_TETRAHEDRA = 5_000_000
 BYTES = 100

@@ -18,18 +18,18 @@ import numpy as np
 
 from pliant.algebra.canonical import canonical
 from pliant.arrays import Array
-from pliant.mechanics.bodies.second_order_shapes import BeyondShapes, beyond_shapes
+from pliant.base.signatures import checked
+from pliant.base.stages import say, work
+from pliant.errors import ModelError
 from pliant.mechanics.bodies.body_surface import drawn_surface, rounded
 from pliant.mechanics.bodies.element_model import TENSOR, ElementModel, check_free, rigid_motions
 from pliant.mechanics.bodies.fixed_modes import EQUAL, MOST_MODES, fixed_interface_modes, modal_masses
 from pliant.mechanics.bodies.held_stiffness import HeldStiffness
 from pliant.mechanics.bodies.interfaces import HeldNodes, Interface, check_places, interfaces_of, place_interface
 from pliant.mechanics.bodies.mass_integrals import mass_integrals
-from pliant.errors import ModelError
+from pliant.mechanics.bodies.second_order_shapes import BeyondShapes, beyond_shapes
 from pliant.options import LengthUnit
 from pliant.robot.parts.reduced_body import ReducedBody
-from pliant.base.signatures import checked
-from pliant.base.stages import say, work
 
 UNITS: dict[str, float] = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254}
 MODES = 6

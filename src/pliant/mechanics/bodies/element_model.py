@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
 from pliant.base.writing import atomic_write
+from pliant.errors import ModelError
 
 Indices = NDArray[Any]
 """Whole numbers, or for each whether."""

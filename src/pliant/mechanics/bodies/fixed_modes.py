@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.mechanics.bodies.held_stiffness import HeldStiffness
-from pliant.errors import ModelError, PliantError
 from pliant.base.stages import say
+from pliant.errors import ModelError, PliantError
+from pliant.mechanics.bodies.held_stiffness import HeldStiffness
 
 DENSE = 120
 """Degrees of freedom up to which matrices are dense; also where a third of all modes is wanted."""

@@ -18,10 +18,17 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.mechanics.bodies.element_model import ElementModel, Indices, node_graph, present, present_nodes, rigid_motions
-from pliant.mechanics.bodies.interfaces import HeldNodes
-from pliant.errors import ModelError, PliantError
 from pliant.base.stages import say
+from pliant.errors import ModelError, PliantError
+from pliant.mechanics.bodies.element_model import (
+    ElementModel,
+    Indices,
+    node_graph,
+    present,
+    present_nodes,
+    rigid_motions,
+)
+from pliant.mechanics.bodies.interfaces import HeldNodes
 
 LEAF = 64
 """Nodes that are not divided any further."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.mechanics.bodies.element_model import ElementModel, Indices, present_nodes, rigid_motions
-from pliant.errors import ModelError
-from pliant.options import InterfaceKind
 from pliant.base.reading import plain_number
-from pliant.robot.parts.angles import rotation_rpy
-from pliant.robot.files.error_messages import suggestion
 from pliant.base.signatures import checked
+from pliant.errors import ModelError
+from pliant.mechanics.bodies.element_model import ElementModel, Indices, present_nodes, rigid_motions
+from pliant.options import InterfaceKind
+from pliant.robot.files.error_messages import suggestion
+from pliant.robot.parts.angles import rotation_rpy
 
 TOUCH = 1e-6
 """Tolerance of places, of the largest extent of the mesh."""

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from pliant.mechanics.bodies.library_tasks import FAILED, LARGE, MISSING, Arrays, as_bytes, from_bytes
 from pliant.errors import ModelError, PliantError
+from pliant.mechanics.bodies.library_tasks import FAILED, LARGE, MISSING, Arrays, as_bytes, from_bytes
 
 SECONDS, SECONDS_PER_BYTE = 10, 10e-6
 """Processor time of a call, and for each byte of its file: text is read at 1 MB/s or faster."""

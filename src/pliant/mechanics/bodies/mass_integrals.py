@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.mechanics.bodies.element_model import ElementModel, rigid_motions
 from pliant.errors import ModelError
+from pliant.mechanics.bodies.element_model import ElementModel, rigid_motions
 
 ALIKE = 1e-9
 """Mass, centre and inertia tensor of the integrals against those of the mass matrix, of their size."""

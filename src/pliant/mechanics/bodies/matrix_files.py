@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.base.reading import open_input, plain_number, read_input, whole_number
+from pliant.base.signatures import checked
+from pliant.base.stages import work
+from pliant.errors import ModelError, install
 from pliant.mechanics.bodies.craig_bampton import UNITS
 from pliant.mechanics.bodies.element_model import ElementModel, Indices
 from pliant.mechanics.bodies.library_process import in_process
 from pliant.mechanics.bodies.mesh_reading import check_one_file
-from pliant.errors import ModelError, install
 from pliant.options import LengthUnit, MassUnit
-from pliant.base.reading import open_input, plain_number, read_input, whole_number
 from pliant.robot.parts.reduced_body import unpacked
-from pliant.base.signatures import checked
-from pliant.base.stages import work
 
 MOST_BYTES = 4 << 30
 UNPACKED_BASE, UNPACKED = 256 << 20, 50

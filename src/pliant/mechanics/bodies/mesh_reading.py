@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.base.reading import read_input
+from pliant.errors import ModelError, install
 from pliant.mechanics.bodies.closed_surfaces import closed_surface, filled
 from pliant.mechanics.bodies.element_model import Indices
 from pliant.mechanics.bodies.library_process import in_process
 from pliant.mechanics.bodies.library_tasks import Arrays
-from pliant.errors import ModelError, install
-from pliant.base.reading import read_input
 
 MOST_BYTES = 1 << 30
 LARGEST_PLACE = 1e12

@@ -7,19 +7,19 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pliant.base.signatures import checked
+from pliant.base.stages import work
+from pliant.errors import ModelError, warn_user
 from pliant.mechanics.bodies.craig_bampton import UNITS, reduce_model
 from pliant.mechanics.bodies.element_model import ElementModel
 from pliant.mechanics.bodies.interfaces import Interface
 from pliant.mechanics.bodies.mesh_reading import SolidMesh, read_solid_mesh
 from pliant.mechanics.bodies.repeated_elements import without_repeats
 from pliant.mechanics.bodies.solid_elements import solid_model
-from pliant.errors import ModelError, warn_user
 from pliant.options import LengthUnit
 from pliant.robot.files.error_messages import suggestion
 from pliant.robot.parts.materials import MATERIALS, Material
 from pliant.robot.parts.reduced_body import ReducedBody
-from pliant.base.signatures import checked
-from pliant.base.stages import work
 
 LONGEST, SHORTEST = 50.0, 0.002
 """Metres between which links are; others look like a wrong unit."""

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
+from pliant.errors import ModelError, warn_user
 from pliant.mechanics.bodies.body_surface import all_faces
 from pliant.mechanics.bodies.closed_surfaces import MERGE
 from pliant.mechanics.bodies.element_model import Indices
 from pliant.mechanics.bodies.mesh_reading import SolidMesh
-from pliant.errors import ModelError, warn_user
 
 UNEVEN = 0.07
 """By how much corners weigh differently in the point from the inside of an element."""

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.base.stages import say
+from pliant.errors import ModelError, extra
 from pliant.mechanics.bodies.body_surface import as_triangles, skin
 from pliant.mechanics.bodies.element_model import TENSOR, ElementModel, Indices
 from pliant.mechanics.bodies.mesh_reading import NEEDS, SolidMesh
-from pliant.errors import ModelError, extra
 from pliant.robot.parts.materials import Material
-from pliant.base.stages import say
 
 BATCH = 2000
 """Elements whose matrices are made at once."""

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.links.chain import Chain, FrameMap
+from pliant.mechanics.constraints.contact_geometry import touching_force
+from pliant.mechanics.constraints.couplings import line_pushes
 from pliant.mechanics.constraints.loop_constraints import ROWS, closing_wrench
+from pliant.mechanics.links.chain import Chain, FrameMap
 from pliant.mechanics.links.frames import placed_frame
 from pliant.mechanics.links.kinematics import placements
-from pliant.mechanics.constraints.couplings import line_pushes
-from pliant.mechanics.constraints.contact_geometry import touching_force
 
 
 class Tie(NamedTuple):

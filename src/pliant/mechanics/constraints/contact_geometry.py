@@ -17,10 +17,10 @@ from typing import NamedTuple
 import casadi as ca
 
 from pliant.algebra.rotations import SX
+from pliant.mechanics.constraints.contact_law import TINY
 from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.links.frames import map_jacobian, placed_frame
 from pliant.mechanics.links.kinematics import placements
-from pliant.mechanics.constraints.contact_law import TINY
 
 
 class Touch(NamedTuple):

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import casadi as ca
 
 from pliant.algebra.rotations import SX
+from pliant.mechanics.constraints.coupling_laws import LineDrive
 from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.links.frames import placed_frame
 from pliant.mechanics.links.kinematics import placements
-from pliant.mechanics.constraints.coupling_laws import LineDrive
 
 NOWHERE = 1e-30
 """m^2, added to the square of a length, so that frames that coincide have a slope: none."""

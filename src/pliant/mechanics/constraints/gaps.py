@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import casadi as ca
 
 from pliant.algebra.rotations import SX
+from pliant.mechanics.constraints.contact_law import TINY
+from pliant.mechanics.constraints.coupling_laws import Ends, LineLaw, TautCable
+from pliant.mechanics.constraints.couplings import NOWHERE
 from pliant.mechanics.links.chain import Chain, FrameMap
 from pliant.mechanics.links.frames import placed_frame
 from pliant.mechanics.links.kinematics import placements
-from pliant.mechanics.constraints.coupling_laws import Ends, LineLaw, TautCable
-from pliant.mechanics.constraints.couplings import NOWHERE
-from pliant.mechanics.constraints.contact_law import TINY
 
 CONTACT_WIDTH = 0.05
 """Width, as a part of the radii of sphere and core."""

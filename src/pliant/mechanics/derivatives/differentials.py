@@ -21,8 +21,8 @@ import casadi as ca
 from pliant.algebra.rotations import SX
 from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.mechanics.derivatives.inertia_factor import ColumnGroup, Naming, column_group, factor, inverse_of
-from pliant.mechanics.formulations.generalized_forces import passive
 from pliant.mechanics.derivatives.link_slopes import LinkSlopes
+from pliant.mechanics.formulations.generalized_forces import passive
 from pliant.mechanics.formulations.motion_equations import Equations, back_substitute
 from pliant.mechanics.formulations.motion_equations import factor as factor_matrix
 

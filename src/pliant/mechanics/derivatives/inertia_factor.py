@@ -17,9 +17,9 @@ import casadi as ca
 from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Rotation
 from pliant.mechanics.formulations import denoc
-from pliant.mechanics.links.chain import Arrivals, Chain
 from pliant.mechanics.formulations.denoc import Motion, Pivot
 from pliant.mechanics.formulations.generalized_forces import rotors
+from pliant.mechanics.links.chain import Arrivals, Chain
 
 At = tuple[int, int]
 """Number of a stage, and of one of its ports."""

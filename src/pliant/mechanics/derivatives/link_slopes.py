@@ -25,12 +25,23 @@ import casadi as ca
 
 from pliant.algebra.inertia import Inertia
 from pliant.algebra.rotations import SX
+from pliant.mechanics.derivatives.inertia_factor import (
+    At,
+    ColumnGroup,
+    Factor,
+    Naming,
+    Pose,
+    column_group,
+    factored,
+    hung,
+    plus,
+    poses,
+)
 from pliant.mechanics.formulations import denoc
-from pliant.mechanics.links.link_maps import Moments
-from pliant.mechanics.links.chain import Arrivals, Chain, ChainLink
 from pliant.mechanics.formulations.denoc import Motion
-from pliant.mechanics.derivatives.inertia_factor import At, ColumnGroup, Factor, Naming, Pose, column_group, factored, hung, plus, poses
+from pliant.mechanics.links.chain import Arrivals, Chain, ChainLink
 from pliant.mechanics.links.joints import JointMap
+from pliant.mechanics.links.link_maps import Moments
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ import casadi as ca
 from pliant.algebra.inertia import Inertia
 from pliant.algebra.rotations import SX, skew
 from pliant.mechanics.formulations import denoc
-from pliant.mechanics.links.link_maps import TipMap
-from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.formulations.motion_equations import solve_positive
+from pliant.mechanics.links.chain import Chain, ChainLink
+from pliant.mechanics.links.link_maps import TipMap
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,19 @@ from numpy.typing import NDArray
 from pliant.algebra.dual import Dual, cross, project, skew
 from pliant.algebra.inertia import symmetric
 from pliant.algebra.rotations import SX
-from pliant.mechanics.links.chain import Chain, ChainLink
-from pliant.mechanics.formulations.dual_screw_bodies import DualBody, ScrewWrench, dual_body, rigid_body
-from pliant.mechanics.formulations.dual_screw_kinematics import PlacedScrews, Screws, accelerations, base_vector, derivative, station_shape, walk
-from pliant.mechanics.formulations.generalized_forces import strain_energy
 from pliant.errors import ModelError
+from pliant.mechanics.formulations.dual_screw_bodies import DualBody, ScrewWrench, dual_body, rigid_body
+from pliant.mechanics.formulations.dual_screw_kinematics import (
+    PlacedScrews,
+    Screws,
+    accelerations,
+    base_vector,
+    derivative,
+    station_shape,
+    walk,
+)
+from pliant.mechanics.formulations.generalized_forces import strain_energy
+from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.options import AxesName
 
 

@@ -8,9 +8,9 @@ import casadi as ca
 
 from pliant.algebra.dual import Dual, axial, columns, cross, expand, trace
 from pliant.algebra.rotations import SX
-from pliant.mechanics.links.link_maps import Moments
-from pliant.mechanics.links.chain import ChainLink
 from pliant.mechanics.formulations.dual_screw_kinematics import Screws
+from pliant.mechanics.links.chain import ChainLink
+from pliant.mechanics.links.link_maps import Moments
 
 
 @dataclass(frozen=True)

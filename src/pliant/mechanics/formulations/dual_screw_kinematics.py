@@ -23,11 +23,11 @@ import casadi as ca
 from pliant.algebra.dual import Dual, columns, cross, expand
 from pliant.algebra.dual_groups import G1, G2
 from pliant.algebra.rotations import SX, AxisRotation, Identity, Rotation
-from pliant.mechanics.links.link_maps import Body, LinearBeam
+from pliant.errors import UnsupportedModel
 from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.joints import vector
 from pliant.mechanics.links.linear_body import LinearBody
-from pliant.errors import UnsupportedModel
+from pliant.mechanics.links.link_maps import Body, LinearBeam
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from __future__ import annotations
 import casadi as ca
 
 from pliant.algebra.rotations import SX
+from pliant.mechanics.formulations.generalized_forces import rotors, strain_energy
 from pliant.mechanics.links import kinematics
 from pliant.mechanics.links.chain import Chain
-from pliant.mechanics.formulations.generalized_forces import rotors, strain_energy
 from pliant.mechanics.links.stiffening import first_order
 
 

@@ -9,10 +9,18 @@ from __future__ import annotations
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.links.link_maps import is_zero
-from pliant.mechanics.links.chain import Chain, ChainLink, Shaft
-from pliant.mechanics.constraints.couplings import line_energy, line_forces, line_pull, line_rates, line_resistance, line_starts, pushes
 from pliant.mechanics.constraints.contact_geometry import touch_energy, touch_push, touch_resistance
+from pliant.mechanics.constraints.couplings import (
+    line_energy,
+    line_forces,
+    line_pull,
+    line_rates,
+    line_resistance,
+    line_starts,
+    pushes,
+)
+from pliant.mechanics.links.chain import Chain, ChainLink, Shaft
+from pliant.mechanics.links.link_maps import is_zero
 
 
 def strain_energy(chain: Chain, q: SX) -> SX:

@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.links.chain import BaseMotion, Chain
 from pliant.mechanics.formulations.gibbs_appell_inertia import inertia_matrix
 from pliant.mechanics.formulations.gibbs_appell_links import GibbsAppellLink, links_of
+from pliant.mechanics.links.chain import BaseMotion, Chain
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import TypeVar
 
 import casadi as ca
 
-from pliant.algebra.rotations import SX
 from pliant.algebra.recursion_steps import Called
-from pliant.mechanics.links.chain import Chain
-from pliant.mechanics.constraints.loop_constraints import closing_rows
-from pliant.mechanics.formulations.generalized_forces import passive, rotors
-from pliant.mechanics.formulations.formulation import Formulation
-from pliant.mechanics.constraints.couplings import line_bias
+from pliant.algebra.rotations import SX
 from pliant.errors import UnsupportedModel
+from pliant.mechanics.constraints.couplings import line_bias
+from pliant.mechanics.constraints.loop_constraints import closing_rows
+from pliant.mechanics.formulations.formulation import Formulation
+from pliant.mechanics.formulations.generalized_forces import passive, rotors
+from pliant.mechanics.links.chain import Chain
 
 T = TypeVar("T")
 MOST_DENSE = 60

@@ -12,14 +12,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.algebra.rotations import SX
 from pliant.algebra.recursion_steps import Called
+from pliant.algebra.rotations import SX
+from pliant.errors import ModelError
 from pliant.mechanics.formulations import denoc
-from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.formulations.energies import potential_energy
 from pliant.mechanics.formulations.generalized_forces import rotors
+from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.pose_dependent_modes import frozen
-from pliant.errors import ModelError
 
 SMALLEST = 1e-13
 """Pivot over diagonal entry: below this, round-off is all that is left of the inertia.

@@ -32,8 +32,16 @@ import casadi as ca
 
 from pliant.algebra.inertia import symmetric
 from pliant.algebra.rotations import SX
+from pliant.mechanics.formulations.recursive_lagrange_transforms import (
+    Transforms,
+    modal_inertia,
+    outward,
+    pseudo_inertia,
+    rotation,
+    top,
+    trace,
+)
 from pliant.mechanics.links.chain import Arrivals, Chain
-from pliant.mechanics.formulations.recursive_lagrange_transforms import Transforms, modal_inertia, outward, pseudo_inertia, rotation, top, trace
 
 
 def mass_matrix(chain: Chain, q: SX) -> SX:

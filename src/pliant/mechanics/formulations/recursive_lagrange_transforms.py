@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import casadi as ca
 
 from pliant.algebra.rotations import SX, skew
-from pliant.mechanics.links.link_maps import Moments, TipMap
 from pliant.mechanics.links.chain import Chain, ChainLink
+from pliant.mechanics.links.link_maps import Moments, TipMap
 
 
 @dataclass(frozen=True)

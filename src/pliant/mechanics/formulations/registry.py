@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pliant.mechanics.formulations import denoc, dual_screw, gibbs_appell, lagrange, recursive_lagrange
-from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.formulations.formulation import Formulation
 from pliant.mechanics.formulations.motion_equations import MANY_AMPLITUDES, Equations, require
+from pliant.mechanics.links.chain import Chain
 from pliant.options import FormulationName
 
 _EVERYTHING = frozenset(

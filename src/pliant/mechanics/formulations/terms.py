@@ -12,9 +12,9 @@ import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.mechanics.formulations import denoc_matrices, dual_screw
-from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.formulations.generalized_forces import dissipation, rotors, strain_energy
 from pliant.mechanics.formulations.motion_equations import Equations
+from pliant.mechanics.links.chain import Chain
 
 
 def general(e: Equations, q: SX, qd: SX) -> list[SX]:

@@ -16,46 +16,65 @@ import numpy as np
 from pliant.algebra.canonical import canonical
 from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
-from pliant.mechanics.links.link_maps import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
-from pliant.mechanics.links.chain import Chain, ChainLink, Closure, ContactMap, Damper, DriveMap, FrameMap, LineMap, Shaft
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.actuation.joint_laws import (
+    core,
+    gear_spring,
+    line_drive,
+    line_laws,
+    motor_map,
+    pressing,
+    rubbing,
+    stops,
+    yielding,
+)
 from pliant.mechanics.actuation.modal_damping import length_damping, modal_damping, shared_damping, slowest_rate
-from pliant.mechanics.actuation.joint_laws import core, gear_spring, line_drive, line_laws, motor_map, pressing, rubbing, stops, yielding
-from pliant.mechanics.links.frames import frame_of
-from pliant.mechanics.links.clamped_link import held, vibrations
-from pliant.mechanics.links.joints import JointMap
-from pliant.mechanics.links.linear_body import LinearBody
 from pliant.mechanics.formulations.motion_equations import MOST_DENSE
 from pliant.mechanics.links.attachments import Place, place_map
+from pliant.mechanics.links.chain import (
+    Chain,
+    ChainLink,
+    Closure,
+    ContactMap,
+    Damper,
+    DriveMap,
+    FrameMap,
+    LineMap,
+    Shaft,
+)
+from pliant.mechanics.links.clamped_link import held, vibrations
+from pliant.mechanics.links.frames import frame_of
+from pliant.mechanics.links.joints import JointMap
+from pliant.mechanics.links.linear_body import LinearBody
+from pliant.mechanics.links.link_maps import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
+from pliant.mechanics.links.pose_dependent_links import with_tracked_modes
+from pliant.mechanics.links.stiffened_body import StiffenedBody
+from pliant.mechanics.links.stiffening import FLAT, StiffenedBeam, lift
+from pliant.mechanics.links.turning_sections import SLENDER, CarriedSections, TurningSections
+from pliant.mechanics.shapes import link_shapes
+from pliant.mechanics.shapes.integrals import FIELDS, SPINS
+from pliant.mechanics.shapes.link_shapes import LinkShapes, section_profile, shear_ratio
+from pliant.mechanics.shapes.quadrature import gauss_rule
 from pliant.mechanics.sliding.sliding_body import SlidingBeam
 from pliant.mechanics.sliding.sliding_links import sliding_beam, sliding_link
 from pliant.mechanics.sliding.sliding_shapes import FixedShapes
 from pliant.mechanics.sliding.sliding_stiffening import StiffenedSlidingBeam
-from pliant.mechanics.links.stiffened_body import StiffenedBody
-from pliant.mechanics.links.stiffening import FLAT, StiffenedBeam, lift
-from pliant.mechanics.links.pose_dependent_links import with_tracked_modes
-from pliant.mechanics.links.turning_sections import SLENDER, CarriedSections, TurningSections
-from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName, StiffeningName
-from pliant.robot.pieces import BeamPiece, in_one_piece
-from pliant.robot.parts.link import BodyFrame, Link
-from pliant.robot.parts.joint import Freedom, origin_transform, tip_rotation
-from pliant.robot.robot import Robot
-from pliant.robot.symbolic_view import RobotView
-from pliant.robot.parts.shapes import TipLoad
-from pliant.robot.parts.beam import beam_properties
-from pliant.robot.parts.rigid_body import inertia_matrix
-from pliant.robot.tree import parents
 from pliant.robot.parts.angles import rotation_rpy
+from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.joint import Freedom, origin_transform, tip_rotation
+from pliant.robot.parts.link import BodyFrame, Link
 from pliant.robot.parts.loops import WORLD
-from pliant.mechanics.shapes.link_shapes import LinkShapes, section_profile
-from pliant.mechanics.shapes.quadrature import gauss_rule
-from pliant.mechanics.shapes import link_shapes
-from pliant.mechanics.shapes.integrals import FIELDS, SPINS
-from pliant.mechanics.shapes.link_shapes import shear_ratio
+from pliant.robot.parts.rigid_body import inertia_matrix
+from pliant.robot.parts.shapes import TipLoad
+from pliant.robot.pieces import BeamPiece, in_one_piece
+from pliant.robot.robot import RobotDescription
+from pliant.robot.symbolic_view import RobotView
+from pliant.robot.tree import parents
 
 
 def build_chain(
-    robot: Robot,
+    robot: RobotDescription,
     rotation: RotationName = "exact",
     stiffening: bool | StiffeningName = False,
     symbols: Mapping[str, SX] | None = None,
@@ -90,7 +109,7 @@ def build_chain(
 class _Coordinates:
     """Order of coordinates and speeds: the base where it is free, joints, motors, then each link's amplitudes."""
 
-    def __init__(self, robot: Robot, pieces: Sequence[BeamPiece], names: list[tuple[str, ...]]) -> None:
+    def __init__(self, robot: RobotDescription, pieces: Sequence[BeamPiece], names: list[tuple[str, ...]]) -> None:
         coordinates = [name for body in robot.bodies for name in body.joint.coordinates(body.name)]
         speeds = [name for body in robot.bodies for name in body.joint.speeds(body.name)]
         motors = [f"{name}.motor" for name, freedom in robot.freedoms.items() if freedom.elastic]
@@ -219,24 +238,24 @@ def _check_stations(view: Any) -> None:
     _frames(view)
 
 
-def robot_shapes(robot: Robot) -> list[LinkShapes | None]:
+def robot_shapes(robot: RobotDescription) -> list[LinkShapes | None]:
     """Shape functions of every link in one piece, with the boundary load of `tip_load: auto` taken from what lies
     beyond at its reference, q = 0 by default."""
     return [link_shapes(link, load) for link, load in zip(in_one_piece(robot).links, tip_loads(robot))]
 
 
-def tip_loads(robot: Robot) -> list[TipLoad | None]:
+def tip_loads(robot: RobotDescription) -> list[TipLoad | None]:
     """What shapes the functions of each link in one piece: the numbers that `tip_load: auto` stands for, None where it
     is not asked."""
     whole = in_one_piece(robot)
     return _tip_loads(whole, _beyond_tips(whole))
 
 
-def _tip_loads(robot: Robot, found: list[Inertia]) -> list[TipLoad | None]:
+def _tip_loads(robot: RobotDescription, found: list[Inertia]) -> list[TipLoad | None]:
     return [_tip_load(beyond) if _is_auto(link) else None for link, beyond in zip(robot.links, found)]
 
 
-def shapes_that_change(robot: Robot, path: str) -> list[str]:
+def shapes_that_change(robot: RobotDescription, path: str) -> list[str]:
     """Names of the links whose shape functions depend on the number at `path`: those with a load at the tip, whose
     ratios do, and those that shear, whose ratio of shear to bending does. Raises `ModelError` for a number that cannot
     be a symbol."""

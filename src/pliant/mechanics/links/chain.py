@@ -18,21 +18,21 @@ from typing import Any, Generic, TypeVar
 import casadi as ca
 import numpy as np
 
-from pliant.algebra.rotations import SX, Identity, Rotation
 from pliant.algebra.recursion_steps import OFTEN, Called, Taken, content_of
-from pliant.mechanics.links.link_maps import Body, Moments, TipMap
-from pliant.mechanics.actuation.gear_springs import GearSpring
-from pliant.mechanics.links.joints import JointMap
-from pliant.mechanics.constraints.coupling_laws import LineDrive, LineLaw
-from pliant.mechanics.links.linear_body import in_numbers
-from pliant.mechanics.actuation.motor_laws import MotorMap
-from pliant.mechanics.links.attachments import Place, place_map
-from pliant.mechanics.constraints.contact_law import Core, Pressing, StopMap
-from pliant.mechanics.actuation.friction_laws import Placed
+from pliant.algebra.rotations import SX, Identity, Rotation
 from pliant.errors import ModelError
+from pliant.mechanics.actuation.friction_laws import Placed
+from pliant.mechanics.actuation.gear_springs import GearSpring
+from pliant.mechanics.actuation.motor_laws import MotorMap
+from pliant.mechanics.constraints.contact_law import Core, Pressing, StopMap
+from pliant.mechanics.constraints.coupling_laws import LineDrive, LineLaw
+from pliant.mechanics.links.attachments import Place, place_map
+from pliant.mechanics.links.joints import JointMap
+from pliant.mechanics.links.linear_body import in_numbers
+from pliant.mechanics.links.link_maps import Body, Moments, TipMap
 from pliant.options import LoopJointType, RotationName
-from pliant.robot.pieces import BeamPiece
 from pliant.robot.coordinates import BallJoint, Coordinates
+from pliant.robot.pieces import BeamPiece
 
 T = TypeVar("T")
 Step = Callable[..., Any]

@@ -10,8 +10,8 @@ import numpy as np
 
 from pliant.algebra.inertia import Inertia
 from pliant.algebra.rotations import SX, Identity
-from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.formulations.generalized_forces import strain_energy
+from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.joints import JointMap
 from pliant.mechanics.links.kinematics import jacobian, kinetic_energy, placements
 from pliant.mechanics.links.stations import section_pose

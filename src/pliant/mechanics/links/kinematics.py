@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import casadi as ca
 
 from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose
-from pliant.mechanics.links.link_maps import Moments
 from pliant.mechanics.links.chain import Chain, ChainLink
+from pliant.mechanics.links.link_maps import Moments
 
 
 @dataclass(frozen=True)

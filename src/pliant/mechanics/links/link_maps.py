@@ -19,8 +19,8 @@ import numpy as np
 
 from pliant.algebra.canonical import canonical
 from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, exponential, exponential_bias, linear
-from pliant.options import RotationName
 from pliant.mechanics.shapes.integrals import UNIFORM, Field, ModalIntegrals, SectionProfile
+from pliant.options import RotationName
 
 Floats = Sequence[float] | np.ndarray
 ROTATIONS: dict[RotationName, Callable[[SX], tuple[Rotation, SX]]] = {"exact": exponential, "linear": linear}

@@ -11,19 +11,19 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.inertia import Inertia
-from pliant.mechanics.links.link_maps import LinearBeam, is_zero
+from pliant.errors import UnsupportedModel
 from pliant.mechanics.links.chain import Chain, ChainLink
+from pliant.mechanics.links.link_maps import LinearBeam, is_zero
 from pliant.mechanics.links.pose_dependent_modes import TrackedBeam
 from pliant.mechanics.links.pose_dependent_roots import Guess, TrackedModes, angle_guess, load_guess
-from pliant.errors import UnsupportedModel
-from pliant.robot.robot import Robot
 from pliant.robot.parts.beam import beam_properties
+from pliant.robot.robot import RobotDescription
 
 SAMPLES = 2000
 """Configurations of the outer joints from which the range of the load is taken, besides the straight arm."""
 
 
-def with_tracked_modes(robot: Robot, chain: Chain, beyond: Callable[[Any, int], Inertia]) -> Chain:
+def with_tracked_modes(robot: RobotDescription, chain: Chain, beyond: Callable[[Any, int], Inertia]) -> Chain:
     """The chain with bodies that follow, for the links that ask for it; `beyond(q, place)` is the inertia at a tip."""
     links = list(chain.links)
     for place, link in enumerate(robot.links):
@@ -50,7 +50,7 @@ def _refuse(link: Any, chain: Chain) -> None:
             raise UnsupportedModel(f"{where}: tip_load: track does not go with {what}; use tip_load: auto")
 
 
-def _tracked(robot: Robot, chain: Chain, place: int, beyond: Callable[[Any, int], Inertia]) -> ChainLink:
+def _tracked(robot: RobotDescription, chain: Chain, place: int, beyond: Callable[[Any, int], Inertia]) -> ChainLink:
     link = chain.links[place]
     body = link.body
     assert isinstance(body, LinearBeam)
@@ -74,7 +74,9 @@ def _tracked(robot: Robot, chain: Chain, place: int, beyond: Callable[[Any, int]
     )
 
 
-def _planes(robot: Robot, place: int, shapes: Any, load: Any, which: list[int], M: float) -> tuple[TrackedModes, ...]:
+def _planes(
+    robot: RobotDescription, place: int, shapes: Any, load: Any, which: list[int], M: float
+) -> tuple[TrackedModes, ...]:
     """Modes of each bending plane, with roots fitted over the angle of one joint or over what several may do."""
     sampled = np.array(load.map(SAMPLES + 1)(_samples(robot, which)))
     turns = len(which) == 1 and list(robot.freedoms.values())[which[0]].turns
@@ -100,7 +102,7 @@ def _spread(outer: Any, which: list[int], chain: Chain) -> Any:
     return ca.densify(q)
 
 
-def _samples(robot: Robot, which: list[int]) -> np.ndarray:
+def _samples(robot: RobotDescription, which: list[int]) -> np.ndarray:
     """(len(which), SAMPLES + 1) positions of the outer joints within their limits: zero, quarters of the way, any."""
     moving = list(robot.freedoms.items())
     rng = np.random.default_rng(0)

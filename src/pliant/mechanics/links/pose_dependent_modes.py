@@ -18,12 +18,12 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, exponential_bias
-from pliant.mechanics.links.link_maps import ROTATIONS, BeamData, LinearBeam, Moments, TipMap, is_zero
 from pliant.mechanics.links.chain import Chain
+from pliant.mechanics.links.link_maps import ROTATIONS, BeamData, LinearBeam, Moments, TipMap, is_zero
 from pliant.mechanics.links.pose_dependent_roots import LoadedModes, TrackedModes
-from pliant.options import RotationName
 from pliant.mechanics.shapes.link_shapes import LinkShapes
 from pliant.mechanics.shapes.quadrature import gauss
+from pliant.options import RotationName
 
 
 @dataclass(frozen=True)

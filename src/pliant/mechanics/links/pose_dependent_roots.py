@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
-from pliant.mechanics.sliding.sliding_modes import clenshaw, family
 from pliant.errors import UnsupportedModel
-from pliant.mechanics.shapes.roots import CLAMPED, clamped_mass_roots
-from pliant.mechanics.shapes.roots import Products
+from pliant.mechanics.shapes.roots import CLAMPED, Products, clamped_mass_roots
+from pliant.mechanics.sliding.sliding_modes import clenshaw, family
 
 HARMONICS = (4, 8, 16, 32, 64)
 DEGREES = (4, 7, 11, 17, 25)

@@ -18,14 +18,14 @@ import numpy as np
 
 from pliant.algebra.inertia import shift_wrench
 from pliant.algebra.rotations import SX
-from pliant.mechanics.links.link_maps import BeamData, is_zero
-from pliant.mechanics.links.chain import Arrivals, Chain, ChainLink
+from pliant.errors import UnsupportedModel
+from pliant.mechanics.constraints.constraint_wrenches import Tie, ties
 from pliant.mechanics.formulations.denoc import Motion, body_wrench, euler_matrix, link_wrench, outward_motion
+from pliant.mechanics.links.chain import Arrivals, Chain, ChainLink
 from pliant.mechanics.links.kinematics import placements
+from pliant.mechanics.links.link_maps import BeamData, is_zero
 from pliant.mechanics.links.stations import section_axes, station_rule
 from pliant.mechanics.links.stiffening import StiffenedBeam
-from pliant.mechanics.constraints.constraint_wrenches import Tie, ties
-from pliant.errors import UnsupportedModel
 
 
 class Carried(NamedTuple):

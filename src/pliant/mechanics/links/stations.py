@@ -8,16 +8,15 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.links.link_maps import ROTATIONS
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.links.attachments import Place, place_map
 from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.kinematics import placements
 from pliant.mechanics.links.linear_body import LinearBody
-from pliant.mechanics.links.attachments import Place, place_map
+from pliant.mechanics.links.link_maps import ROTATIONS
 from pliant.mechanics.links.stiffened_body import StiffenedBody
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.shapes.quadrature import Rule, gauss, gauss_rule
 from pliant.robot.pieces import at_fraction
-from pliant.mechanics.shapes.quadrature import gauss_rule
-from pliant.mechanics.shapes.quadrature import Rule, gauss
 
 NAMED = {"tip": 1.0, "middle": 0.5}
 

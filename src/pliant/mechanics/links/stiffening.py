@@ -23,14 +23,13 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.links.link_maps import BeamData, LinearBeam, Moments, TipMap
 from pliant.mechanics.links.chain import Chain, ChainLink
+from pliant.mechanics.links.link_maps import BeamData, LinearBeam, Moments, TipMap
 from pliant.mechanics.links.turning_sections import TurningSections
-from pliant.options import RotationName, StiffeningName
-from pliant.mechanics.shapes.bent_axis import BentAxis, Forms, Projection, project
+from pliant.mechanics.shapes.bent_axis import BentAxis, Forms, Projection, project, stacked
 from pliant.mechanics.shapes.integrals import Field, ModalIntegrals, SectionProfile
 from pliant.mechanics.shapes.link_shapes import LinkShapes
-from pliant.mechanics.shapes.bent_axis import stacked
+from pliant.options import RotationName, StiffeningName
 
 FLAT = 0.03
 """Tension acts on twist through N I_p / A beside G J. A closed section stressed to one thousandth of G gains one

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import casadi as ca
 
 from pliant.algebra.rotations import SX
+from pliant.base.signatures import checked
 from pliant.mechanics.links.chain import BaseMotion
 from pliant.mechanics.loads.point_wrenches import Vector, vector
-from pliant.base.signatures import checked
 
 ZERO = (0.0, 0.0, 0.0)
 

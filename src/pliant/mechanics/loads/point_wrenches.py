@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from pliant.algebra.rotations import SX
 from pliant.arrays import Expression
+from pliant.errors import ModelError
 from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.links.kinematics import placements, twists
 from pliant.mechanics.links.stations import section_map, section_rotation
-from pliant.errors import ModelError
 from pliant.options import WrenchAxesName
 
 Vector: TypeAlias = ArrayLike | Expression | Callable[..., ArrayLike | Expression | Sequence[float | Expression]]

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
+from pliant.base.signatures import checked
+from pliant.errors import ModelError
 from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.frames import seat
 from pliant.mechanics.links.stations import link_length, locate, places_of, station_rule, whole_length
-from pliant.errors import ModelError
 from pliant.mechanics.loads.point_wrenches import PointWrench, Stretch, Vector, from_axes, generalised_forces, vector
 from pliant.options import AxesName, Station, WrenchAxesName
-from pliant.base.signatures import checked
 
 ZERO = (0.0, 0.0, 0.0)
 

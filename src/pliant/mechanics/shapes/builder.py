@@ -11,18 +11,18 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.options import FieldName, Normalisation
-from pliant.robot.parts.beam import beam_properties
 from pliant.mechanics.shapes.elements import Elements, ReducedShapes, mass_matrix, reduce_elements, stiffness_matrix
 from pliant.mechanics.shapes.integrals import FIELDS, UNIFORM, Field, SectionProfile, modal_integrals
 from pliant.mechanics.shapes.link_shapes import LinkShapes, section_profile, shear_ratio
-from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
 from pliant.mechanics.shapes.modes import bending_modes
 from pliant.mechanics.shapes.pinned import pinned_shapes
 from pliant.mechanics.shapes.quadrature import ShapeSet, Weight, gauss_rule
 from pliant.mechanics.shapes.rods import rod_modes
 from pliant.mechanics.shapes.series import StrainSeries, series_of_modes, series_of_tip
 from pliant.mechanics.shapes.shearing_modes import shearing_modes
+from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
+from pliant.options import FieldName, Normalisation
+from pliant.robot.parts.beam import beam_properties
 
 
 @dataclass(frozen=True)

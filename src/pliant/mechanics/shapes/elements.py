@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.options import Normalisation
-from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
 from pliant.mechanics.shapes.quadrature import ShapeSet, Weight, gauss_rule, gram, normalising_scales, shear_angles
+from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
+from pliant.options import Normalisation
 
 # Coefficients of 1, xi, xi^2, xi^3: value and slope of the left node, then of the right one.
 HERMITE = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float)

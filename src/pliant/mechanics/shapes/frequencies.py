@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.options import FieldName
-from pliant.robot.parts.beam import beam_properties
 from pliant.mechanics.shapes.builder import Request, link_shapes, requested_shapes
 from pliant.mechanics.shapes.link_shapes import LinkShapes
+from pliant.options import FieldName
+from pliant.robot.parts.beam import beam_properties
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import numpy as np
 
 from pliant.algebra.canonical import canonical, canonical_products
 from pliant.arrays import Array
-from pliant.options import FieldName
-from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
 from pliant.mechanics.shapes.quadrature import Rule, ShapeSet, Weight, gauss_rule, shear_angles
+from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
+from pliant.options import FieldName
 
 DensityName = Literal["mass_per_length", "polar_inertia", "rotary_y", "rotary_z"]
 

@@ -11,12 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.options import FieldName
 from pliant.mechanics.shapes.elements import eigenpairs
-from pliant.mechanics.shapes.integrals import FIELDS, UNIFORM, Field, ModalIntegrals, SectionProfile, blocks, loaded_mass, modal_integrals
+from pliant.mechanics.shapes.integrals import (
+    FIELDS,
+    UNIFORM,
+    Field,
+    ModalIntegrals,
+    SectionProfile,
+    blocks,
+    loaded_mass,
+    modal_integrals,
+)
 from pliant.mechanics.shapes.modes import BendingModes
 from pliant.mechanics.shapes.quadrature import Weight, shear_angles
 from pliant.mechanics.shapes.rods import RodModes
+from pliant.options import FieldName
 
 DENSITY_OF: dict[str, set[FieldName]] = {
     "mass_per_length": {"bending_y", "bending_z", "axial"},

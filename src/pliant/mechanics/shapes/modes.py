@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.options import Normalisation
-from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
 from pliant.mechanics.shapes.quadrature import gram, normalising_scales
 from pliant.mechanics.shapes.roots import CLAMPED, PINNED, SERIES_BELOW, RootSupport, bending_roots, pinned_pinned_roots
+from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
+from pliant.options import Normalisation
 
 ENDS = np.array([0.0, 1.0])
 SMALL_FACTORIALS = np.array([1.0, 1.0, 2.0, 6.0])

@@ -17,8 +17,8 @@ import numpy as np
 
 from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
-from pliant.mechanics.shapes.tip_load import LoadRatios
 from pliant.mechanics.shapes.roots import CLAMPED, clamped_mass_roots, products
+from pliant.mechanics.shapes.tip_load import LoadRatios
 
 LENGTH_POWERS = np.array([0, 4, 1, 3, 2])  # w falls with these powers of the length
 

@@ -17,11 +17,11 @@ from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.options import Normalisation
 from pliant.mechanics.shapes.elements import ReducedShapes, eigenpairs, mass_matrix, stiffness_matrix
 from pliant.mechanics.shapes.modes import BendingModes, bending_modes
 from pliant.mechanics.shapes.quadrature import normalising_scales
 from pliant.mechanics.shapes.roots import PINNED
+from pliant.options import Normalisation
 
 TURN, TORQUE = np.array([0.0, 1.0]), np.array([0, 0, 1 / 2, -1 / 4, 0, 1 / 40])  # coefficients of 1, eta, ...
 REFINED = 3  # eigen-solves: the first meets shapes that are nearly parallel, the next ones the rounding that it leaves

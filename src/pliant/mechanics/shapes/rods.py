@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.options import Normalisation
-from pliant.mechanics.shapes.tip_load import LoadRatios
 from pliant.mechanics.shapes.quadrature import normalising_scales
 from pliant.mechanics.shapes.roots import rod_roots
+from pliant.mechanics.shapes.tip_load import LoadRatios
+from pliant.options import Normalisation
 
 
 @dataclass(frozen=True)

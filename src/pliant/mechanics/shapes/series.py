@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.mechanics.shapes.elements import ReducedShapes, eigenpairs, mass_matrix, stiffness_matrix
-from pliant.mechanics.shapes.tip_load import LoadRatios
 from pliant.mechanics.shapes.quadrature import Weight
+from pliant.mechanics.shapes.tip_load import LoadRatios
 
 
 @dataclass(frozen=True)

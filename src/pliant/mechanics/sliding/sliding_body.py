@@ -28,10 +28,10 @@ import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, exponential_bias
 from pliant.mechanics.links.link_maps import ROTATIONS, BeamData, Moments, RigidMap, TipMap, is_zero
+from pliant.mechanics.shapes.link_shapes import LinkShapes
 from pliant.mechanics.sliding.sliding_material import Flow, MaterialPoints
 from pliant.mechanics.sliding.sliding_shapes import FollowedShapes, SlidingShapes, sliding_shapes
 from pliant.options import RotationName
-from pliant.mechanics.shapes.link_shapes import LinkShapes
 
 MARGIN = (0.9, 1.05)
 """Beyond the travel by these factors the modes are still followed, for the trial steps of an integrator."""

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from pliant.algebra.rotations import Rotation
-from pliant.mechanics.links.link_maps import BeamData, is_zero
-from pliant.mechanics.links.chain import ChainLink
-from pliant.mechanics.sliding.sliding_body import SlidingBeam
 from pliant.errors import UnsupportedModel
-from pliant.options import RotationName
+from pliant.mechanics.links.chain import ChainLink
+from pliant.mechanics.links.link_maps import BeamData, is_zero
 from pliant.mechanics.shapes.link_shapes import LinkShapes
+from pliant.mechanics.sliding.sliding_body import SlidingBeam
+from pliant.options import RotationName
 
 SHORTEST = 0.05
 """Least free length of the travel, as a part of the total length, unless the robot asks for less."""

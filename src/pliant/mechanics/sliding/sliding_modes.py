@@ -26,9 +26,8 @@ from numpy.polynomial import chebyshev
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.errors import UnsupportedModel
-from pliant.mechanics.shapes.roots import CLAMPED, clamped_mass_roots
+from pliant.mechanics.shapes.roots import CLAMPED, Products, clamped_mass_roots
 from pliant.mechanics.shapes.tip_load import LoadRatios
-from pliant.mechanics.shapes.roots import Products
 
 DEGREES = (6, 9, 13, 19, 27, 39)
 CLOSE = 1e-5  # of a root, before Newton: two steps leave 1e-16 of it, and 1e-11 of its second derivative

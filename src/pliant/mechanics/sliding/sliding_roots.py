@@ -16,11 +16,11 @@ import numpy as np
 
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
+from pliant.errors import ModelError
 from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.sliding.sliding_body import SlidingBeam
 from pliant.mechanics.sliding.sliding_modes import MovingModes, Roots
 from pliant.mechanics.sliding.sliding_shapes import FollowedShapes
-from pliant.errors import ModelError
 from pliant.options import RootsName
 
 

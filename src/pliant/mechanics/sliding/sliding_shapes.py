@@ -24,12 +24,11 @@ import numpy as np
 from pliant.algebra.canonical import canonical
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
-from pliant.mechanics.sliding.sliding_modes import Jet, LengthModes, MovingModes
-from pliant.mechanics.shapes.modes import BendingModes
-from pliant.mechanics.shapes.link_shapes import LinkShapes
-from pliant.mechanics.shapes.quadrature import gauss_rule
 from pliant.mechanics.shapes.bent_axis import IntegralNodes
-from pliant.mechanics.shapes.quadrature import gauss
+from pliant.mechanics.shapes.link_shapes import LinkShapes
+from pliant.mechanics.shapes.modes import BendingModes
+from pliant.mechanics.shapes.quadrature import gauss, gauss_rule
+from pliant.mechanics.sliding.sliding_modes import Jet, LengthModes, MovingModes
 
 ORDERS = (0, 1, 2)
 PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2))  # products of derivatives that occur

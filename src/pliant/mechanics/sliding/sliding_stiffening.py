@@ -17,11 +17,11 @@ import numpy as np
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.mechanics.links.link_maps import Moments, TipMap
+from pliant.mechanics.links.stiffening import seen_through, seen_tip
+from pliant.mechanics.shapes.bent_axis import IntegralNodes, MassPolynomials
 from pliant.mechanics.sliding.sliding_body import SlidingBeam
 from pliant.mechanics.sliding.sliding_modes import Jet
 from pliant.mechanics.sliding.sliding_shapes import ORDERS, FollowedShapes, SlidingIntegrals, SlidingShapes, length_flow
-from pliant.mechanics.links.stiffening import seen_through, seen_tip
-from pliant.mechanics.shapes.bent_axis import IntegralNodes, MassPolynomials
 
 
 @dataclass(frozen=True)

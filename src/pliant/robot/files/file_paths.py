@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import unquote
 
-from pliant.errors import ModelError
 from pliant.base.reading import read_input
+from pliant.errors import ModelError
 from pliant.robot.files.error_messages import short, short_key
 
 SearchPaths = Mapping[str, str | os.PathLike[str]]

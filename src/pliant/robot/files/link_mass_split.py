@@ -16,10 +16,10 @@ from pydantic import ValidationError
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.robot.lumped_segments import rigid_beam
+from pliant.robot.mass_sum import MassSum
 from pliant.robot.parts.beam import Beam
 from pliant.robot.parts.rigid_body import Lump
-from pliant.robot.mass_sum import MassSum
-from pliant.robot.lumped_segments import rigid_beam
 
 LEAST = 1e-4
 """Part of the mass of a link below which its beam is called massless."""

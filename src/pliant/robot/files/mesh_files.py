@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
 from pliant.base.reading import read_input, require_plain
 from pliant.base.writing import atomic_write
+from pliant.errors import ModelError
 
 MOST_BYTES = 64 << 20
 LARGEST = 1e12

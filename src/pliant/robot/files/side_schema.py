@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pliant.robot.robot import schema
 from pliant.robot.files.urdf import LINK_KEYS, SIDE_KEYS
+from pliant.robot.parts.fields import document_schema
+from pliant.robot.robot import RobotDescription
 
 
 def side_schema() -> dict[str, Any]:
     """Keys of robot files, placed as `pliant.load(urdf, flexible=...)` reads them."""
-    whole = schema()
+    whole = document_schema(RobotDescription)
     joint, link = (whole["$defs"][name]["properties"] for name in ("Joint", "Link"))
     known = {**joint, **link, "along": joint["axis"]}
     entry = _mapping({key: known[key] for key in LINK_KEYS})

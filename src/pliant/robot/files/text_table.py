@@ -6,13 +6,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pliant.robot.parts.beam import Beam, beam_properties
-from pliant.robot.parts.shapes import FIELDS, Shapes
 from pliant.robot.parts.link import BeamStation, BodyFrame
+from pliant.robot.parts.shapes import FIELDS, Shapes
 from pliant.robot.tree import BASE, parents
 
 if TYPE_CHECKING:
     from pliant.robot.parts.link import Link
-    from pliant.robot.robot import Robot
+    from pliant.robot.robot import RobotDescription
 
 _HEAD = ("link", "joint", "body", "length", "mass", "shapes")
 
@@ -46,22 +46,22 @@ def link_mass(link: Link) -> float:
     return body_mass(link) + link.joint.hub.mass + link.tip.mass
 
 
-def payload_mass(robot: Robot) -> float:
+def payload_mass(robot: RobotDescription) -> float:
     """Mass of all that a robot carries, kg."""
     return sum(payload.mass for payload in robot.payloads)
 
 
-def robot_mass(robot: Robot) -> float:
+def robot_mass(robot: RobotDescription) -> float:
     """Mass of a robot with its payloads, and with its base where that is free, kg."""
     return sum(link_mass(link) for link in robot.bodies) + payload_mass(robot)
 
 
-def falls(robot: Robot) -> bool:
+def falls(robot: RobotDescription) -> bool:
     """Whether its base is free and gravity acts on it."""
     return robot.base.is_free and any(robot.gravity)
 
 
-def table(robot: Robot) -> str:
+def table(robot: RobotDescription) -> str:
     """Links, joints, masses and shapes, one line per link; where they hang, if that is not each on the tip before."""
     rows = [_HEAD, *(_row(link) for link in robot.bodies)]
     if any(link.parent is not None or link.at != "tip" for link in robot.links):
@@ -82,7 +82,7 @@ def table(robot: Robot) -> str:
     return "\n".join([robot.name, *lines, foot, *loops, *couplings, *contacts])
 
 
-def hangs_on(robot: Robot) -> list[str]:
+def hangs_on(robot: RobotDescription) -> list[str]:
     """Where each link hangs, in words."""
     found = []
     for link, parent in zip(robot.links, parents(robot.links)):

@@ -13,19 +13,19 @@ from pydantic_core import PydanticCustomError
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.robot.parts.angles import rotation_rpy, rpy_of
 from pliant.robot.beam_axis import BeamAxis
+from pliant.robot.files.documents import validated
 from pliant.robot.files.error_messages import Place, listed, short, suggestion
 from pliant.robot.files.file_paths import FilePaths
-from pliant.robot.files.robot_files import validated
 from pliant.robot.files.link_mass_split import Rider, split_mass
-from pliant.robot.parts.rigid_body import inertia_matrix, lump_inertia
-from pliant.robot.mass_sum import MassSum
-from pliant.robot.robot import MOST_LINKS, Robot
-from pliant.robot.tree import BASE
 from pliant.robot.files.unique_names import UniqueNames
 from pliant.robot.files.urdf_text import GRAVITY, Element, read_urdf
 from pliant.robot.files.urdf_visuals import urdf_visuals
+from pliant.robot.mass_sum import MassSum
+from pliant.robot.parts.angles import rotation_rpy, rpy_of
+from pliant.robot.parts.rigid_body import inertia_matrix, lump_inertia
+from pliant.robot.robot import MOST_LINKS, AnyRobot
+from pliant.robot.tree import BASE
 
 SIDE_KEYS = ("format", "name", "gravity", "payload", "frames", "links")
 LINK_KEYS = ("beam", "shapes", "tip", "hub", "drive", "friction", "limits", "along")
@@ -137,17 +137,20 @@ class _Kept:
 
 
 def from_urdf(
+    kind: type[AnyRobot],
     raw: bytes | str,
     side: dict[str, Any],
     tip: str | None = None,
     source: str = "robot.urdf",
     floating: bool = False,
     paths: FilePaths | None = None,
-) -> Robot:
+) -> AnyRobot:
     """A robot from a URDF file.
 
     Parameters
     ----------
+    kind : type
+        Class of the robot.
     raw : bytes or str
         The URDF file; bytes are read in the encoding that they declare.
     side : dict
@@ -167,10 +170,10 @@ def from_urdf(
     tree = _tree(read, source, urdf_visuals(raw, source, paths or FilePaths()))
     kept = _Kept(tree, _chain(tree, tip) if tip is not None else _whole(tree))
     with np.errstate(all="ignore"):  # what is not finite is refused with the robot, and named there
-        return _robot(kept, side, floating)
+        return _robot(kind, kept, side, floating)
 
 
-def _robot(kept: _Kept, side: dict[str, Any], floating: bool) -> Robot:
+def _robot(kind: type[AnyRobot], kept: _Kept, side: dict[str, Any], floating: bool) -> AnyRobot:
     """The robot of what is kept, with what the side file says."""
     tree, joints, source = kept.tree, kept.joints, kept.tree.source
     names = {joint.child: tree.called[joint.child] for joint in joints}
@@ -194,7 +197,7 @@ def _robot(kept: _Kept, side: dict[str, Any], floating: bool) -> Robot:
         data["base"], lines[("base",)] = _free_base(kept), tree.links[tree.root].line
     for k, joint in enumerate(origins):
         lines |= {("links", k): tree.links[joint.child].line, ("links", k, "joint"): joint.element.line}
-    return validated(Robot, data, lines, source)
+    return validated(kind, data, lines, source)
 
 
 def _in_order(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pliant.errors import ModelError
 from pliant.base.reading import read_input
+from pliant.errors import ModelError
 from pliant.robot.files.file_paths import FilePaths, SearchPaths
 from pliant.robot.files.urdf_text import VECTOR, all_elements, numbers_of, read_urdf
 

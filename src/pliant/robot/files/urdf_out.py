@@ -10,23 +10,23 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import UnsupportedModel, warn_user
-from pliant.robot.parts.angles import rpy_of
-from pliant.robot.parts.gear import Drive
-from pliant.robot.parts.joint import Freedom, Joint
-from pliant.robot.mass_sum import MassSum
-from pliant.robot.robot import Robot
-from pliant.robot.parts.friction import Friction
-from pliant.robot.skeleton import HERE, Bone, Pose, skeleton
-from pliant.robot.tree import BASE
 from pliant.robot.files.unique_names import UniqueNames
 from pliant.robot.files.urdf import UNLIMITED
 from pliant.robot.files.urdf_text import GRAVITY
+from pliant.robot.mass_sum import MassSum
+from pliant.robot.parts.angles import rpy_of
+from pliant.robot.parts.friction import Friction
+from pliant.robot.parts.gear import Drive
+from pliant.robot.parts.joint import Freedom, Joint
+from pliant.robot.robot import RobotDescription
+from pliant.robot.skeleton import HERE, Bone, Pose, skeleton
+from pliant.robot.tree import BASE
 from pliant.version import VERSION
 
 NAMESPACE = "https://pliant.readthedocs.io/urdf"
 
 
-def urdf_text(robot: Robot) -> str:
+def urdf_text(robot: RobotDescription) -> str:
     """The skeleton as a URDF document; what the format cannot hold stands in a comment."""
     writer = _Writer(robot)
     body = "\n".join(writer.lines())
@@ -44,7 +44,7 @@ def urdf_text(robot: Robot) -> str:
 class _Writer:
     """Links and joints as lines, and notes of what is left out."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: RobotDescription) -> None:
         self.robot, self.frame = robot, skeleton(robot)
         self.notes: list[str] = []
         self._links = UniqueNames(link.name for link in robot.links)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
+from pliant.base.signatures import near
 from pliant.errors import ModelError, warn_user
 from pliant.robot.files.error_messages import listed, short, short_key, suggestion
-from pliant.base.signatures import near
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree

@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_v
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.robot.parts.angles import is_symbol
 from pliant.robot.files.error_messages import clash, fault
+from pliant.robot.parts.angles import is_symbol
 from pliant.robot.parts.fields import Description, NonNegative, Positive, non_negative, number, sequence
 from pliant.robot.parts.materials import MaterialOrName
 from pliant.robot.parts.section_formulas import AreaMoments

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from pliant.robot.parts.loops import Ends
 from pliant.robot.files.error_messages import clash, fault
 from pliant.robot.parts.fields import Description, LinkName, NonNegative, Number, Positive, sequence
+from pliant.robot.parts.loops import Ends
 from pliant.robot.parts.stops import Stop
 
 

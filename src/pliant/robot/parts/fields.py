@@ -20,8 +20,8 @@ from pydantic import (
 )
 
 from pliant.errors import ModelError
-from pliant.robot.parts.angles import parse_angle
 from pliant.robot.files.error_messages import clash, describe, fault, short
+from pliant.robot.parts.angles import parse_angle
 from pliant.robot.parts.keys import prose, signature, with_parameters
 
 FORMAT = 1

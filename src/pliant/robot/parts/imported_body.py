@@ -15,14 +15,14 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, WithJso
 
 from pliant.algebra.canonical import canonical
 from pliant.arrays import Array
+from pliant.base.writing import inside
 from pliant.errors import ModelError
-from pliant.robot.parts.shapes import Pair
 from pliant.robot.files.error_messages import clash, fault
-from pliant.robot.parts.fields import Description, NonNegative
 from pliant.robot.files.file_paths import FilePaths, paths_of
 from pliant.robot.files.mesh_files import MeshContent
+from pliant.robot.parts.fields import Description, NonNegative
 from pliant.robot.parts.reduced_body import TIP, ReducedBody
-from pliant.base.writing import inside
+from pliant.robot.parts.shapes import Pair
 
 MOST_COORDINATES = 60
 """Of a body: products of all of them with each other are in the equations."""

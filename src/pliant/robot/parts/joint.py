@@ -10,13 +10,25 @@ import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.options import DHConvention, JointType
-from pliant.robot.parts.angles import Matrix, cosine, matmul, rotation_rpy, rotation_x, rotation_z, sine
 from pliant.robot.files.error_messages import clash, fault
-from pliant.robot.parts.fields import Alternatives, Angle, Angles, Description, LinkName, NonNegative, Number, Positive, Vector, number, sequence
-from pliant.robot.parts.gear import Drive
-from pliant.robot.parts.rigid_body import Lump
-from pliant.robot.parts.motor import Motor
+from pliant.robot.parts.angles import Matrix, cosine, matmul, rotation_rpy, rotation_x, rotation_z, sine
+from pliant.robot.parts.fields import (
+    Alternatives,
+    Angle,
+    Angles,
+    Description,
+    LinkName,
+    NonNegative,
+    Number,
+    Positive,
+    Vector,
+    number,
+    sequence,
+)
 from pliant.robot.parts.friction import Friction
+from pliant.robot.parts.gear import Drive
+from pliant.robot.parts.motor import Motor
+from pliant.robot.parts.rigid_body import Lump
 from pliant.robot.parts.stops import Stop
 
 _UNIT = 1e-12  # an axis this near to unit length is kept as it is, so that files are read back unchanged

@@ -7,14 +7,14 @@ from typing import Annotated, Any, Self, get_args
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.options import PlaceName
-from pliant.robot.parts.beam import Beam, beam_properties
-from pliant.robot.parts.shapes import AUTO, Shapes, amplitudes
 from pliant.robot.files.error_messages import clash, fault
+from pliant.robot.parts.beam import Beam, beam_properties
 from pliant.robot.parts.fields import Alternatives, Description, LinkName, NonNegative, non_negative
 from pliant.robot.parts.imported_body import ImportedBody, read_body
 from pliant.robot.parts.joint import Joint, Origin
-from pliant.robot.parts.rigid_body import Lump, RigidBody
 from pliant.robot.parts.reduced_body import TIP
+from pliant.robot.parts.rigid_body import Lump, RigidBody
+from pliant.robot.parts.shapes import AUTO, Shapes, amplitudes
 from pliant.robot.parts.visuals import Visual
 
 _STIFFNESS_OF = {"bending_y": "EI_z", "bending_z": "EI_y", "torsion": "GJ", "axial": "EA"}

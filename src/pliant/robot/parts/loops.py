@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from pliant.errors import UnsupportedModel
 from pliant.options import LoopJointType
 from pliant.robot.files.error_messages import clash, fault, suggestion
 from pliant.robot.parts.fields import Description, LinkName, Positive, sequence
+from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.joint import AXIS_SCHEMA, Axis
 from pliant.robot.parts.link import Link
-from pliant.robot.parts.frames import Frame
-from pliant.robot.tree import parents
-
-if TYPE_CHECKING:
-    from pliant.robot.robot import Robot
 
 WORLD = "world"
 """What stands still, as the end of a loop: the base, unless that is free."""
@@ -100,19 +95,6 @@ class Loop(Description):
     joint: LoopJoint = Field(LoopJoint(), description="between the two", examples=[{"type": "spherical"}])
 
 
-def require_tree(robot: Robot, what: str) -> None:
-    """Raises `UnsupportedModel` for a robot with loops, passive joints, couplings or contacts, which other formats
-    would lose."""
-    passive = [link.name for link in robot.links if not link.joint.actuated]
-    parts: dict[str, tuple[Any, ...]] = {
-        "closed loops": robot.loops, "couplings": robot.couplings, "contacts": robot.contacts,
-    }  # fmt: skip
-    listed = {kind: [part.name for part in found] for kind, found in parts.items()}
-    for kind, names in (listed | {"passive joints": passive}).items():
-        if names:
-            raise UnsupportedModel(f"{what}: not built yet for {kind}, and this arm has {', '.join(names)}")
-
-
 def places(link: Link) -> tuple[str, ...]:
     """Frames that a link has without asking, as they stand behind its name."""
     return ("tip", "root") if link.body is None else link.body.reduced.frames
@@ -131,22 +113,3 @@ def check_ends(kind: str, parts: Iterable[Any], links: Iterable[Link], frames: I
                 raise clash(f"{kind} `{part.name}` holds frame `{end}`, which is not there{suggestion(end, known)}")
         if part.between[0] == part.between[1]:
             raise clash(f"{kind} `{part.name}` holds frame `{part.between[0]}` to itself; name two frames")
-
-
-def way_to_base(robot: Robot, end: str) -> set[int]:
-    """Numbers of the links from a frame to the base."""
-    numbers, carried_by = {link.name: k for k, link in enumerate(robot.links)}, parents(robot.links)
-    owners = {frame.name: frame.link for frame in robot.frames} | {"tip": robot.links[-1].name}
-    at, found = numbers.get(owners.get(end, end.rpartition(".")[0])), set()
-    while at is not None:
-        found.add(at)
-        at = carried_by[at]
-    return found
-
-
-def looped(robot: Robot) -> set[str]:
-    """Names of the links on the way from one frame of a loop to the other: their joints follow from one another."""
-    ways = (
-        way_to_base(robot, first) ^ way_to_base(robot, second) for first, second in (x.between for x in robot.loops)
-    )
-    return {robot.links[k].name for each in ways for k in each}

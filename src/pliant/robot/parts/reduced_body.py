@@ -26,10 +26,10 @@ from typing import Any, Self
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
 from pliant.base.reading import read_input
-from pliant.robot.parts.fields import LARGEST
 from pliant.base.writing import atomic_write
+from pliant.errors import ModelError
+from pliant.robot.parts.fields import LARGEST
 
 FORMAT = 1
 MOST_BYTES = 256 << 20

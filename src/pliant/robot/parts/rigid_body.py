@@ -7,8 +7,8 @@ from typing import Annotated, Any, Self
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from pliant.robot.parts.angles import Matrix
 from pliant.robot.files.error_messages import fault
+from pliant.robot.parts.angles import Matrix
 from pliant.robot.parts.fields import Angles, Description, NonNegative, Vector, number, sequence
 
 _SLACK = 1e-9  # relative; rounding of computed data, with room. A plate typed with few digits can exceed it

@@ -16,10 +16,17 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.arrays import Array
 from pliant.options import SectionShape
-from pliant.robot.parts.angles import cosine, sine
 from pliant.robot.files.error_messages import clash, fault
+from pliant.robot.parts.angles import cosine, sine
 from pliant.robot.parts.fields import Angle, Description, non_negative, number, positive, sequence
-from pliant.robot.parts.saint_venant import Loops, area_integrals, crosses_itself, lies_inside, saint_venant, signed_area
+from pliant.robot.parts.saint_venant import (
+    Loops,
+    area_integrals,
+    crosses_itself,
+    lies_inside,
+    saint_venant,
+    signed_area,
+)
 from pliant.robot.parts.section_formulas import FORMULAS, OUTLINES, AreaMoments, drawn_moments, principal_angle
 
 _NAMES = {shape: names for table in (FORMULAS, OUTLINES) for shape, (names, _) in table.items()}

@@ -9,7 +9,16 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema,
 
 from pliant.options import BoundaryName, FieldName, Normalisation, ShapeMethod
 from pliant.robot.files.error_messages import clash, fault
-from pliant.robot.parts.fields import Angle, Description, NonNegative, Number, Positive, non_negative, positive, sequence
+from pliant.robot.parts.fields import (
+    Angle,
+    Description,
+    NonNegative,
+    Number,
+    Positive,
+    non_negative,
+    positive,
+    sequence,
+)
 
 FIELDS = get_args(FieldName)
 MOST_MODES = 50

@@ -9,10 +9,10 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, WithJso
 
 from pliant.errors import ModelError, warn_user
 from pliant.robot.files.error_messages import clash, fault, short
-from pliant.robot.parts.fields import Description, Positive, Vector
 from pliant.robot.files.file_paths import NOWHERE, FilePaths, paths_of
-from pliant.robot.parts.joint import Origin
 from pliant.robot.files.mesh_files import MeshContent
+from pliant.robot.parts.fields import Description, Positive, Vector
+from pliant.robot.parts.joint import Origin
 
 
 def _content(value: Any) -> Any:

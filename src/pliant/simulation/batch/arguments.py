@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.simulation.batch.batch_equations import BatchEquations, rows
-from pliant.errors import ModelError, UnsupportedModel
 from pliant.compute.cuda.device import cupy, is_device_array
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.model.model import Model
 from pliant.model.states import read_state
+from pliant.simulation.batch.batch_equations import BatchEquations, rows
 from pliant.simulation.runs.inputs import TorqueInput, looked_up, read_start
 from pliant.simulation.runs.piece_tables import PieceTable
 from pliant.simulation.runs.runaway import ceiling

@@ -12,14 +12,14 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.base.signatures import checked
 from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.loops.pack import TimeSegments
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.model.model import Model
 from pliant.model.states import normalised
 from pliant.simulation.runs.composition import Composition, compose, may_meet
 from pliant.simulation.runs.inputs import TorqueInput, listed, one_table, read_torque
-from pliant.base.signatures import checked
 
 
 def read_drive(model: Model, given: Any, name: str) -> TorqueInput:

@@ -9,13 +9,13 @@ import numpy as np
 
 from pliant.algebra.runge_kutta import dopri5, rk4
 from pliant.arrays import Array
-from pliant.simulation.batch.batch_equations import BatchEquations
-from pliant.simulation.batch.arguments import Given
 from pliant.base.interrupts import TimeOver, haltable
-from pliant.compute.cuda.source import emit
 from pliant.compute.cuda.device import DeviceIntegrator, cupy, shared_bytes
+from pliant.compute.cuda.source import emit
 from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.tape.tape import Tape
+from pliant.simulation.batch.arguments import Given
+from pliant.simulation.batch.batch_equations import BatchEquations
 from pliant.simulation.runs.composition import Impulses
 
 SLICE_BYTES = 64e6

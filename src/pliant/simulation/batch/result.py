@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
+from pliant.base.signatures import checked
 from pliant.errors import ModelError
-from pliant.model.terms import Energy
 from pliant.model.model import Model
+from pliant.model.terms import Energy
 from pliant.simulation.runs import energy_balance, saved
 from pliant.simulation.runs.limits import joint_limits
 from pliant.simulation.runs.results import Readings, Result, RunStats
-from pliant.base.signatures import checked
 
 if TYPE_CHECKING:
     import xarray as xr

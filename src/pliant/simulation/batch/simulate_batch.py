@@ -12,30 +12,48 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.simulation.batch.batch_equations import BatchEquations, composed, make_plan, output_times, read_drive
-from pliant.simulation.batch.devices import Cpu, Cuda, Stages
-from pliant.simulation.batch.arguments import Given
-from pliant.simulation.batch.result import AWAY, BROKEN, FINISHED, LIMITED, NOT_RUN, STATUS, STOPPED, UNBALANCED, BatchResult, BatchStats  # fmt: skip
-from pliant.simulation.batch.store import Device, Sink, sink
-from pliant.errors import Interrupted, ModelError, SimulationError, UnsupportedModel, warn_user
-from pliant.compute.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.base.interrupts import TimeLimit, TimeOver, interruptible, require_time
+from pliant.base.progress import reporter
+from pliant.base.signatures import checked
+from pliant.compute.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.compute.llvm.target import machine
+from pliant.errors import Interrupted, ModelError, SimulationError, UnsupportedModel, warn_user
 from pliant.mechanics.loads.wrenches import Load
-from pliant.model.model import Model
 from pliant.model.damping_drift import drifted_rows
+from pliant.model.model import Model
 from pliant.model.stiffening_order import is_checked
 from pliant.model.validity import Findings, in_a_run, steep, tell
 from pliant.options import BatchMethodName, DeviceName, PrecisionName
-from pliant.base.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
-from pliant.simulation.runs.inputs import listed, read_breaks
+from pliant.simulation.batch.arguments import Given
+from pliant.simulation.batch.batch_equations import BatchEquations, composed, make_plan, output_times, read_drive
+from pliant.simulation.batch.devices import Cpu, Cuda, Stages
+from pliant.simulation.batch.result import (  # fmt: skip
+    AWAY,
+    BROKEN,
+    FINISHED,
+    LIMITED,
+    NOT_RUN,
+    STATUS,
+    STOPPED,
+    UNBALANCED,
+    BatchResult,
+    BatchStats,
+)
+from pliant.simulation.batch.store import Device, Sink, sink
 from pliant.simulation.runs.energy_balance import ALLOWED, balance_of, touches
+from pliant.simulation.runs.inputs import listed, read_breaks
 from pliant.simulation.runs.internal_forces import RunHistory
-from pliant.simulation.runs.neglected_terms import Farthest, asks_forces, differences, fitted_to_start, judge_histories, judge_speeds
 from pliant.simulation.runs.limits import joint_limits, passing_words
+from pliant.simulation.runs.neglected_terms import (
+    Farthest,
+    asks_forces,
+    differences,
+    fitted_to_start,
+    judge_histories,
+    judge_speeds,
+)
 from pliant.simulation.runs.simulation import MOST_ROWS, require_count, require_span
-from pliant.base.signatures import checked
 
 SLICES = 32
 """Pieces in which a batch runs, for progress and Ctrl-C; fewer where one would be done in a moment."""

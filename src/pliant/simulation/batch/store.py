@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pliant.simulation.batch.result import ABOUT, BatchStats, attributes, dataset
+from pliant.base.writing import unfinished
 from pliant.errors import ModelError, PliantError, extra, install
 from pliant.model.model import Model
+from pliant.simulation.batch.result import ABOUT, BatchStats, attributes, dataset
 from pliant.simulation.runs import digest, saved
-from pliant.base.writing import unfinished
 
 SPARE = 0.8
 """Part of the free memory that a result may take."""

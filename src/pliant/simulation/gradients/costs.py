@@ -8,9 +8,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.simulation.batch.batch_equations import BatchEquations
-from pliant.errors import ModelError
 from pliant.compute.loops.adjoint import Differentiated
+from pliant.errors import ModelError
+from pliant.simulation.batch.batch_equations import BatchEquations
 from pliant.simulation.runs.variational import run_closer
 
 Cost = Callable[..., Any]

@@ -10,11 +10,11 @@ import numpy as np
 
 from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
-from pliant.simulation.batch.batch_equations import make_plan
-from pliant.simulation.gradients.request import Inquiry
-from pliant.compute.loops.adjoint import AdjointIntegrator, block_length
 from pliant.compute.cuda.adjoint import DeviceAdjoints
 from pliant.compute.llvm.threads import get_threads
+from pliant.compute.loops.adjoint import AdjointIntegrator, block_length
+from pliant.simulation.batch.batch_equations import make_plan
+from pliant.simulation.gradients.request import Inquiry
 
 KEPT_BYTES = 256e6
 """Stages that are kept at once where nothing else is asked for."""

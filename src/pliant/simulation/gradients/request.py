@@ -10,17 +10,17 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.simulation.batch.batch_equations import BatchEquations, composed, read_drive, rows
-from pliant.simulation.batch.arguments import Given
-from pliant.control.controllers.controller import Controller, but_for, with_symbols
 from pliant.base.derived import Same
-from pliant.errors import ModelError, UnsupportedModel
-from pliant.simulation.gradients.costs import Cost, CostedRun, samples_slope
 from pliant.compute.llvm.kernel import Kernel
-from pliant.model.model import Model
+from pliant.control.controllers.controller import Controller, but_for, with_symbols
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.model.damping_drift import drifted_rows
+from pliant.model.model import Model
 from pliant.model.start_slopes import start_slopes
 from pliant.model.validity import tell
+from pliant.simulation.batch.arguments import Given
+from pliant.simulation.batch.batch_equations import BatchEquations, composed, read_drive, rows
+from pliant.simulation.gradients.costs import Cost, CostedRun, samples_slope
 from pliant.simulation.runs.inputs import TorqueInput, names_that_stay, read_start, read_torque
 from pliant.simulation.runs.neglected_terms import fitted_to_start
 from pliant.simulation.runs.start_columns import settled_columns

@@ -11,25 +11,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
-from pliant.simulation.batch.simulate_batch import simulate_batch
-from pliant.errors import ModelError, SimulationError, warn_user
-from pliant.simulation.gradients.costs import Cost
-from pliant.simulation.gradients.discrete import Found, adjoint
-from pliant.simulation.gradients.implicit import midpoint
-from pliant.simulation.gradients.request import Inquiry, refuse_impulses
-from pliant.simulation.gradients.sensitivities import forward
+from pliant.base.signatures import checked
+from pliant.base.stages import work
 from pliant.compute.integrate.methods import FIXED
+from pliant.errors import ModelError, SimulationError, warn_user
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.validity import tell
 from pliant.options import CheckpointsName, DeviceName, GradientMethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
+from pliant.simulation.batch.simulate_batch import simulate_batch
+from pliant.simulation.gradients.costs import Cost
+from pliant.simulation.gradients.discrete import Found, adjoint
+from pliant.simulation.gradients.implicit import midpoint
+from pliant.simulation.gradients.request import Inquiry, refuse_impulses
+from pliant.simulation.gradients.sensitivities import forward
 from pliant.simulation.runs.composition import may_meet
 from pliant.simulation.runs.inputs import listed, read_breaks
 from pliant.simulation.runs.neglected_terms import judge_speeds
 from pliant.simulation.runs.simulation import require_span, simulate
-from pliant.base.signatures import checked
-from pliant.base.stages import work
 
 MOST_STEPS = 1e6
 """Of a run that is gone back through; it cannot be interrupted on its way."""

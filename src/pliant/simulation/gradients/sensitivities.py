@@ -14,12 +14,12 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.compute.integrate.driver import solve
+from pliant.compute.integrate.problem import Problem, SampledInput
+from pliant.compute.llvm.kernel import Kernel
 from pliant.errors import SimulationError, UnsupportedModel
 from pliant.simulation.gradients.discrete import Found
 from pliant.simulation.gradients.request import Inquiry
-from pliant.compute.integrate.problem import Problem, SampledInput
-from pliant.compute.integrate.driver import solve
-from pliant.compute.llvm.kernel import Kernel
 from pliant.simulation.runs.inputs import SampledTorque
 from pliant.simulation.runs.variational import variational
 

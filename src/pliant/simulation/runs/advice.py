@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pliant.compute.integrate.solution import Stats
 from pliant.compute.integrate.driver import ASKED
 from pliant.compute.integrate.methods import FIXED
+from pliant.compute.integrate.solution import Stats
 from pliant.model.validity import Findings
 from pliant.robot.parts.shapes import amplitudes
 from pliant.simulation.runs.composition import Composition

@@ -10,20 +10,26 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from pliant.control.controllers.controller import Felt, Law, opened
-from pliant.control.trajectories.trajectories import RUN_TIME, looking_up
 from pliant.base.derived import symbolic_property
-from pliant.mechanics.formulations.registry import equations
-from pliant.mechanics.constraints.gaps import approaches
-from pliant.mechanics.derivatives.differentials import SolvedColumns, acceleration_slopes, solved_columns
-from pliant.mechanics.formulations.energies import energies
-from pliant.mechanics.formulations.generalized_forces import applied_forces, dissipation, drive_rates, drive_start, torques
-from pliant.mechanics.constraints.impulse import after_jump
-from pliant.mechanics.formulations.motion_equations import by_kinds, holding_pushes
-from pliant.mechanics.sliding.sliding_roots import carried_roots, without_states
-from pliant.errors import ModelError
 from pliant.compute.tape.switches import Switches
 from pliant.compute.tape.time_inputs import time_inputs
+from pliant.control.controllers.controller import Felt, Law, opened
+from pliant.control.trajectories.trajectories import RUN_TIME, looking_up
+from pliant.errors import ModelError
+from pliant.mechanics.constraints.gaps import approaches
+from pliant.mechanics.constraints.impulse import after_jump
+from pliant.mechanics.derivatives.differentials import SolvedColumns, acceleration_slopes, solved_columns
+from pliant.mechanics.formulations.energies import energies
+from pliant.mechanics.formulations.generalized_forces import (
+    applied_forces,
+    dissipation,
+    drive_rates,
+    drive_start,
+    torques,
+)
+from pliant.mechanics.formulations.motion_equations import by_kinds, holding_pushes
+from pliant.mechanics.formulations.registry import equations
+from pliant.mechanics.sliding.sliding_roots import carried_roots, without_states
 from pliant.model.column_functions import column_function
 from pliant.simulation.runs.composition import TABLE_WIDTH, Composition, Event
 

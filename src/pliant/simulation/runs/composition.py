@@ -18,17 +18,17 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.base.content import content
 from pliant.base.derived import Derived, Same, shared_property, symbolic_property
-from pliant.errors import ModelError, UnsupportedModel, warn_user
+from pliant.base.signatures import checked, require_loads
+from pliant.base.tuning import form, numbers_of
 from pliant.compute.integrate.problem import Problem
 from pliant.compute.llvm.kernel import Kernel
-from pliant.compute.tape.trace_cache import Recorded, recalled
 from pliant.compute.tape import one_sided_time as sides
+from pliant.compute.tape.trace_cache import Recorded, recalled
+from pliant.errors import ModelError, UnsupportedModel, warn_user
 from pliant.model.model import Model
 from pliant.robot.parts.loops import WORLD
 from pliant.simulation.runs.piece_tables import PieceTable, pattern, series_in, series_table
 from pliant.simulation.runs.sharp_inputs import CALLED_CELLS, Sharp, Signals, sharp_times
-from pliant.base.signatures import checked, require_loads
-from pliant.base.tuning import form, numbers_of
 
 if TYPE_CHECKING:
     from pliant.simulation.runs.composed_equations import ComposedEquations

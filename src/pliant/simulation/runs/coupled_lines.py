@@ -9,11 +9,11 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS
-from pliant.mechanics.constraints.couplings import line_pushes, lines
-from pliant.mechanics.constraints.contact_geometry import gap, normal_and_friction, touch
-from pliant.errors import ModelError
 from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.tape.trace_cache import Recorded
+from pliant.errors import ModelError
+from pliant.mechanics.constraints.contact_geometry import gap, normal_and_friction, touch
+from pliant.mechanics.constraints.couplings import line_pushes, lines
 from pliant.model.model import Model
 
 

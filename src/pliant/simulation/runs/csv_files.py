@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
 from pliant.base.reading import plain_number, read_at_most, read_input
+from pliant.base.signatures import checked
+from pliant.errors import ModelError
 from pliant.robot.files.error_messages import suggestion
 from pliant.simulation.runs.digest import without_comment
-from pliant.base.signatures import checked
 
 MOST_BYTES = 256 << 20
 """Bytes of a table, also of one that is packed: with its numbers it takes less than 1 GiB of memory."""

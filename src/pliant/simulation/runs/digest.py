@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from pliant.errors import ModelError
 from pliant.base.reading import open_input
+from pliant.errors import ModelError
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -17,8 +17,8 @@ from functools import partial
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.model.terms import Energy
 from pliant.model.model import Model
+from pliant.model.terms import Energy
 from pliant.robot.files.text_table import robot_mass
 
 ALLOWED = 0.01

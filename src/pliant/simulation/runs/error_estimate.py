@@ -11,14 +11,14 @@ import numpy as np
 from pliant.algebra.pencil import natural_modes
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
-from pliant.mechanics.links.link_maps import ROTATIONS
-from pliant.mechanics.links.chain import Chain, ChainLink
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.formulations.denoc import euler_matrix
 from pliant.mechanics.formulations.generalized_forces import dissipation
+from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.kinematics import Placement, placements
+from pliant.mechanics.links.link_maps import ROTATIONS
 from pliant.mechanics.links.section_forces import InternalForces
 from pliant.mechanics.links.stations import section_axes
-from pliant.errors import ModelError, UnsupportedModel
 from pliant.model.model import Model
 from pliant.model.validity import SENSIBLE_PIECES, BentBeam, bent_beams, body_turns
 from pliant.simulation.runs.exact_shape import GAUSS, KnownShape

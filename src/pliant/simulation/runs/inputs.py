@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
-from pliant.compute.integrate.problem import CompiledTicks, Hold, SampledInput
 from pliant.base.interrupts import require_time
 from pliant.base.later import LaterModule
+from pliant.compute.integrate.problem import CompiledTicks, Hold, SampledInput
+from pliant.errors import ModelError
 from pliant.model.model import Model
-from pliant.model.states import named_places, read_state
-from pliant.model.states import EQUILIBRIUM
+from pliant.model.states import EQUILIBRIUM, named_places, read_state
 from pliant.model.validity import odd_start, tell
 from pliant.options import Interpolation
 from pliant.simulation.runs.composition import SAME, TABLE_WIDTH, Composition, tick_times
@@ -29,7 +28,8 @@ from pliant.simulation.runs.piece_tables import PieceTable
 
 if TYPE_CHECKING:
     from pliant.control.controllers.controller import Felt
-    from pliant.model import assembly, loop_statics as balance
+    from pliant.model import assembly
+    from pliant.model import loop_statics as balance
     from pliant.simulation.runs import coupled_lines
 else:  # what makes expressions
     assembly, balance = (LaterModule(f"pliant.model.{name}") for name in ("assembly", "balance"))

@@ -14,16 +14,16 @@ from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.content import content
 from pliant.base.derived import Same
+from pliant.compute.llvm.kernel import Kernel
+from pliant.compute.tape.trace_cache import Recorded
+from pliant.errors import ModelError
 from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.links.clamped_link import section_shift
 from pliant.mechanics.links.section_forces import InternalForces, section_data, twisting
 from pliant.mechanics.links.stations import link_length, locate, place_of
-from pliant.errors import ModelError
-from pliant.compute.llvm.kernel import Kernel
-from pliant.compute.tape.trace_cache import Recorded
 from pliant.model.model import Model
-from pliant.robot.tree import BASE
 from pliant.robot.parts.sections import Section
+from pliant.robot.tree import BASE
 
 
 class SectionForces(NamedTuple):

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.sensing.sensor_chain import Instrument, capture_times, reading_times
-from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.base.derived import Same
-from pliant.errors import ModelError
 from pliant.compute.integrate.solution import Solution
 from pliant.compute.tape import one_sided_time as sides
+from pliant.control.sensing.sensor_chain import Instrument, capture_times, reading_times
+from pliant.control.sensing.sensors import Measurement, Sensor
+from pliant.errors import ModelError
 from pliant.model.model import Model
 from pliant.simulation.runs.composition import Composition, Impulses
 from pliant.simulation.runs.inputs import Inputs

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.compute.tape import one_sided_time as sides
 from pliant.control.trajectories.trajectories import RUN_TIME, looking_up
 from pliant.errors import UnsupportedModel
-from pliant.compute.tape import one_sided_time as sides
 from pliant.model.model import Model
-from pliant.model.stiffening_order import Effect, is_checked
-from pliant.model.stiffening_choice import effects
 from pliant.model.states import read_state
 from pliant.model.stiffening_check import (
     Course,
@@ -30,6 +28,8 @@ from pliant.model.stiffening_check import (
     speeds_bound,
     with_values,
 )
+from pliant.model.stiffening_choice import effects
+from pliant.model.stiffening_order import Effect, is_checked
 from pliant.model.validity import Findings
 from pliant.robot.pieces import in_pieces
 from pliant.simulation.runs.composed_equations import path_of

@@ -14,28 +14,30 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pliant.base import stages
 from pliant.algebra.quaternions import rotation_vectors
 from pliant.arrays import Array
-from pliant.errors import ModelError
+from pliant.base import stages
 from pliant.base.later import LaterModule
-from pliant.model.terms import Energy
+from pliant.base.provided import provided
+from pliant.base.signatures import checked
+from pliant.base.writing import atomic_write
+from pliant.errors import ModelError
 from pliant.model.model import Model
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
+from pliant.model.terms import Energy
 from pliant.simulation.runs import saved
 from pliant.simulation.runs.digest import csv_comment
 from pliant.simulation.runs.energy_balance import ALLOWED
 from pliant.simulation.runs.measured_series import MeasuredSeries
-from pliant.base.signatures import checked
-from pliant.base.writing import atomic_write
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from pliant.compute.integrate.solution import Solution
-    from pliant.simulation.runs import coupled_lines, internal_forces, error_estimate as judgement
-    from pliant.simulation.runs.internal_forces import Reaction, RunHistory, SectionForces
+    from pliant.simulation.runs import coupled_lines, internal_forces
+    from pliant.simulation.runs import error_estimate as judgement
     from pliant.simulation.runs.error_estimate import Validity
+    from pliant.simulation.runs.internal_forces import Reaction, RunHistory, SectionForces
 else:  # what makes expressions
     coupled_lines, internal_forces, judgement = (
         LaterModule(f"pliant.simulation.runs.{name}") for name in ("coupled_lines", "internal_forces", "judgement")
@@ -738,9 +740,7 @@ class Result:
         matplotlib.figure.Figure
             `result.plot().show()` opens it, and so does `plt.show()` in a script that uses pyplot.
         """
-        from pliant.figures.plots import plot
-
-        return plot(self, *what, **options)
+        return provided("plot")(self, *what, **options)
 
     @stages.work("compare", "drawing a figure")
     def compare(self, other: Result, **options: Any) -> Any:
@@ -757,9 +757,7 @@ class Result:
         -------
         matplotlib.figure.Figure
         """
-        from pliant.figures.comparison import compare
-
-        return compare(self, other, **options)
+        return provided("compare")(self, other, **options)
 
     @stages.work("to_html", "writing a page")
     def to_html(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
@@ -776,9 +774,7 @@ class Result:
         -------
         path
         """
-        from pliant.viewer.page import to_html
-
-        return to_html(self, path, title)
+        return provided("to_html")(self, path, title)
 
     @stages.work("to_video", "drawing a movie")
     def to_video(self, path: str | os.PathLike[str], **options: Any) -> Path:
@@ -801,14 +797,10 @@ class Result:
         >>> result.to_video("run.gif", fps=25).name
         'run.gif'
         """
-        from pliant.viewer.video import to_video
-
-        return to_video(self, path, **options)
+        return provided("to_video")(self, path, **options)
 
     def _repr_html_(self) -> str:
-        from pliant.viewer.notebook import result_html
-
-        return result_html(self)
+        return str(provided("result_html")(self))
 
 
 def _as_variable(one: MeasuredSeries) -> tuple[str, Array, dict[str, Any]]:

@@ -12,7 +12,7 @@ from pliant.arrays import Array
 from pliant.compute.integrate.solution import Solution
 from pliant.compute.integrate.stiffness import difference_jacobian
 from pliant.model.model import Model
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
 from pliant.robot.files.text_table import robot_mass
 from pliant.robot.parts.rigid_body import inertia_matrix
 from pliant.simulation.runs.composition import Composition

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.base.array_files import check_hdf5, check_zarr
 from pliant.arrays import Array
+from pliant.base.array_files import check_hdf5, check_zarr
+from pliant.base.reading import require_regular
+from pliant.base.writing import atomic_write
 from pliant.errors import ModelError, PliantError, warn_user
 from pliant.model.model import Model
-from pliant.base.reading import require_regular
-from pliant.robot.robot import Robot
+from pliant.model.robot import Robot
 from pliant.robot.files.error_messages import short
 from pliant.robot.files.file_paths import NOWHERE
 from pliant.simulation.runs.digest import NAME, digest, seal, sealed
 from pliant.version import VERSION
-from pliant.base.writing import atomic_write
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -18,39 +18,42 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
-from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
-from pliant.compute.integrate.sundials import MULTISTEP
-from pliant.compute.integrate.loop_state import EventKind
-from pliant.compute.integrate.solution import EventLog, Solution
-from pliant.compute.integrate.problem import Events, Jumps
-from pliant.compute.integrate.driver import solve
-from pliant.compute.integrate.methods import FIXED
 from pliant.base.interrupts import TimeLimit, held_back, interruptible
 from pliant.base.later import LaterModule
-from pliant.model.model import Model
+from pliant.base.progress import reporter
+from pliant.base.signatures import checked
+from pliant.base.stages import listening, prepared, stage
+from pliant.compute.integrate.driver import solve
+from pliant.compute.integrate.loop_state import EventKind
+from pliant.compute.integrate.methods import FIXED
+from pliant.compute.integrate.problem import Events, Jumps
+from pliant.compute.integrate.solution import EventLog, Solution
+from pliant.compute.integrate.sundials import MULTISTEP
+from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
 from pliant.model.damping_drift import drifted_rows
+from pliant.model.model import Model
 from pliant.model.stiffening_order import is_checked
 from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
-from pliant.base.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.simulation.runs.advice import advice
 from pliant.simulation.runs.composition import Composition, Event, Impulses, compose
-from pliant.simulation.runs.inputs import Inputs, listed, one_table, read_breaks, read_start, read_torque
 from pliant.simulation.runs.energy_balance import ALLOWED, STATUS, balance_of
+from pliant.simulation.runs.inputs import Inputs, listed, one_table, read_breaks, read_start, read_torque
 from pliant.simulation.runs.limits import contact_events, gear_events, joint_limits, passing_words
 from pliant.simulation.runs.measured_series import MeasuredSeries
 from pliant.simulation.runs.results import Readings, Result
 from pliant.simulation.runs.runaway import breakdown_message, ceiling, ran_away
-from pliant.base.signatures import checked
-from pliant.base.stages import listening, prepared, stage
 
 if TYPE_CHECKING:
     from pliant.control.sensing.sensors import Sensor
     from pliant.mechanics.loads.wrenches import Load
-    from pliant.simulation.runs import neglected_terms as left_out, measured_channels
+    from pliant.simulation.runs import measured_channels
+    from pliant.simulation.runs import neglected_terms as left_out
 else:  # they make expressions
-    left_out, measured_channels = (LaterModule(f"pliant.simulation.runs.{name}") for name in ("left_out", "measured_channels"))
+    left_out, measured_channels = (
+        LaterModule(f"pliant.simulation.runs.{name}") for name in ("left_out", "measured_channels")
+    )
 
 MOST_ROWS = 1e7
 """Of a result: beyond, it is memory that ends the run."""

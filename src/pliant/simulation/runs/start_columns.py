@@ -10,8 +10,8 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.compute.llvm.kernel import Kernel
-from pliant.model.model import Model
 from pliant.model.assembly import named_speeds
+from pliant.model.model import Model
 from pliant.model.start_slopes import start_slopes
 from pliant.model.statics import rest_slope
 from pliant.simulation.runs.composition import Composition

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base.signatures import checked
 from pliant.control.trajectories.trajectories import Trajectory, numbers
 from pliant.errors import ModelError
 from pliant.mechanics.loads.moving_base import Base, BasePath
 from pliant.mechanics.loads.wrenches import Distributed, Wrench
 from pliant.options import AxesName, Station, WrenchAxesName
-from pliant.base.signatures import checked
 
 ZERO = (0.0, 0.0, 0.0)
 

@@ -15,7 +15,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PlainSerializer, PlainValidator, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from pliant import control
+from pliant.control.estimation.observer import Observer
+from pliant.control.registry import CONTROLLERS, SENSORS, TRAJECTORIES
+from pliant.control.trajectories.input_shaping import SHAPERS
 from pliant.errors import PliantError
 from pliant.robot.files.error_messages import Place, clash, fault, suggestion
 from pliant.robot.parts.fields import Description, angle
@@ -27,11 +29,11 @@ Kind = Literal["trajectory", "controller", "shaper", "sensor", "observer", "load
 Trouble = tuple[Place, PydanticCustomError, Any]
 
 REGISTRY: dict[Kind, dict[str, Maker]] = {
-    "trajectory": control.TRAJECTORIES,
-    "controller": control.CONTROLLERS,
-    "shaper": control.SHAPERS,
-    "sensor": control.SENSORS,
-    "observer": {"kalman": control.Observer},
+    "trajectory": TRAJECTORIES,
+    "controller": CONTROLLERS,
+    "shaper": SHAPERS,
+    "sensor": SENSORS,
+    "observer": {"kalman": Observer},
     "load": LOADS,
     "base": BASES,
 }

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.base.writing import atomic_write
 from pliant.control.sensing.sensors import Sensor
-from pliant.robot.parts.fields import FORMAT
 from pliant.robot.files.yaml import write_yaml
+from pliant.robot.parts.fields import FORMAT
 from pliant.simulation.runs.digest import csv_comment
 from pliant.simulation.runs.results import Result
-from pliant.base.writing import atomic_write
 
 if TYPE_CHECKING:
     from pliant.simulation.scenario.scenario import Scenario

@@ -9,12 +9,11 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError, ValidationInfo
 
 from pliant.errors import ModelError
-from pliant.robot.robot import Robot
-from pliant.robot.files.robot_files import arms
+from pliant.model.robot import Robot, bundled, load_file
 from pliant.robot.files.error_messages import clash, short_key, suggestion
-from pliant.robot.parts.fields import Alternatives, Description
 from pliant.robot.files.file_paths import FilePaths, paths_of
-from pliant.robot.files.robot_files import bundled, load_file
+from pliant.robot.files.robot_files import arms
+from pliant.robot.parts.fields import Alternatives, Description
 from pliant.simulation.scenario.parts import nested, raise_together
 
 

@@ -11,25 +11,43 @@ from typing import Annotated, Any, Self
 import casadi as ca
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from pliant.base.signatures import checked
+from pliant.base.writing import atomic_write, inside
+from pliant.compute.integrate.methods import FIXED
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
-from pliant.compute.integrate.methods import FIXED
 from pliant.model.model import Model
 from pliant.options import FigureFormat, FigureName, FormulationName, MethodName, RotationName, StiffeningChoice
+from pliant.robot.files.documents import read_document, validated
 from pliant.robot.files.error_messages import clash, fault
-from pliant.robot.parts.fields import FORMAT, Alternatives, Description, Document, NonNegative, Positive, document_schema, sequence
 from pliant.robot.files.file_paths import FilePaths, SearchPaths
-from pliant.robot.files.robot_files import has_files, read_document, validated, with_files
+from pliant.robot.files.robot_files import has_files, with_files
 from pliant.robot.files.yaml import write_yaml
+from pliant.robot.parts.fields import (
+    FORMAT,
+    Alternatives,
+    Description,
+    Document,
+    NonNegative,
+    Positive,
+    document_schema,
+    sequence,
+)
 from pliant.simulation.runs.inputs import read_start
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
-from pliant.simulation.scenario.parts import BasePart, ControllerPart, LoadPart, SensorPart, TrajectoryPart, Trouble, raise_together
+from pliant.simulation.scenario.parts import (
+    BasePart,
+    ControllerPart,
+    LoadPart,
+    SensorPart,
+    TrajectoryPart,
+    Trouble,
+    raise_together,
+)
 from pliant.simulation.scenario.recordings import write_recording
 from pliant.simulation.scenario.robots import RobotEntry
 from pliant.simulation.scenario.values import StateValues, Torque, TorqueSamples, as_given, unknown_names
-from pliant.base.signatures import checked
-from pliant.base.writing import atomic_write, inside
 
 
 def _file_name(value: Any) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 
 from pliant.algebra.runge_kutta import dopri5, rk4
 from pliant.arrays import Array
-from pliant.simulation.batch.batch_equations import BatchEquations
-from pliant.errors import UnsupportedModel, warn_user
-from pliant.compute.tape import one_sided_time as sides
 from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
+from pliant.compute.tape import one_sided_time as sides
+from pliant.errors import UnsupportedModel, warn_user
+from pliant.simulation.batch.batch_equations import BatchEquations
 from pliant.simulation.runs.limits import JointLimit, passing_words
 from pliant.simulation.stepping.energy_watch import EnergyWatch
 from pliant.simulation.stepping.interruptions import SAME, Interruptions

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import ModelError, SimulationError, UnsupportedModel, warn_user
-from pliant.compute.integrate.problem import Events
 from pliant.compute.integrate.loop_state import LoopStatus
 from pliant.compute.integrate.open_run import OpenRun
+from pliant.compute.integrate.problem import Events
 from pliant.compute.integrate.starting import breakdown
 from pliant.compute.tape import one_sided_time as sides
+from pliant.errors import ModelError, SimulationError, UnsupportedModel, warn_user
 from pliant.simulation.runs.composition import Composition
 from pliant.simulation.runs.inputs import Inputs
 from pliant.simulation.runs.limits import JointLimit, passing_words

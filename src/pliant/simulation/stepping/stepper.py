@@ -14,22 +14,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
-from pliant.simulation.batch.batch_equations import composed as batch_equations
-from pliant.simulation.batch.batch_equations import read_drive, rows
+from pliant.base.signatures import checked, near, shown
+from pliant.compute.integrate.methods import FIXED
 from pliant.control.sensing.sensors import Encoder, Measurement, Sensor, TipPosition
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.compute.integrate.methods import FIXED
 from pliant.mechanics.loads.wrenches import Load
-from pliant.model.model import Model
 from pliant.model.damping_drift import drifted_rows
+from pliant.model.model import Model
 from pliant.model.validity import tell
 from pliant.options import StepMethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion
+from pliant.simulation.batch.batch_equations import composed as batch_equations
+from pliant.simulation.batch.batch_equations import read_drive, rows
 from pliant.simulation.runs.composition import Composition, compose
 from pliant.simulation.runs.inputs import Inputs, TorqueInput, listed, read_start, read_torque
-from pliant.simulation.runs.neglected_terms import fitted_to_start, judge_speeds
 from pliant.simulation.runs.limits import joint_limits
-from pliant.base.signatures import checked, near, shown
+from pliant.simulation.runs.neglected_terms import fitted_to_start, judge_speeds
 from pliant.simulation.stepping.many_arms import ManyArms
 from pliant.simulation.stepping.one_arm import OneArm
 from pliant.simulation.stepping.step_length import longest_step

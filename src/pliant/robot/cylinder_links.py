@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.robot.parts.angles import rotation_rpy, rpy_of
-from pliant.robot.parts.loops import WORLD, Loop, LoopJoint
-from pliant.robot.parts.couplings import Coupling, Cylinder
 from pliant.robot.files.error_messages import clash
+from pliant.robot.parts.angles import rotation_rpy, rpy_of
+from pliant.robot.parts.couplings import Coupling, Cylinder
 from pliant.robot.parts.fields import Description
+from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.joint import Joint, Origin, origin_transform
 from pliant.robot.parts.link import At, BodyFrame, Link
+from pliant.robot.parts.loops import WORLD, Loop, LoopJoint
 from pliant.robot.parts.rigid_body import RigidBody
-from pliant.robot.parts.frames import Frame
 from pliant.robot.skeleton import HERE, Pose, joined, place
 from pliant.robot.tree import BASE, parents
 
 if TYPE_CHECKING:
-    from pliant.robot.robot import Robot
+    from pliant.robot.robot import RobotDescription
 
 ALONG = np.array([1.0, 0.0, 0.0])
 BARREL, ROD = 0, 1
@@ -44,7 +44,7 @@ class CylinderEnd(NamedTuple):
     origin: Pose
 
 
-def with_halves(robot: Robot) -> dict[str, tuple[Description, ...]]:
+def with_halves(robot: RobotDescription) -> dict[str, tuple[Description, ...]]:
     """`links`, `loops` and `couplings` of a robot with its heavy cylinders as links."""
     halves: list[Link] = []
     loops = list(robot.loops)
@@ -65,7 +65,7 @@ def _without_mass(coupling: Coupling) -> Coupling:
     return coupling.model_copy(update={"cylinder": coupling.cylinder.model_copy(update={"mass": None})})
 
 
-def _halves(robot: Robot, coupling: Coupling) -> tuple[list[Link], Loop]:
+def _halves(robot: RobotDescription, coupling: Coupling) -> tuple[list[Link], Loop]:
     """The link that hangs on a frame, the one that slides on it, and the loop at the other frame."""
     cylinder, last = coupling.cylinder, robot.links[-1].name
     assert cylinder is not None
@@ -109,12 +109,12 @@ def _bar(cylinder: Cylinder, side: int, middle: float) -> RigidBody:
     )
 
 
-def _carries(robot: Robot, end: str, last: str) -> bool:
+def _carries(robot: RobotDescription, end: str, last: str) -> bool:
     """Whether a half may hang on a frame."""
     return end != WORLD and _seat(robot, end).link != last
 
 
-def _seat(robot: Robot, end: str) -> CylinderEnd:
+def _seat(robot: RobotDescription, end: str) -> CylinderEnd:
     named = {frame.name: frame for frame in robot.frames}
     if end in named:
         frame: Frame = named[end]
@@ -131,7 +131,7 @@ def _seat(robot: Robot, end: str) -> CylinderEnd:
     return CylinderEnd(link, "tip" if where == "tip" else "root" if where == "root" else BodyFrame(frame=where), HERE)
 
 
-def _pose(robot: Robot, seat: CylinderEnd) -> Pose:
+def _pose(robot: RobotDescription, seat: CylinderEnd) -> Pose:
     """Of an end, in the base, all joints at zero and all beams straight."""
     poses: list[Pose] = []
     links: Sequence[Link] = robot.links

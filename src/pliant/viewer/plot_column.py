@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.simulation.runs.results import Result
 from pliant.figures.run_panels import tip_shift
-from pliant.studio.charts import PLOTS, StudioChart, charts
-from pliant.studio.texts import at_time
+from pliant.simulation.runs.results import Result
+from pliant.viewer.charts import PLOTS, StudioChart, charts
+from pliant.viewer.readout import at_time
 
 SHOWN = ("joints", "deflection", "energy")
 """Plots of a new page."""

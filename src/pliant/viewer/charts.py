@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.simulation.runs.results import Result
-from pliant.figures import run_panels
 from pliant.drawing.figure_data import Panel
-from pliant.figures.spectrum import amplitudes, spectrum
-from pliant.viewer.viewer_scene import KEPT
 from pliant.drawing.style import COLOURS, line
+from pliant.figures import run_panels
+from pliant.figures.spectrum import amplitudes, spectrum
+from pliant.simulation.runs.results import Result
+from pliant.viewer.viewer_scene import KEPT
 
 POINTS = 600
 """Places of a curve."""

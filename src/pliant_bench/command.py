@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant_bench.part_names import PARTS
 from pliant.cli.application import FAILED
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
 from pliant.cli.output import print_json, say, table
+from pliant_bench.part_names import PARTS
 
 if TYPE_CHECKING:
     from pliant_bench.findings import Report
