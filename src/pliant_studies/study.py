@@ -113,7 +113,7 @@ class Study:
         """The study of a folder: what its study.yaml states, with numbers of its files in braces, and what those do."""
         import yaml
 
-        package = f"pliant.studies.{name.replace('-', '_')}"
+        package = f"pliant_studies.{name.replace('-', '_')}"
         parts = ("runs", "measures", "checks", "figures")
         runs, measures, checks, figures = (import_module(f"{package}.{part}") for part in parts)
         about = yaml.safe_load((files(package) / "study.yaml").read_text(encoding="utf-8"))

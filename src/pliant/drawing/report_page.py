@@ -11,7 +11,7 @@ from typing import Any
 
 def page(title: str, body: str) -> str:
     """A complete HTML document."""
-    style = (files("pliant.view") / "report.css").read_text(encoding="utf-8")
+    style = (files("pliant.drawing") / "report.css").read_text(encoding="utf-8")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'

@@ -18,7 +18,7 @@ from pliant.arrays import Array, Expression
 from pliant.compute.tape.columns import ColumnFunction
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.derivatives.differentials import SolvedColumns
-from pliant.mechanics.formulations import positive_inertia as stability
+from pliant.mechanics.formulations import positive_inertia
 from pliant.mechanics.formulations.formulation import Formulation
 from pliant.mechanics.formulations.motion_equations import Equations, by_kinds
 from pliant.mechanics.formulations.registry import equations
@@ -119,7 +119,7 @@ def _check(robot: Robot, *options: Any) -> None:
     """Refuses an arm that cannot move as its equations say."""
     (chain, p), parameters = _chain(robot, *options), options[-1]
     paths = robot.paths() if parameters else {}
-    stability.check(chain, p, np.array([paths[path] for path in parameters], dtype=float))
+    positive_inertia.check(chain, p, np.array([paths[path] for path in parameters], dtype=float))
 
 
 # ------------------------------------------------------------------------------------------------------- functions

@@ -10,7 +10,7 @@ import casadi as ca
 
 from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.mechanics.derivatives.differentials import Differentials, SolvedColumns, solver
-from pliant.mechanics.formulations import terms as matrices
+from pliant.mechanics.formulations import terms
 from pliant.mechanics.formulations.energies import energies, potential_energy
 from pliant.mechanics.formulations.generalized_forces import strain_energy
 from pliant.mechanics.formulations.motion_equations import Equations
@@ -116,8 +116,8 @@ def stiffness(e: Equations, q: Any) -> Any:
 
 
 def _matrices(e: Equations, q: Any, qd: Any) -> Sequence[Any]:
-    form = {"lagrange": matrices.partitioned, "dual-screw": matrices.screw}
-    return form.get(e.formulation.name, matrices.general)(e, q, qd)
+    form = {"lagrange": terms.partitioned, "dual-screw": terms.screw}
+    return form.get(e.formulation.name, terms.general)(e, q, qd)
 
 
 EXPRESSIONS: dict[str, Recipe] = {
@@ -138,7 +138,7 @@ EXPRESSIONS: dict[str, Recipe] = {
     "stiffness": Recipe(("q",), lambda e, q: [stiffness(e, q)], "vm", closed=True),
     "linearize": Recipe(("q", "qd", "tau"), _linearize, "by size", closed=True),
     "matrices": Recipe(("q", "qd"), _matrices, "vm"),
-    "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),
+    "denoc_matrices": Recipe(("q",), lambda e, q: terms.denoc(e.chain, q), "vm"),
     "momentum": Recipe(("q", "qd"), lambda e, q, qd: [momentum(e.chain, q, qd)], closed=True),
     "center_of_mass": Recipe(("q",), lambda e, q: [center_of_mass(e.chain, q)], closed=True),
     "mass_matrix_inverse": Recipe(("q",), lambda e, q: [solver(e, q).inverse()], closed=True),

@@ -19,14 +19,14 @@ from pliant.model.terms import DenocMatrices, DrivenTorques, Energy, Matrices, P
 from pliant.model.validity import tell
 
 if TYPE_CHECKING:
-    from pliant.mechanics.formulations import dual_screw
-    from pliant.mechanics.formulations import terms as matrices
+    from pliant.mechanics.formulations import dual_screw, terms
     from pliant.mechanics.links import frames
     from pliant.model import assembly
 else:  # what makes expressions, which a model whose functions are known goes without
     assembly = LaterModule("pliant.model.assembly")
-    dual_screw, frames, matrices = (
-        LaterModule(f"pliant.mechanics.{name}") for name in ("dual_screw", "frames", "matrices")
+    dual_screw, frames, terms = (
+        LaterModule(f"pliant.mechanics.{name}")
+        for name in ("formulations.dual_screw", "links.frames", "formulations.terms")
     )
 
 
@@ -490,7 +490,7 @@ class StateFunctions(Differentiable):
         >>> bool(np.allclose(found.U @ np.diag(found.D) @ found.U.T, found.GIM))
         True
         """
-        names = tuple(self.speeds[k] for k in matrices.elimination_order(self.chain))
+        names = tuple(self.speeds[k] for k in terms.elimination_order(self.chain))
         N_l, N_d, M, GIM, U, D = self._call("denoc_matrices", p, q)
         return DenocMatrices(N_l, N_d, M, GIM, U, D, names)
 

@@ -23,11 +23,10 @@ from pliant.options import HeldName
 from pliant.robot.parts.angles import in_radians
 
 if TYPE_CHECKING:
-    from pliant.model import closed_statics
-    from pliant.model import loop_statics as balance
+    from pliant.model import closed_statics, loop_statics
     from pliant.model.model import Model
 else:  # they compute with what stands here
-    balance, closed_statics = (LaterModule(f"pliant.model.{name}") for name in ("balance", "closed_statics"))
+    loop_statics, closed_statics = (LaterModule(f"pliant.model.{name}") for name in ("loop_statics", "closed_statics"))
 
 Applied = Callable[[ArrayLike], tuple[Array, Array]]
 """q -> generalised forces (n,) and their slopes (n, n)."""
@@ -250,7 +249,7 @@ def rest(model: Model, loads: Sequence[Any] = (), p: ArrayLike | None = None, ra
     if pushed if model.layout.first else not (pushed or _is_pressed(model)):
         return q
     if any(coupling.states for coupling in model.layout.commanded):
-        return balance.rest_on_couplings(model, q, loads, p)
+        return loop_statics.rest_on_couplings(model, q, loads, p)
     found = settled(model, q, loads, p, rates=rates)
     tell(model, steep(model, found))
     return found
@@ -391,7 +390,7 @@ def rest_slope(
     """(n_q, P) derivative of the state of static rest `q` by the parameters, joints held: -K^-1 d(force)/dp. Of arms
     with loops, passive joints or cylinders by their balance, in which joints that are `named` rather stand."""
     if not model.layout.is_open or any(coupling.states for coupling in model.layout.commanded):
-        along = balance.slope_of_rest(model, np.asarray(q), loads, p, named)
+        along = loop_statics.slope_of_rest(model, np.asarray(q), loads, p, named)
         slope = np.zeros((model.n_q, along.shape[1]))
         known = [k for k, name in enumerate(model.speeds) if name in model.coordinates]
         slope[places(model, known)] = along[known]

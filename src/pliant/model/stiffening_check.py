@@ -19,8 +19,7 @@ from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS, Same
 from pliant.compute.tape.time_inputs import time_inputs
 from pliant.mechanics.links.section_forces import InternalForces
-from pliant.model import closed_statics, statics
-from pliant.model import stiffening_choice as level_choice
+from pliant.model import closed_statics, statics, stiffening_choice
 from pliant.model.model import Model, raised
 from pliant.model.robot import Robot
 from pliant.model.stiffening_choice import RootLoads, effects, worst
@@ -157,7 +156,7 @@ def _bound(
     accelerations: Array | None = None,
 ) -> Effect:  # fmt: skip
     speeds = {
-        name: level_choice.speed_limit(freedom) or 0.0 for name, freedom in in_pieces(model.robot).freedoms.items()
+        name: stiffening_choice.speed_limit(freedom) or 0.0 for name, freedom in in_pieces(model.robot).freedoms.items()
     }
     pushed: dict[str, float] = {}
     fastest, hardest = _largest(model, qd), _largest(model, accelerations)
@@ -298,10 +297,10 @@ def carried_loads(forces: InternalForces, numbers: Sequence[int]) -> list[Any]:
 
 def largest(link: Link, rows: Array, length: float | None = None) -> RootLoads:
     """Largest axial force, moment and torque among rows (N, 6) of force and moment."""
-    axis = level_choice.axis_of(link)
+    axis = stiffening_choice.axis_of(link)
     force, moment = rows[:, :3], rows[:, 3:]
     along = moment @ axis
     bending = np.linalg.norm(moment - along[:, None] * axis, axis=1)
-    long = level_choice.link_length(link) if length is None else length
+    long = stiffening_choice.link_length(link) if length is None else length
     axial, across, twisting = (float(np.max(np.abs(x), initial=0.0)) for x in (force @ axis, bending, along))
     return RootLoads(axial, across, twisting, long)

@@ -71,7 +71,7 @@ class Shelf:
             return Result.load(path)
         if path.suffix == ".urdf":
             side = path.with_name(path.stem + SIDE)
-            return load_file(path, paths, side if self._inside(side) and side.is_file() else None)
+            return load_file(path, paths, flexible=side if self._inside(side) and side.is_file() else None)
         return self._described(path, name, paths)
 
     def _described(self, path: Path, name: str, paths: FilePaths) -> Robot | Scenario:

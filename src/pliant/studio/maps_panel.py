@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.analysis.campbell import campbell
+from pliant.analysis.map_figures import campbell_figure, pose_figure
 from pliant.analysis.pose_maps import damping_map, frequency_map
 from pliant.arrays import Array
 from pliant.control.controllers.joint_controllers import PD, natural_gains
 from pliant.errors import ModelError
-from pliant.analysis.map_figures import campbell_figure, pose_figure
 from pliant.mechanics.formulations.registry import FORMULATIONS
 from pliant.studio.choices import Choices
 from pliant.studio.run import StudioRun, edited_robot, goal_of

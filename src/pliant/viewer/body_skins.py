@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.viewer.body_surfaces import SceneSurface
-from pliant.viewer.scene import PlacedLink
+from pliant.viewer.placed_link import PlacedLink
 from pliant.viewer.scene_tubes import RIGID
 
 

@@ -23,7 +23,8 @@ from pliant.drawing.style import line
 from pliant.figures import run_panels
 from pliant.simulation.runs.results import Result
 from pliant.viewer.body_skins import BodySkin
-from pliant.viewer.scene import Scene, SceneLink, frame_rows, readable_magnification, scene_of
+from pliant.viewer.placed_link import SceneLink
+from pliant.viewer.scene import Scene, frame_rows, readable_magnification, scene_of
 from pliant.viewer.scene_camera import outlook
 from pliant.viewer.scene_fittings import Fitting, Pushed, SceneFrame, Spanned
 from pliant.viewer.scene_tubes import RIGID, STOPS
@@ -92,7 +93,7 @@ def page(result: Result, title: str | None = None) -> str:
 
 def asset(name: str) -> str:
     """A file of the page."""
-    return (files("pliant.view") / "web" / name).read_text(encoding="utf-8")
+    return (files("pliant.viewer") / "web" / name).read_text(encoding="utf-8")
 
 
 def _embedded(data: dict[str, Any]) -> str:

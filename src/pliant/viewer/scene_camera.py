@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.viewer.scene import PlacedLink, Scene
+from pliant.viewer.placed_link import PlacedLink
+from pliant.viewer.scene import Scene
 from pliant.viewer.scene_fittings import Spanned
 from pliant.viewer.scene_tubes import corners
 

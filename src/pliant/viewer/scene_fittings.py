@@ -20,7 +20,7 @@ from pliant.robot.parts.couplings import Coupling, Cylinder
 from pliant.viewer.scene_tubes import ball, section_outline, tube_faces
 
 if TYPE_CHECKING:
-    from pliant.viewer.scene import PlacedLink
+    from pliant.viewer.placed_link import PlacedLink
 
 STEEL, CHROME, DARK, AMBER = (0.30, 0.36, 0.42), (0.80, 0.83, 0.86), (0.23, 0.27, 0.33), (0.80, 0.56, 0.16)
 WALL, FORCE = (0.66, 0.68, 0.62), (0.78, 0.13, 0.16)

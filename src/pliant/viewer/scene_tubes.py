@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pliant.arrays import Array
 
 if TYPE_CHECKING:
-    from pliant.viewer.scene import PlacedLink
+    from pliant.viewer.placed_link import PlacedLink
 
 SIDES = 14
 """Points of a ring around a round link."""

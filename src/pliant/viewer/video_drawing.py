@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.viewer.scene import PlacedLink, Scene
+from pliant.viewer.placed_link import PlacedLink
+from pliant.viewer.scene import Scene
 from pliant.viewer.scene_camera import Outlook, outlook, touched
 from pliant.viewer.scene_fittings import Fitting
 from pliant.viewer.scene_tubes import RIGID, rings, strain_colours, tube_faces

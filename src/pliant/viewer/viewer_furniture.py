@@ -10,7 +10,8 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.robot.tree import BASE
-from pliant.viewer.scene import PlacedLink, Scene
+from pliant.viewer.placed_link import PlacedLink
+from pliant.viewer.scene import Scene
 from pliant.viewer.scene_camera import FLAT, outlook, touched
 from pliant.viewer.viewer_meshes import Ball
 

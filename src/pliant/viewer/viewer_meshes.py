@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.viewer.scene import PlacedLink
+from pliant.viewer.placed_link import PlacedLink
 from pliant.viewer.scene_fittings import Fitting
 from pliant.viewer.scene_tubes import RIGID, ball, rings, strain_colours, tube_faces
 from pliant.viewer.skins import Skin, covered, shows

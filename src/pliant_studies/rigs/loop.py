@@ -59,7 +59,7 @@ class Lqg:
 
 def controllers() -> dict[str, Any]:
     """Gains, filters and sample times of the rig."""
-    text = (files("pliant.rigs") / "quanser_2dsfl" / "controllers.json").read_text(encoding="utf-8")
+    text = (files("pliant_studies.measured") / "quanser_2dsfl" / "controllers.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
 

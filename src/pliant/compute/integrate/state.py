@@ -14,7 +14,7 @@ from pliant.compute.integrate.loop_state import Clock, EventKind, Tally
 from pliant.compute.integrate.problem import CompiledTicks, Events, Hold, Jumps, Problem, SampledInput, StageCallback
 from pliant.compute.loops.primitives import FLAT
 from pliant.compute.loops.step_control import FIRST_ERROR
-from pliant.compute.tape import one_sided_time as sides
+from pliant.compute.tape import one_sided_time
 
 
 class Callback:
@@ -57,7 +57,7 @@ class State:
         self.clock: Array = np.zeros(Clock.SIZE)
         self.tally: Integers = np.zeros(Tally.SIZE, np.int64)
         self.clock[[Clock.T, Clock.START, Clock.ERR]] = t0, t0, FIRST_ERROR
-        self.clock[[Clock.FROM, Clock.UNTIL, Clock.JUMP]] = sides.after(t0), np.inf, np.inf
+        self.clock[[Clock.FROM, Clock.UNTIL, Clock.JUMP]] = one_sided_time.after(t0), np.inf, np.inf
         self.clock[Clock.CEILING] = problem.ceiling
         self.tally[Tally.FRESH] = 1
         self.callback = Callback(callback, self.inp, n, n_callback, self.flag) if callback else None

@@ -17,7 +17,7 @@ from pliant.compute.integrate.problem import Problem
 from pliant.compute.integrate.solution import EventLog, Failure, Solution, Stats, Status
 from pliant.compute.integrate.starting import breakdown, stopped
 from pliant.compute.integrate.state import RunPlan
-from pliant.compute.tape import one_sided_time as sides
+from pliant.compute.tape import one_sided_time
 from pliant.errors import ModelError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class _Multistep:
         if key not in self._made:
             steps = {name: value / length for name, value in self.steps.items()}
             self._made[key] = self._make("multistep", "cvodes", self.dae, 0.0, list(key[1:]), self.options | steps)
-        call = [t, length, sides.after(t), sides.before(times[-1])]
+        call = [t, length, one_sided_time.after(t), one_sided_time.before(times[-1])]
         integrator = self._made[key]
         found = integrator(x0=x[: self.n], p=np.concatenate([p, call]))
         states = np.hstack([np.array(found["xf"]).T, x[self.n :] + np.array(found["qf"]).T])

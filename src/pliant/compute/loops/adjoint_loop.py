@@ -18,8 +18,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pliant.compute.loops import primitives
-from pliant.compute.loops import step_control as control
+from pliant.compute.loops import primitives, step_control
 from pliant.compute.loops.pack_loop import PackForm, body, closing, gather, norm, scatter
 from pliant.compute.loops.primitives import Doubles, Integers, Packs, fma, in_lanes, numbers, shift, unrolled
 
@@ -244,8 +243,8 @@ def close_loops(pack: Scratch, form: AdjointForm, job: AdjointJob, s: int, step:
         if keep:
             copy(state, shift(kept, turn * n), n)
         closing(pack.inp, pack.out, pack.work)
-        near = pack.out[n] <= control.NEARLY_CLOSED or turn < len(form.rounds) - 1
-        sound = pack.out[n + 1] > control.SINGULAR and near
+        near = pack.out[n] <= step_control.NEARLY_CLOSED or turn < len(form.rounds) - 1
+        sound = pack.out[n + 1] > step_control.SINGULAR and near
         for j in range(n):
             state[j] = pack.out[j] if sound else math.nan
             pack.x[j] = state[j]

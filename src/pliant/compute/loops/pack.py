@@ -26,7 +26,7 @@ from pliant.compute.loops import pack_loop
 from pliant.compute.loops.pack_loop import Job, PackForm, body, run_packs
 from pliant.compute.loops.primitives import table
 from pliant.compute.loops.translate import PLAIN, Module
-from pliant.compute.tape import one_sided_time as sides
+from pliant.compute.tape import one_sided_time
 from pliant.compute.tape.call_plan import lowered
 from pliant.compute.tape.lower import lower
 from pliant.compute.tape.operations import INPUT
@@ -71,7 +71,7 @@ class TimeSegments:
         """Earliest and latest time of an evaluation in each segment, in numbers of this kind: an input that jumps
         where it begins or ends has jumped or has not yet."""
         ends = np.where(self.count > 0, self.t + self.count * self.h, self.h)
-        return sides.after(self.t, kind), sides.before(ends, kind)
+        return one_sided_time.after(self.t, kind), one_sided_time.before(ends, kind)
 
     def split(self, times: Array) -> list[TimeSegments]:
         """Plans that follow each other, cut where segments begin at these times."""

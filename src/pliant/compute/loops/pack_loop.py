@@ -13,8 +13,7 @@ import numpy as np
 
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
-from pliant.compute.loops import primitives
-from pliant.compute.loops import step_control as control
+from pliant.compute.loops import primitives, step_control
 from pliant.compute.loops.primitives import Doubles, Integers, Lane, Packs, fma, in_lanes, numbers, shift, unrolled
 
 
@@ -143,7 +142,7 @@ def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackF
         gather(form, job.x, n, 0, n, shift(pack.inp, 1), first, stop)
         gather(form, job.p, job.p_stride, 0, form.own, shift(pack.inp, 1 + n + form.held), first, stop)
         for row in unrolled(range(Own.SIZE)):
-            pack.own[row] = control.FIRST_ERROR if row == Own.ERR else 0.0
+            pack.own[row] = step_control.FIRST_ERROR if row == Own.ERR else 0.0
         gather(form, job.ceilings, 1, 0, 1, shift(pack.own, Own.CEILING), first, stop)
         for s in range(job.segments):
             gather(form, job.w, job.w_stride, job.piece[s] * form.held, form.held, shift(pack.inp, 1 + n), first, stop)
@@ -249,7 +248,7 @@ def fixed_steps(
                 pack.x[j] = state[j]
         if form.meets > 0:
             look(pack, form, t + (step + 1) * h, early, late, pack.ahead)
-            pack.own[Own.REFUSED] += 1.0 if farthest(pack, form, in_lanes(h), control.FIXED_WIDTHS) < h else 0.0
+            pack.own[Own.REFUSED] += 1.0 if farthest(pack, form, in_lanes(h), step_control.FIXED_WIDTHS) < h else 0.0
             for j in range(2 * form.meets):
                 pack.near[j] = pack.ahead[j]
 
@@ -267,8 +266,8 @@ def farthest(pack: Pack, form: PackForm, step: Lane, widths: float) -> Lane:
     for k in range(form.meets):
         before, after = pack.near[k], pack.ahead[k]
         speed = max(pack.near[form.meets + k], pack.ahead[form.meets + k])
-        leaps = control.leaps(before, after, speed, step, widths)
-        most = min(most, control.reach(before, speed) if leaps else math.inf)
+        leaps = step_control.leaps(before, after, speed, step, widths)
+        most = min(most, step_control.reach(before, speed) if leaps else math.inf)
     return most
 
 
@@ -279,13 +278,13 @@ def close_loops(pack: Pack, form: PackForm, time: Lane, early: float, late: floa
     state = shift(pack.inp, 1)
     if form.reads_time:
         pack.inp[0] = max(min(time, late), early)
-    own[Own.OPEN] = in_lanes(float(control.MOST_CLOSING))
+    own[Own.OPEN] = in_lanes(float(step_control.MOST_CLOSING))
     while primitives.any_lane(own[Own.OPEN] > 0.0):
         closing(pack.inp, pack.closed, pack.work)
         left = own[Own.OPEN] - 1.0
         moves = own[Own.OPEN] > 0.0
-        near = pack.closed[n] <= control.NEARLY_CLOSED
-        sound = pack.closed[n + 1] > control.SINGULAR and (near or left > 0.0)
+        near = pack.closed[n] <= step_control.NEARLY_CLOSED
+        sound = pack.closed[n + 1] > step_control.SINGULAR and (near or left > 0.0)
         for j in range(n):
             x = pack.closed[j] if sound else math.nan
             state[j] = x if moves else state[j]
@@ -312,10 +311,10 @@ def start_step(pack: Pack, form: PackForm, rtol: float, atol: float, largest: fl
     size = form.in_error
     for j in range(size):
         x = pack.x[j]
-        a, b = control.scaled(x, x, x, rtol, atol), control.scaled(pack.k[j], x, x, rtol, atol)
+        a, b = step_control.scaled(x, x, x, rtol, atol), step_control.scaled(pack.k[j], x, x, rtol, atol)
         state += a * a
         slope += b * b
-    guess = max(control.first_step(math.sqrt(state / size), math.sqrt(slope / size)), control.LEAST_FIRST)
+    guess = max(step_control.first_step(math.sqrt(state / size), math.sqrt(slope / size)), step_control.LEAST_FIRST)
     h = pack.own[Own.H]
     pack.own[Own.H] = h if h > 0.0 else min(guess, largest)
 
@@ -338,7 +337,7 @@ def adaptive_steps(
         if halt[0] > 0.0:
             break
         now, planned = pack.own[Own.T], pack.own[Own.H]
-        last = now + control.REACH * planned >= end
+        last = now + step_control.REACH * planned >= end
         step = end - now if last else planned
         for stage in unrolled(range(1, stages)):
             for j in range(n):
@@ -347,7 +346,7 @@ def adaptive_steps(
         total = in_lanes(0.0)
         for j in range(form.in_error):
             defect = step * combination(pack.k, n, j, nonzero(form.method.error))
-            e = control.scaled(defect, pack.x[j], state[j], rtol, atol)
+            e = step_control.scaled(defect, pack.x[j], state[j], rtol, atol)
             total += e * e
         if form.closes:  # the slope at the end is that of the closed state
             time = end if last else now + step
@@ -370,9 +369,9 @@ def judge_lanes(
         allowed = farthest(pack, form, step, 1.0) if good else math.inf  # what an error spoils says nothing
         good = good and allowed >= step
     taken = good and active
-    alpha, beta = control.exponents(form.method.order)
-    ratio = control.step_ratio(error, own[Own.ERR], own[Own.AGAIN] > 0.0, alpha, beta)
-    following = min(control.next_step(step, own[Own.H], ratio), largest)
+    alpha, beta = step_control.exponents(form.method.order)
+    ratio = step_control.step_ratio(error, own[Own.ERR], own[Own.AGAIN] > 0.0, alpha, beta)
+    following = min(step_control.next_step(step, own[Own.H], ratio), largest)
     if form.meets > 0:
         following = min(following, allowed)
         for j in range(2 * form.meets):
@@ -380,12 +379,12 @@ def judge_lanes(
     time = (end if last else now + step) if taken else now
     own[Own.TAKEN] += 1.0 if taken else 0.0
     own[Own.REFUSED] += 1.0 if active and not good else 0.0
-    own[Own.ERR] = max(error, control.LEAST_MEMORY) if taken else own[Own.ERR]
+    own[Own.ERR] = max(error, step_control.LEAST_MEMORY) if taken else own[Own.ERR]
     own[Own.AGAIN] = 0.0 if good else 1.0
     own[Own.H] = following if active else own[Own.H]
     state = shift(pack.inp, 1)
     away = active and (state[n - 1] if taken else pack.x[n - 1]) > own[Own.CEILING]
-    stuck = time < end and (following < control.TINY * end or own[Own.TAKEN] + own[Own.REFUSED] >= most)
+    stuck = time < end and (following < step_control.TINY * end or own[Own.TAKEN] + own[Own.REFUSED] >= most)
     broken = away or stuck
     own[Own.T] = end if broken else time
     slope = shift(pack.k, (form.method.stages - 1) * n)

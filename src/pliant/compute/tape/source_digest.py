@@ -18,7 +18,7 @@ from pliant.base.started import STARTED
 from pliant.compute.llvm import cache
 
 LIBRARIES = ("numpy", "scipy", "casadi", "pydantic")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 COARSE = 100_000_000
 """Nanoseconds by which the times of files may lag behind the clock."""
 

@@ -82,7 +82,7 @@ def in_process(search: Callable[..., Any], given: tuple[Any, ...], watch: Watch,
         return search(*given, time_limit=watch.time_limit, progress=watch.report or False)
     paths = os.pathsep.join(path for path in sys.path if path)
     child = subprocess.Popen(
-        [sys.executable, "-c", "from pliant.control.planning.time_limited import serve; serve()"], stdin=subprocess.PIPE,
+        [sys.executable, "-c", f"from {__name__} import serve; serve()"], stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": paths}, start_new_session=os.name == "posix",
     )  # fmt: skip
     told: queue.Queue[tuple[str, Any]] = queue.Queue()

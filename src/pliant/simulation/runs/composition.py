@@ -22,7 +22,7 @@ from pliant.base.signatures import checked, require_loads
 from pliant.base.tuning import form, numbers_of
 from pliant.compute.integrate.problem import Problem
 from pliant.compute.llvm.kernel import Kernel
-from pliant.compute.tape import one_sided_time as sides
+from pliant.compute.tape import one_sided_time
 from pliant.compute.tape.trace_cache import Recorded, recalled
 from pliant.errors import ModelError, UnsupportedModel, warn_user
 from pliant.model.model import Model
@@ -362,7 +362,7 @@ class Composition:
         """Position and rate of the prescribed coordinates at the start."""
         if not self.prescribed:
             return {}
-        x, v, _ = self._motion(sides.after(np.zeros(1)))
+        x, v, _ = self._motion(one_sided_time.after(np.zeros(1)))
         return dict(zip(self.prescribed, zip(x[0].tolist(), v[0].tolist())))
 
     @symbolic_property
@@ -370,7 +370,7 @@ class Composition:
         """Rates of the prescribed coordinates before the start, as their paths say."""
         if not self.prescribed:
             return {}
-        _, v, _ = self._motion(sides.before(np.zeros(1)))
+        _, v, _ = self._motion(one_sided_time.before(np.zeros(1)))
         return dict(zip(self.prescribed, v[0].tolist()))
 
     @shared_property
@@ -396,7 +396,7 @@ class Composition:
         found = [*found, *self._switches(t_end)]
         edge = EDGE * t_end
         times = np.array(sorted({b for b in found if edge < b < t_end - edge}))
-        apart = times[1:] > sides.after(times[:-1])  # the two sides of a comparison may be one rounding apart
+        apart = times[1:] > one_sided_time.after(times[:-1])  # the two sides of a comparison may be one rounding apart
         return times[np.append(True, apart)] if len(times) else times
 
     def breaks(
@@ -470,7 +470,7 @@ class Composition:
     def _impulses(self, breaks: Array) -> Impulses:
         if not self.prescribed or not len(breaks):
             return Impulses.none(len(self.prescribed))
-        early, late = sides.before(breaks), sides.after(breaks)
+        early, late = one_sided_time.before(breaks), one_sided_time.after(breaks)
         x0, v0, a0 = self._motion(early)
         x1, v1, a1 = self._motion(late)
         between = (late - early)[:, None]
@@ -491,7 +491,7 @@ class Composition:
         unknown = [k for k, (_, path) in enumerate(self.prescribed.values()) if not series_in(path)]
         if not unknown:  # series are polynomials between their breaks
             return
-        first, last = sides.after(np.append(0.0, breaks)), sides.before(np.append(breaks, t_end))
+        first, last = one_sided_time.after(np.append(0.0, breaks)), one_sided_time.before(np.append(breaks, t_end))
         looks = t_end * (np.arange(LOOKS) + OBLIQUE) / LOOKS
         times = np.union1d(looks, np.concatenate([first, last]))
         stretch = np.searchsorted(breaks, times)
@@ -644,7 +644,7 @@ class Impulses:
 
     def behind(self, t: Array) -> Array:
         """Times, those of an impulse moved behind it."""
-        return np.where(np.isin(t, self.times) | (self.at_start & (t == 0.0)), sides.after(t), t)
+        return np.where(np.isin(t, self.times) | (self.at_start & (t == 0.0)), one_sided_time.after(t), t)
 
 
 def _jumps(before: Array, after: Array, moved: Array) -> Any:

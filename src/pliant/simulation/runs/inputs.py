@@ -28,11 +28,10 @@ from pliant.simulation.runs.piece_tables import PieceTable
 
 if TYPE_CHECKING:
     from pliant.control.controllers.controller import Felt
-    from pliant.model import assembly
-    from pliant.model import loop_statics as balance
+    from pliant.model import assembly, loop_statics
     from pliant.simulation.runs import coupled_lines
 else:  # what makes expressions
-    assembly, balance = (LaterModule(f"pliant.model.{name}") for name in ("assembly", "balance"))
+    assembly, loop_statics = (LaterModule(f"pliant.model.{name}") for name in ("assembly", "loop_statics"))
     coupled_lines = LaterModule("pliant.simulation.runs.coupled_lines")
 
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
@@ -79,7 +78,7 @@ def _settled(
     given, values = _each(model, q, p)
     if any(coupling.states for coupling in model.layout.commanded):
         own = assembly.named_speeds(model, q0, "q0")
-        rest = np.array([balance.rest_on_couplings(model, x, loads, v, own) for x, v in zip(given, values)])
+        rest = np.array([loop_statics.rest_on_couplings(model, x, loads, v, own) for x, v in zip(given, values)])
     else:
         places = model.layout.shaft_places() if model.layout.is_open else slice(None)
         rest = np.array([model.equilibrium(x[places], loads, v) for x, v in zip(given, values)])

@@ -11,7 +11,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.base.derived import Same
 from pliant.compute.integrate.solution import Solution
-from pliant.compute.tape import one_sided_time as sides
+from pliant.compute.tape import one_sided_time
 from pliant.control.sensing.sensor_chain import Instrument, capture_times, reading_times
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.errors import ModelError
@@ -87,7 +87,7 @@ class Watching:
         q, qd, _ = c.histories(behind, x)
         qdd = np.zeros_like(qd)
         if measured.accelerated:
-            acted = inputs.history(np.maximum(sides.before(t), 0.0), q, qd)
+            acted = inputs.history(np.maximum(one_sided_time.before(t), 0.0), q, qd)
             qdd = c.torques(behind, x, acted, inputs.parameters)[2]
         p = np.tile(inputs.parameters, (len(t), 1))
         return np.asarray(measured.reading(c.loads, c.base)(behind[:, None], q, qd, qdd, p)).reshape(len(t), -1)

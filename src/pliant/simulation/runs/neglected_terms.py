@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.compute.tape import one_sided_time as sides
+from pliant.compute.tape import one_sided_time
 from pliant.control.trajectories.trajectories import RUN_TIME, looking_up
 from pliant.errors import UnsupportedModel
 from pliant.model.model import Model
@@ -74,7 +74,9 @@ def _course(model: Model, loads: Sequence[Any], motion: Mapping[str, Any], base:
         times = np.linspace(0.0, t_end, LOOKS + 1) if t_end else np.zeros(1)
     breaks = [b for part in (*loads, *motion.values(), base) for b in getattr(part, "breaks", ()) if 0 < b <= times[-1]]
     edges = np.array([0.0, *sorted(breaks), times[-1]])
-    times = np.unique([*times, *sides.before(edges[1:]), *sides.after(edges[:-1]), *(edges[1:] + edges[:-1]) / 2])
+    times = np.unique(
+        [*times, *one_sided_time.before(edges[1:]), *one_sided_time.after(edges[:-1]), *(edges[1:] + edges[:-1]) / 2]
+    )
     return Course(times, base, _paths(model, motion, times) if motion and model.layout.is_open else ())
 
 

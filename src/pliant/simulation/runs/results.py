@@ -34,13 +34,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from pliant.compute.integrate.solution import Solution
-    from pliant.simulation.runs import coupled_lines, internal_forces
-    from pliant.simulation.runs import error_estimate as judgement
+    from pliant.simulation.runs import coupled_lines, error_estimate, internal_forces
     from pliant.simulation.runs.error_estimate import Validity
     from pliant.simulation.runs.internal_forces import Reaction, RunHistory, SectionForces
 else:  # what makes expressions
-    coupled_lines, internal_forces, judgement = (
-        LaterModule(f"pliant.simulation.runs.{name}") for name in ("coupled_lines", "internal_forces", "judgement")
+    coupled_lines, internal_forces, error_estimate = (
+        LaterModule(f"pliant.simulation.runs.{name}") for name in ("coupled_lines", "internal_forces", "error_estimate")
     )
 
 
@@ -410,7 +409,7 @@ class Result:
         under the same ones would have its tip; where the share of the last shape in the strain energy says more, that
         counts. Computed when first asked for.
         """
-        return judgement.judge(self)
+        return error_estimate.judge(self)
 
     # ----------------------------------------------------------------------------------- internal forces
 
@@ -774,7 +773,8 @@ class Result:
         -------
         path
         """
-        return provided("to_html")(self, path, title)
+        written: Path = provided("to_html")(self, path, title)
+        return written
 
     @stages.work("to_video", "drawing a movie")
     def to_video(self, path: str | os.PathLike[str], **options: Any) -> Path:
@@ -797,7 +797,8 @@ class Result:
         >>> result.to_video("run.gif", fps=25).name
         'run.gif'
         """
-        return provided("to_video")(self, path, **options)
+        written: Path = provided("to_video")(self, path, **options)
+        return written
 
     def _repr_html_(self) -> str:
         return str(provided("result_html")(self))

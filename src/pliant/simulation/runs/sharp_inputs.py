@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.compute.tape import one_sided_time as sides
+from pliant.compute.tape import one_sided_time
 
 Signals = Callable[[Array], Array]
 """Values (N, M) of the inputs at times (N,)."""
@@ -115,7 +115,7 @@ class _Cells:
         b = np.where(last, edges[stretch + 1], np.append(a[1:], edges[-1]))
 
         def raw(a: Array, b: Array) -> Array:
-            early, late = sides.after(a)[:, None], sides.before(b)[:, None]
+            early, late = one_sided_time.after(a)[:, None], one_sided_time.before(b)[:, None]
             times = early + (late - early) * np.linspace(0.0, 1.0, POINTS)
             found = signals(times.ravel())
             return np.asarray(np.nan_to_num(found, posinf=0.0, neginf=0.0)).reshape(len(a), POINTS, -1)

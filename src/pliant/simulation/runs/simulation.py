@@ -48,11 +48,10 @@ from pliant.simulation.runs.runaway import breakdown_message, ceiling, ran_away
 if TYPE_CHECKING:
     from pliant.control.sensing.sensors import Sensor
     from pliant.mechanics.loads.wrenches import Load
-    from pliant.simulation.runs import measured_channels
-    from pliant.simulation.runs import neglected_terms as left_out
+    from pliant.simulation.runs import measured_channels, neglected_terms
 else:  # they make expressions
-    left_out, measured_channels = (
-        LaterModule(f"pliant.simulation.runs.{name}") for name in ("left_out", "measured_channels")
+    neglected_terms, measured_channels = (
+        LaterModule(f"pliant.simulation.runs.{name}") for name in ("neglected_terms", "measured_channels")
     )
 
 MOST_ROWS = 1e7
@@ -189,7 +188,9 @@ def simulate(
         begun = prepared()
         with deadline.holds("simulate"), stage(f"preparing a run of {model.robot.name}"):
             if model.level.can_rise:
-                model = left_out.fitted_to_start(model, q0, qd0, listed(loads), p, t_end, motion=motion, base=base)
+                model = neglected_terms.fitted_to_start(
+                    model, q0, qd0, listed(loads), p, t_end, motion=motion, base=base
+                )
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
             tell(model, drifted_rows(model, p))
             acting, sampled = listed(loads), one_table(*drives) is not None
@@ -324,7 +325,7 @@ def _finish(
             "end the run earlier or change the motion",
             result,
         )
-    doubts = left_out.judge_run(result) if is_checked(model) else {}
+    doubts = neglected_terms.judge_run(result) if is_checked(model) else {}
     result, lost = _balanced(result)
     tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts)
     if solution.status == "stopped":

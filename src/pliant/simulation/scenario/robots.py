@@ -58,7 +58,7 @@ def _of_name(name: str, paths: FilePaths) -> Robot:
 def _from_urdf(given: UrdfRobot, paths: FilePaths) -> Robot:
     side = paths.find(given.flexible) if isinstance(given.flexible, str) else given.flexible
     path = paths.find(given.urdf)
-    return load_file(path, paths.beside(path), side, given.tip, given.floating)
+    return load_file(path, paths.beside(path), flexible=side, tip=given.tip, floating=given.floating)
 
 
 RobotEntry = Annotated[

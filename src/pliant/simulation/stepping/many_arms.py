@@ -10,7 +10,7 @@ import numpy as np
 from pliant.algebra.runge_kutta import dopri5, rk4
 from pliant.arrays import Array
 from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
-from pliant.compute.tape import one_sided_time as sides
+from pliant.compute.tape import one_sided_time
 from pliant.errors import UnsupportedModel, warn_user
 from pliant.simulation.batch.batch_equations import BatchEquations
 from pliant.simulation.runs.limits import JointLimit, passing_words
@@ -118,7 +118,9 @@ class ManyArms:
             np.full(1, self.t), np.full(1, length / count if count else end), np.full(1, count), none - 1, none
         )
         out = np.empty((len(self.x), 0, self.x.shape[1]))
-        counts = self._integrator(self.x, self._held(sides.after(self.t))[None], self.p, plan, out, self._settings)
+        counts = self._integrator(
+            self.x, self._held(one_sided_time.after(self.t))[None], self.p, plan, out, self._settings
+        )
         if count and not self._told and counts[:, 1].any():
             self._told = True
             warn_user(passing_words(int(counts[:, 1].max())))

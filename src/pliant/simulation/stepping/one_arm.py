@@ -13,7 +13,7 @@ from pliant.compute.integrate.loop_state import LoopStatus
 from pliant.compute.integrate.open_run import OpenRun
 from pliant.compute.integrate.problem import Events
 from pliant.compute.integrate.starting import breakdown
-from pliant.compute.tape import one_sided_time as sides
+from pliant.compute.tape import one_sided_time
 from pliant.errors import ModelError, SimulationError, UnsupportedModel, warn_user
 from pliant.simulation.runs.composition import Composition
 from pliant.simulation.runs.inputs import Inputs
@@ -172,7 +172,7 @@ class OneArm:
     def _look_up(self) -> None:
         """What series say from now on."""
         c = self._composed
-        self._run.p[c.m : c.m + c.n_series] = c.series_at(sides.after(np.array([self._run.t])))[0]
+        self._run.p[c.m : c.m + c.n_series] = c.series_at(one_sided_time.after(np.array([self._run.t])))[0]
 
     def _left(self) -> str:
         q, qd = self._composed.full_state(self._run.t, self._run.x)
