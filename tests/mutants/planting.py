@@ -9,7 +9,16 @@ from pathlib import Path
 LISTS = Path(__file__).with_name("lists")
 TESTS = LISTS.parents[1]
 ROOT = TESTS.parent
-SOURCE = ROOT / "src" / "pliant"
+SOURCE = ROOT / "src"
+
+
+def room_of(file: str, source: Path = SOURCE) -> str:
+    """Room of a file, down to the second folder: `mechanics.links`, `cli`, `pliant_bench`; a loose file is its own."""
+    package, *inside = Path(file).with_suffix("").parts
+    if package != "pliant":
+        return package
+    folders = [part for k, part in enumerate(inside[:2]) if (source / package / Path(*inside[: k + 1]) / "__init__.py").exists()]
+    return ".".join(folders) or inside[0]
 
 
 class BrokenEntry(Exception):

@@ -14,16 +14,21 @@ from pathlib import Path
 from mutants.planting import SOURCE, Mutant
 
 ROOMS = (
-    "dynamics",
-    "shapes",
-    "bodies",
+    "mechanics.actuation",
+    "mechanics.bodies",
+    "mechanics.constraints",
+    "mechanics.derivatives",
+    "mechanics.formulations",
+    "mechanics.links",
+    "mechanics.loads",
+    "mechanics.shapes",
+    "mechanics.sliding",
     "control",
     "model",
-    "runs",
-    "integrate",
+    "simulation.runs",
+    "compute.integrate",
+    "compute.nmpc",
     "identification",
-    "ringing",
-    "horizon",
 )
 """Where random bugs are planted by default."""
 
@@ -131,7 +136,7 @@ def _tree(text: str) -> str:
 @functools.cache
 def _sites(source: Path, room: str) -> dict[str, list[tuple[Path, Change]]]:
     found: dict[str, list[tuple[Path, Change]]] = defaultdict(list)
-    for path in sorted((source / room).rglob("*.py")):
+    for path in sorted((source / "pliant" / room.replace(".", "/")).rglob("*.py")):
         if not FIGURES.search(path.stem):
             for change in changes(path.read_text(encoding="utf-8")):
                 found[change.kind].append((path, change))

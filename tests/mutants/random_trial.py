@@ -33,9 +33,9 @@ CLOSE = 0.3
 """Scores above which the names that a file of tests has in common with a module are no accident."""
 QUICK, LATER = "not full and not slow and not long", "(full or slow) and not long"
 LOOPS = {
-    "integrate": ("tests/integrate/", "tests/control/test_compiled_ticks.py", "tests/physics/test_play_events.py",
+    "compute.integrate": ("tests/compute/integrate/", "tests/control/test_compiled_ticks.py", "tests/physics/test_play_events.py",
                   "tests/physics/test_contact_steps.py", "tests/physics/test_contacts.py", "tests/stepping/"),
-    "horizon": ("tests/horizon/", "tests/control/test_predictive"),
+    "compute.nmpc": ("tests/compute/nmpc/", "tests/control/test_predictive"),
 }  # fmt: skip
 """What runs the loops of rooms that run as machine code, which nothing records."""
 NONE_CHOSEN = 5
@@ -69,13 +69,13 @@ def choose(mutant: Mutant, recorded: Recorded, limit: float = DAILY) -> tuple[li
     those of the room), and files of tests that name what the module defines, as far as they are not recorded."""
     place, first, last = mutant_lines(mutant)
     ran = recorded.tests(mutant.file, first, last, all_of_it=place is None)
-    home = LOOPS.get(mutant.room, (f"tests/{mutant.room}/",))
+    home = LOOPS.get(mutant.room, (home_of(mutant.room),))
     if not ran or mutant.room in LOOPS:
         ran |= {node for node in recorded.seconds if node.startswith(home)}
     by_file: dict[str, list[str]] = {}
     for node in sorted(ran, key=lambda node: (recorded.seconds[node], node)):
         by_file.setdefault(node.split("::")[0], []).append(node)
-    near = sorted(by_file, key=lambda file: (file.split("/")[1] != mutant.room, recorded.seconds[by_file[file][0]]))
+    near = sorted(by_file, key=lambda file: (not file.startswith(home_of(mutant.room)), recorded.seconds[by_file[file][0]]))
     begin = _by_turns([by_file[file] for file in near[:FILES]], recorded, FIRST)
     rest = _by_turns([[node for node in by_file[file] if node not in set(begin)] for file in near], recorded, limit)
     left = limit - sum(recorded.seconds[node] for node in rest)
@@ -87,6 +87,11 @@ def choose(mutant: Mutant, recorded: Recorded, limit: float = DAILY) -> tuple[li
     files = [file for file in naming(mutant, place) if file not in recorded.files]
     count = 0 if begin else 2
     return begin + files[:count], rest + files[count : count + int(limit / UNKNOWN)]
+
+
+def home_of(room: str) -> str:
+    """Folder of the tests of a room."""
+    return f"tests/{room.replace('.', '/')}/"
 
 
 def mutant_lines(mutant: Mutant) -> tuple[str | None, int, int]:
@@ -121,7 +126,7 @@ def naming(mutant: Mutant, place: str | None) -> list[str]:
     heard = {name: sum(name in found for found in words().values()) for name in weights}
     scores = {
         file: sum(weight / heard[name] for name, weight in weights.items() if name in found)
-        + 0.05 * (file.split("/")[1] == mutant.room)
+        + 0.05 * file.startswith(home_of(mutant.room))
         for file, found in words().items()
     }
     return [file for file in sorted(scores, key=lambda file: -scores[file]) if scores[file] > CLOSE]

@@ -29,7 +29,7 @@ from mutants.planting import ROOT, SOURCE, TESTS
 from mutants.trial import ONE_THREAD
 
 FOLDER = ROOT / "build" / "mutants"
-ELSEWHERE = ("learning", "machines", "mutants", "bench", "view", "cli", "reliability")
+ELSEWHERE = ("learning", "machines", "mutants", "bench", "viewer", "figures", "studio", "cli", "reliability")
 TEXTS = re.compile(r"test_(release|docs|documentation|readme|examples|notebooks|public|layers|package\w*|reference)$")
 """Folders of tests that hold other things than results, and files that run examples or read texts."""
 WANTED = "PLIANT_RECORD"
@@ -74,9 +74,9 @@ class Recorder:
 
 def pytest_configure(config: pytest.Config) -> None:
     if WANTED in os.environ:
-        from pliant.compute.tape import trace_cache as records
+        from pliant.compute.tape import trace_cache
 
-        records.code_stamp = lambda: None
+        trace_cache.code_stamp = lambda: None
         config.pluginmanager.register(Recorder(Path(os.environ[WANTED])))
 
 
@@ -94,7 +94,7 @@ def record(tests: Sequence[str], jobs: int) -> int:
         path = FOLDER / f"{name.removesuffix('.py').replace('/', '.')}.coverage"
         with tempfile.TemporaryDirectory(prefix="pliant-record-") as folder:
             surroundings = {
-                **os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE.parent), str(TESTS)]), WANTED: str(path),
+                **os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(TESTS)]), WANTED: str(path),
                 "PLIANT_CACHE_DIR": folder, "MPLBACKEND": "Agg", **ONE_THREAD,
             }  # fmt: skip
             command = [sys.executable, "-m", "pytest", "-p", "mutants.recording", "-p", "no:cacheprovider", "-q"]
@@ -140,7 +140,7 @@ class Recorded:
         imported, those that ran any line of it."""
         found: set[str] = set()
         for data, stamps in self._parts:
-            measured = next((name for name in data.measured_files() if Path(name).match(f"pliant/{file}")), None)
+            measured = next((name for name in data.measured_files() if Path(name).match(file)), None)
             if measured is None:
                 continue
             whole = all_of_it or stamps.get(file) != stamp(SOURCE / file)

@@ -75,7 +75,7 @@ def test_what_is_changed_in_a_text() -> None:
 
 def test_drawn_bugs_can_be_planted() -> None:
     """Each in its room, in one place, as other code; the same ones by the same seed."""
-    rooms = ("ringing", "shapes")
+    rooms = ("control", "mechanics.shapes")
     found = drawn(20, 7, rooms)
     assert found == drawn(20, 7, rooms)
     assert found[0] != drawn(1, 8, rooms)[0]
@@ -87,8 +87,8 @@ def test_drawn_bugs_can_be_planted() -> None:
         assert ast.dump(ast.parse(after)) != ast.dump(ast.parse(before)), mutant.name
 
 
-NEAR, FAR, SLOW = "tests/shapes/test_a.py::near", "tests/physics/test_b.py::far", "tests/physics/test_b.py::slow"
-TRIED = Mutant("mechanics/shapes/quadrature.py:1 sign: + -> -", "shapes", "mechanics/shapes/quadrature.py", "import numpy as np",
+NEAR, FAR, SLOW = "tests/mechanics/shapes/test_a.py::near", "tests/physics/test_b.py::far", "tests/physics/test_b.py::slow"
+TRIED = Mutant("pliant/mechanics/shapes/quadrature.py:1 sign: + -> -", "mechanics.shapes", "pliant/mechanics/shapes/quadrature.py", "import numpy as np",
                "import numpy as np  # changed", ())  # fmt: skip
 
 
@@ -154,5 +154,5 @@ def test_the_table_of_random_bugs() -> None:
 
 
 def test_random_bugs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--random", "4", "--seed", "5", "--room", "ringing", "--list"]) == 0
-    assert [line.split("/")[0] for line in capsys.readouterr().out.splitlines()[1:]] == ["ringing"] * 4
+    assert main(["--random", "4", "--seed", "5", "--room", "compute.nmpc", "--list"]) == 0
+    assert [line.split("/")[2] for line in capsys.readouterr().out.splitlines()[1:]] == ["nmpc"] * 4

@@ -19,8 +19,8 @@ from mutants.planting import ROOT, SOURCE, BrokenEntry, Mutant
 LIMIT = 600.0
 """Seconds after which tests without a bug have failed; with one, 120 s and ten times what they took without."""
 
-COMPILING = ("kernels",)
-"""The room that makes machine code: with a bug in it nothing compiled without it may be used again. Loops of other
+COMPILING = ("compute.tape", "compute.llvm", "compute.cuda", "compute.loops")
+"""Rooms that make machine code: with a bug in them nothing compiled without it may be used again. Loops of other
 rooms are kept under their translation, and traces under the whole source."""
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -52,7 +52,7 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.source = folder / "pliant"
+        self.source = folder / "src"
         shutil.copytree(SOURCE, self.source)  # with what is compiled: times of files go along
 
     def try_mutant(self, mutant: Mutant, sound: Mapping[str, float | str]) -> Verdict:
@@ -134,7 +134,7 @@ class Bench:
             shutil.rmtree(compiled, ignore_errors=True)
         surroundings = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(self.folder), str(ROOT / "tests")]),
+            "PYTHONPATH": os.pathsep.join([str(self.source), str(ROOT / "tests")]),
             "PLIANT_CACHE_DIR": str(compiled / "kernels"),
             "HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "examples"),
             "PYTHONDONTWRITEBYTECODE": "" if write else "1",
