@@ -16,6 +16,7 @@ from machines.selection import entries, idle, names, slow
 from pliant.compute.llvm import llvm
 from quick_arithmetic import make_quick
 
+pytest_plugins = ["browser"]
 QUICK = ("not full and not slow and not long", "not full and not long")
 """The daily set, and that of the planted bugs."""
 LONG = 200
@@ -25,8 +26,8 @@ LONG = 200
 @pytest.fixture(scope="session", autouse=True)
 def quickly_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
     """In the quick set expressions are built by shorter ways, to the same tapes (test_quick_arithmetic.py), and long
-    kernels are compiled as they stand, with the same bits (kernels/test_bits.py); the large set and the core set do
-    both as users do."""
+    kernels are compiled as they stand, with the same bits (compute/llvm/test_bits.py); the large set and the core set
+    do both as users do."""
     with pytest.MonkeyPatch.context() as patch:
         if request.config.option.markexpr in ("", *QUICK):
             patch.setattr(llvm, "LONGEST_OPTIMISED", LONG)

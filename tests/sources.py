@@ -1,10 +1,30 @@
-"""Python files as the nodes of their trees, parsed and walked once for all tests that read them."""
+"""Where things are, and Python files of the package as the nodes of their trees, parsed and walked once."""
 
 from __future__ import annotations
 
 import ast
 from functools import cache
 from pathlib import Path
+
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+SOURCE = ROOT / "src"
+
+
+def python_files() -> list[Path]:
+    """All Python files of the three packages."""
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def short(path: Path) -> str:
+    """Path of a file as lists in tests write it: below `pliant`, or below the folder of the packages."""
+    inside = path.relative_to(SOURCE).as_posix()
+    return inside.removeprefix("pliant/")
+
+
+def module_name(path: Path) -> str:
+    """Dotted name of the module in a file."""
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
 
 
 @cache

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import pliant
+from sources import ROOT
 
 from .conftest import Run
 
@@ -27,7 +28,7 @@ SHORT = """
     duration: 0.05
     method: dop853
 """
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*.yaml"))
+EXAMPLES = sorted((ROOT / "examples" / "scenarios").glob("*.yaml"))
 
 
 def test_a_run_leaves_its_files(run: Run, scenario: Write) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 import pliant
+from sources import ROOT
 
-PAGE = Path(__file__).parents[2] / "docs" / "vocabulary.md"
+PAGE = ROOT / "docs" / "vocabulary.md"
 
 
 def column(place: int) -> str:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "build" / "learning"
 #: Bytes that the environment may take with CUDA's libraries, which come with PyTorch on x86-64, and what pip unpacks.
 NEEDED = 14e9
-WHAT = ("tests/learning", "tests/test_examples.py", "tests/test_docs.py")
+WHAT = ("tests/learning", "tests/docs/test_examples.py", "tests/docs/test_docs.py")
 CHOSEN = "learning or neural or policy or jax or torch"
 
 

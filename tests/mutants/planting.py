@@ -17,7 +17,11 @@ def room_of(file: str, source: Path = SOURCE) -> str:
     package, *inside = Path(file).with_suffix("").parts
     if package != "pliant":
         return package
-    folders = [part for k, part in enumerate(inside[:2]) if (source / package / Path(*inside[: k + 1]) / "__init__.py").exists()]
+    folders = [
+        part
+        for k, part in enumerate(inside[:2])
+        if (source / package / Path(*inside[: k + 1]) / "__init__.py").exists()
+    ]
     return ".".join(folders) or inside[0]
 
 

@@ -33,8 +33,8 @@ CLOSE = 0.3
 """Scores above which the names that a file of tests has in common with a module are no accident."""
 QUICK, LATER = "not full and not slow and not long", "(full or slow) and not long"
 LOOPS = {
-    "compute.integrate": ("tests/compute/integrate/", "tests/control/test_compiled_ticks.py", "tests/physics/test_play_events.py",
-                  "tests/physics/test_contact_steps.py", "tests/physics/test_contacts.py", "tests/stepping/"),
+    "compute.integrate": ("tests/compute/integrate/", "tests/control/sensing/test_compiled_ticks.py", "tests/physics/drives/test_play_events.py",
+                  "tests/physics/contacts/test_contact_steps.py", "tests/physics/contacts/test_contacts.py", "tests/simulation/stepping/"),
     "compute.nmpc": ("tests/compute/nmpc/", "tests/control/test_predictive"),
 }  # fmt: skip
 """What runs the loops of rooms that run as machine code, which nothing records."""
@@ -75,7 +75,9 @@ def choose(mutant: Mutant, recorded: Recorded, limit: float = DAILY) -> tuple[li
     by_file: dict[str, list[str]] = {}
     for node in sorted(ran, key=lambda node: (recorded.seconds[node], node)):
         by_file.setdefault(node.split("::")[0], []).append(node)
-    near = sorted(by_file, key=lambda file: (not file.startswith(home_of(mutant.room)), recorded.seconds[by_file[file][0]]))
+    near = sorted(
+        by_file, key=lambda file: (not file.startswith(home_of(mutant.room)), recorded.seconds[by_file[file][0]])
+    )
     begin = _by_turns([by_file[file] for file in near[:FILES]], recorded, FIRST)
     rest = _by_turns([[node for node in by_file[file] if node not in set(begin)] for file in near], recorded, limit)
     left = limit - sum(recorded.seconds[node] for node in rest)

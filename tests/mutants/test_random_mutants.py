@@ -87,7 +87,11 @@ def test_drawn_bugs_can_be_planted() -> None:
         assert ast.dump(ast.parse(after)) != ast.dump(ast.parse(before)), mutant.name
 
 
-NEAR, FAR, SLOW = "tests/mechanics/shapes/test_a.py::near", "tests/physics/test_b.py::far", "tests/physics/test_b.py::slow"
+NEAR, FAR, SLOW = (
+    "tests/mechanics/shapes/test_a.py::near",
+    "tests/physics/test_b.py::far",
+    "tests/physics/test_b.py::slow",
+)
 TRIED = Mutant("pliant/mechanics/shapes/quadrature.py:1 sign: + -> -", "mechanics.shapes", "pliant/mechanics/shapes/quadrature.py", "import numpy as np",
                "import numpy as np  # changed", ())  # fmt: skip
 

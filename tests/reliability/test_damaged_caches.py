@@ -16,7 +16,7 @@ from pliant.compute.llvm import cache, compiled_loop
 
 CASES = 200
 QUICK = (7,)
-"""That of `make test`: a planted kernel; tests/kernels/test_object_cache.py has others, one kernel each."""
+"""That of `make test`: a planted kernel; tests/compute/llvm/test_object_cache.py has others, one kernel each."""
 STATE = np.array([0.3, -0.4, 0.01, -0.02]), np.array([1.0, -2.0, 0.1, 0.2]), np.array([0.5, -0.3])
 Random = np.random.Generator
 

@@ -1,6 +1,6 @@
 """Same inputs, same bits on one machine: alone or in a batch, one thread or two, now or later, compiled or found.
 
-Kernels by themselves are held to this in tests/kernels/test_bits.py; here are whole models and runs.
+Kernels by themselves are held to this in tests/compute/llvm/test_bits.py; here are whole models and runs.
 """
 
 from __future__ import annotations

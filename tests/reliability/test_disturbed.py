@@ -1,7 +1,8 @@
 """Saves, caches and processes under disturbance: killed, out of room, read-only, forked, threaded, crowded.
 
-What the cache of object code does with damaged, foreign and shared files stands in tests/kernels/test_object_cache.py;
-a killed `Result.save` in tests/test_results.py. Here are whole models, and the other files that pliant writes.
+What the cache of object code does with damaged, foreign and shared files stands in
+tests/compute/llvm/test_object_cache.py; a killed `Result.save` in tests/simulation/runs/test_results.py. Here are whole
+models, and the other files that pliant writes.
 """
 
 from __future__ import annotations

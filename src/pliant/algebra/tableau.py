@@ -2,7 +2,7 @@
 
 What is checked here refuses a change in any of the first eight digits of any coefficient: sums of a few products with a
 limit on what rounding can do to them, or conditions in exact rational arithmetic. Nothing hangs on the order in which a
-processor adds. All conditions up to the full order are proven in exact arithmetic in ``tests/integrate``.
+processor adds. All conditions up to the full order are proven in exact arithmetic in ``tests/compute/integrate``.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ MOST = 32
 """Entries of one kind."""
 SYMBOLS = threading.RLock()
 """Held by whoever makes expressions: CasADi lets other threads run while it computes with symbols, and two of them at
-once crash the process. A fork waits for it and then for that of the compiler (`compute/llvm/llvm.py`), which is taken in the
-same order by who traces and compiles."""
+once crash the process. A fork waits for it and then for that of the compiler (`compute/llvm/llvm.py`), which is taken
+in the same order by who traces and compiles."""
 
 
 class Same:

@@ -13,7 +13,8 @@ from typing import Any
 
 
 def later(package: str, where: Mapping[str, str]) -> Callable[[str], Any]:
-    """`__getattr__` of a package: its names, by the modules that define them, within the package or from `pliant.` on."""
+    """`__getattr__` of a package: its names, by the modules that define them, within the package or from `pliant.`
+    on."""
 
     def find(name: str) -> Any:
         if name not in where:

@@ -6,8 +6,8 @@
 
 Tensors are float64; their memory is read where it is. Every call is one compiled kernel, a batch in SIMD packs on all
 threads, or one thread a state where tensors are on a CUDA device (extra `[gpu]`; arrays pass by DLPack). Backward
-passes are kernels as well (`pliant.learning.products`). `torch.func` (`vmap`, `grad`, `jacrev`, `jacfwd`, `hessian`) works
-likewise.
+passes are kernels as well (`pliant.learning.products`). `torch.func` (`vmap`, `grad`, `jacrev`, `jacfwd`, `hessian`)
+works likewise.
 """
 
 from __future__ import annotations

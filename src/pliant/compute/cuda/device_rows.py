@@ -33,7 +33,8 @@ class RowsSource:
 
 @dataclass(frozen=True)
 class ColumnsSource:
-    """Kernels of a function with groups of columns (`compute/tape/columns.py`): the first gives own outputs, shared numbers
+    """Kernels of a function with groups of columns (`compute/tape/columns.py`): the first gives own outputs, shared
+    numbers
     and for each group columns as rows, the others solve them."""
 
     signature: Signature

@@ -89,8 +89,8 @@ def solve(
     Returns
     -------
     Solution
-        A run that breaks down, meets `max_steps` or the time limit of `pliant.base.interrupts`, or is interrupted by Ctrl-C,
-        comes back with what it has, as "failed", "stopped" or "interrupted".
+        A run that breaks down, meets `max_steps` or the time limit of `pliant.base.interrupts`, or is interrupted by
+        Ctrl-C, comes back with what it has, as "failed", "stopped" or "interrupted".
     """
     begin = working_time()
     run = prepare(problem, t_span, x0, method, rtol, atol, step, outputs, p, samples, hold, breaks, jumps)

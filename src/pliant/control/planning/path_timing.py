@@ -1,9 +1,9 @@
 """The fastest timing along a path that leaves an arm at rest, by linear programs and simulations in turn.
 
 The way s goes from 0 to 1 and never back, with an acceleration that is linear between nodes. Programs
-(`control/planning/motion_programs.py`) find the least duration within the limits of the joints, with the modes of all arms left
-nearly still as far as `path_modes.py` knows them. Then the arms are simulated, and what their modes swing by beside
-that is added to the conditions of the next round.
+(`control/planning/motion_programs.py`) find the least duration within the limits of the joints, with the modes of all
+arms left nearly still as far as `path_modes.py` knows them. Then the arms are simulated, and what their modes swing by
+beside that is added to the conditions of the next round.
 """
 
 from __future__ import annotations

@@ -1,0 +1,64 @@
+"""The first thing that anybody reads: what it shows runs as it is typed, and its arm bends for all to see."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.figures.run_panels import tip_shift
+from sources import ROOT
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+
+
+@pytest.mark.parametrize("more", [False, pytest.param(True, marks=pytest.mark.full)])
+def test_a_reader_who_has_only_the_readme_sees_an_arm_bend(
+    more: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file and the first run; then all blocks in order, with a URDF arm and a tuned controller."""
+    monkeypatch.chdir(tmp_path)
+    (arm,), (first, urdf, tuned) = blocks("yaml"), blocks("python")
+    Path("arm.yaml").write_text(arm, encoding="utf-8")
+    names: dict = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        exec(compile(first, "README.md", "exec"), names)
+        bent = names["run"]
+        for code in (urdf, tuned) if more else ():
+            exec(compile(code, "README.md", "exec"), names)
+    assert np.linalg.norm(tip_shift(bent), axis=1).max() > 0.2  # m, of an arm of 1.9 m: seen without magnification
+    numbers = [float(value) for value in re.findall(r"^\d+\.\d+$", said.getvalue(), re.MULTILINE)]
+    assert f"bends by {100 * numbers[0]:.0f} cm" in TEXT
+    assert f"rings by {100 * numbers[1]:.0f} cm" in TEXT
+    assert not more or f"hardly excites it, {100 * numbers[2]:.0f} cm" in TEXT
+    assert '"magnification":1.0' in Path("arm.html").read_text(encoding="utf-8")
+    assert Path("arm.png").exists()
+
+
+def test_it_is_the_arm_of_the_demo() -> None:
+    """The picture, `make demo` and the text show the same."""
+    scenario = pliant.Scenario.load(ROOT / "examples" / "scenarios" / "slender.yaml")
+    assert pliant.robot.parse(blocks("yaml")[0]) == scenario.robot
+
+
+def test_the_first_picture_moves_and_is_small() -> None:
+    from PIL import Image
+
+    first = re.search(r"!\[[^]]+\]\(([^)]+)\)", TEXT)
+    assert first
+    assert (ROOT / first[1]).stat().st_size < 2_000_000
+    with Image.open(ROOT / first[1]) as picture:
+        assert picture.n_frames > 20
+
+
+def test_it_is_short() -> None:
+    assert len(TEXT.splitlines()) < 120

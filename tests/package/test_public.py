@@ -1,0 +1,75 @@
+"""What `import pliant` offers, and the version it has."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import pliant
+from pliant.export import export
+from pliant.version import VERSION
+from sources import ROOT
+
+EXTRAS = {"environments"}
+"""Rooms that need an extra: reached by name, not by `from pliant import *`."""
+
+
+def imported() -> set[str]:
+    """Names that `pliant/__init__.py` imports, for the interpreter or for type checkers."""
+    tree = ast.parse(Path(pliant.__file__).read_text(encoding="utf-8"))
+    found = [
+        node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and (node.module or "")[:6] == "pliant"
+    ]
+    names = {alias.asname or alias.name for node in found for alias in node.names}
+    return {name for name in names if name not in ("VERSION", "near") and not name.startswith("_")}
+
+
+def test_public_names_are_one_set() -> None:
+    """`__all__`, `dir`, what type checkers see, and what is loaded on first use."""
+    assert sorted(pliant.__all__) == sorted(set(pliant.__all__))
+    assert set(pliant.__all__) | EXTRAS == imported()
+    assert {name for name in dir(pliant) if not name.startswith("_")} == imported()
+    tree = ast.parse(Path(pliant.__file__).read_text(encoding="utf-8"))
+    (lazy,) = (node for node in tree.body if isinstance(node, ast.If))
+    assert {alias.name for node in lazy.body for alias in node.names} == set(pliant._LATER) | set(pliant._ROOMS)
+
+
+@pytest.mark.parametrize("name", sorted({*pliant.__all__, *EXTRAS}))
+def test_a_public_name_is_there(name: str) -> None:
+    assert getattr(pliant, name) is not None
+
+
+def test_everything_may_be_imported() -> None:
+    code = "from pliant import *; import pliant; print(all(name in globals() for name in pliant.__all__))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True\n"
+
+
+def test_an_unknown_name_has_a_neighbour() -> None:
+    with pytest.raises(AttributeError, match=r"'pliant' has no attribute 'simulat'; did you mean 'simulate'\?$"):
+        _ = pliant.simulat
+    with pytest.raises(AttributeError, match=r"no attribute 'xyzzy'$"):
+        _ = pliant.xyzzy
+
+
+def test_the_version_stands_once(tmp_path: Path) -> None:
+    """One assignment in the source; package, metadata, citation and what is written all show it."""
+    assert pliant.__version__ == VERSION
+    assert re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", VERSION)
+    written = export(pliant.load("two-link").model(), "c", tmp_path / "c")
+    assert f"pliant {VERSION}" in (written / "README.md").read_text(encoding="utf-8")
+    if not (ROOT / "CITATION.cff").exists():
+        pytest.skip("not in the source tree")
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == VERSION
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'dynamic = ["version"]' in text
+    assert 'path = "src/pliant/version.py"' in text
+    source = [
+        p.name for p in (ROOT / "src").rglob("*.py") if re.search(rf'["\']{re.escape(VERSION)}["\']', p.read_text())
+    ]
+    assert source == ["version.py"]
