@@ -16,7 +16,7 @@ export MYPY_NUM_WORKERS = 2
 unexport PYTHONDONTWRITEBYTECODE
 
 # Of all that pip brings, what a start imports: one run of the command compiles it; the rest is compiled when it is used.
-BYTECODE = @$(BIN)/python -m compileall -q src/pliant && $(BIN)/pliant info two-link > /dev/null
+BYTECODE = @$(BIN)/python -m compileall -q src && $(BIN)/pliant info two-link > /dev/null
 
 .PHONY: FORCE help demo test test-wheel test-full test-learning test-machines test-long mutants lint docs docs-version bench lock locked release clean
 

@@ -16,11 +16,11 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from pliant.batch import equations, simulate_batch
 
 import pliant
 from benchmarks.gpu import chain
 from pliant.algebra.runge_kutta import rk4
+from pliant.batch import equations, simulate_batch
 from pliant.compute import set_threads
 from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
 from pliant_bench.timing import best

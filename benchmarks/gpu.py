@@ -107,10 +107,10 @@ def prepare(folder: Path, only: str) -> None:
     sys.path.insert(0, str(SOURCE.parent.parent / "tests"))
     for name in ("arms", "flyers", "linkages"):
         sys.modules[f"tests_{name}"] = importlib.import_module(name)
-    from pliant.batch import equations
     from tests_flyers import states as poses
 
     from pliant.algebra.runge_kutta import dopri5, rk4
+    from pliant.batch import equations
     from pliant.compute.cuda.source import emit, emit_evaluation
     from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
     from pliant.compute.tape.tape import Tape

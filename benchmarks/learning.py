@@ -77,6 +77,7 @@ def library(name: str, model: Model, effort: Effort, quick: bool) -> None:
     kernel = model.kernel("forward_dynamics")
     if name == "jax":
         import jax
+
         import pliant.jax as own
 
         jax.config.update("jax_enable_x64", True)
@@ -87,8 +88,9 @@ def library(name: str, model: Model, effort: Effort, quick: bool) -> None:
 
         gradient = jax.jit(jax.grad(lambda *x: f(*x).sum(), (0, 1, 2)))
     else:
-        import pliant.torch as own  # type: ignore[no-redef]
         import torch
+
+        import pliant.torch as own  # type: ignore[no-redef]
 
         wrap, put, operations = (lambda f: f), torch.from_numpy, torch
 

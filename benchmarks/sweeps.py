@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 
 from pliant.batch import simulate_batch
-
 from pliant.sweeps import SweepStudy, sweep
 from pliant.sweeps.points import Points
 

@@ -8,10 +8,10 @@ judged by a motion that it has not seen.
 from collections.abc import Callable
 from typing import Any
 
-import pliant.torch
 import torch
 
 import pliant
+import pliant.torch
 
 torch.manual_seed(0)
 robot = pliant.load("two-link").replace({f"links.{link}.shapes.damping": 0.02 for link in ("upper", "fore")})

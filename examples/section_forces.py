@@ -1,9 +1,9 @@
 """What the structure feels: the bending moment at the root of a hanging load, P L for a light arm."""
 
 import numpy as np
-from pliant.loads import Wrench
 
 import pliant
+from pliant.loads import Wrench
 
 section = pliant.Section(shape="tube", outer_diameter=0.05, inner_diameter=0.044)
 beam = pliant.Beam(length=1.5, material="aluminium", section=section)

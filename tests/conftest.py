@@ -1,4 +1,4 @@
-"""Marks the tests of machines/core.toml as `core` and `smoke`, those of slow.txt as `slow`.
+"""Marks the tests of machines/core.toml as `core` and `smoke`, and slow cases as `slow`.
 
 The quick set optimises short kernels only."""
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from machines.selection import entries, idle, names, slow
+from machines.selection import entries, idle, names
 from pliant.compute.llvm import llvm
 from quick_arithmetic import make_quick
 
@@ -58,21 +58,41 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """A test that is named on the command line runs, whatever its markers."""
+    daily = config.option.markexpr in QUICK
+    asked = "-m" in config.invocation_params.args
+    if daily and not asked and config.args and all("::" in argument for argument in config.args):
+        config.option.markexpr = ""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    table, late = entries(), slow()
-    slow_nodes = {entry.node for entry in late}
+    table = entries()
     by_node = {entry.node: [other for other in table if other.node == entry.node] for entry in table}
+    cases: dict[str, set[str]] = {}
     for item in items:
         named = [entry for name in set(names(item.nodeid)) for entry in by_node.get(name, ())]
         full = item.get_closest_marker("full") is not None
         chosen = [entry for entry in named if entry.kind == "everywhere" or not full]
-        if slow_nodes & set(names(item.nodeid)):
-            item.add_marker("slow")
+        _mark_slow(item, cases)
         for marker in ("core", "smoke"):
             if any(marker == "core" or entry.smoke for entry in chosen):
                 item.add_marker(marker)
     if not any("::" in argument for argument in config.args):  # whole files were collected
-        for file, listed in (("machines/core.toml", table), ("slow.txt", late)):
-            lost = idle(listed, [item.nodeid for item in items])
-            if lost:
-                raise pytest.UsageError(f"tests/{file} names tests that do not exist: {', '.join(lost)}")
+        lost = idle(table, [item.nodeid for item in items])
+        if lost:
+            raise pytest.UsageError(f"tests/machines/core.toml names tests that do not exist: {', '.join(lost)}")
+        unknown = [f"{node}[{case}]" for node, left in cases.items() for case in left]
+        if unknown:
+            raise pytest.UsageError(f"slow_cases names cases that do not exist: {', '.join(unknown)}")
+
+
+def _mark_slow(item: pytest.Item, cases: dict[str, set[str]]) -> None:
+    """Mark a case that its test calls slow, and take it from those that are still to be found."""
+    marker = item.get_closest_marker("slow_cases")
+    if marker is not None:
+        node, _, case = item.nodeid.partition("[")
+        case = case.removesuffix("]")
+        if case in marker.args:
+            item.add_marker("slow")
+        cases.setdefault(node, set(marker.args)).discard(case)

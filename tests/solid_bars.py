@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pliant.bodies import brick_mesh
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
+from pliant.bodies import brick_mesh
 from pliant.mechanics.bodies.element_model import ElementModel, present
 from pliant.mechanics.bodies.mesh_reading import SolidMesh
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from pliant.scenario import REGISTRY, Part, Scenario
 from pydantic import BaseModel
 
 from pliant.identification.study_file import IdentificationStudy, MotionColumn
@@ -14,6 +13,7 @@ from pliant.robot import MATERIALS, Robot
 from pliant.robot.files.urdf import LINK_KEYS, SIDE_KEYS
 from pliant.robot.parts.keys import Key, keys, parts, prose, written
 from pliant.robot.parts.section_formulas import FORMULAS, OUTLINES
+from pliant.scenario import REGISTRY, Part, Scenario
 from pliant.simulation.scenario.parts import part_keys
 from pliant.simulation.scenario.robots import UrdfRobot
 from pliant.sweeps import METRICS, SweepStudy

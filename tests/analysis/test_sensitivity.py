@@ -134,6 +134,7 @@ def test_static_rest(robot, model, chosen) -> None:
     np.testing.assert_allclose(found.gradient[:, chosen], expected, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_outcome_of_a_run(robot, model) -> None:
     reference = Cycloidal(JOINTS, [0.6, 0.1], 0.3)
     start = model.equilibrium(JOINTS)

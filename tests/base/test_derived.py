@@ -42,6 +42,7 @@ def in_threads(*calls: Callable[[], Any]) -> None:
         thread.join()
 
 
+@pytest.mark.slow
 def test_what_is_derived_and_traced_is_made_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of several models at once: building, tracing of functions, what is derived, properties of a composition."""
     watch = Watch()

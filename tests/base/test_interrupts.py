@@ -154,6 +154,7 @@ SWEEP = {
 }
 
 
+@pytest.mark.slow
 def test_a_sweep_keeps_its_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study, real, count = SweepStudy.from_dict(SWEEP), Points.run, []
 
@@ -462,6 +463,7 @@ def test_what_cleans_up_is_not_interrupted_again() -> None:
     assert cleaned == [1]
 
 
+@pytest.mark.slow_cases("plot")
 @SIGNALS
 @pytest.mark.usefixtures("python_handler")
 @pytest.mark.parametrize("name", ["plot", "to_html", "to_video"])

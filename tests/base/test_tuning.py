@@ -163,6 +163,9 @@ def rates(composed: Composition, rng: np.random.Generator) -> tuple[np.ndarray, 
     return composed.rhs(t, x, p), composed.torques(t[:, 0], x, np.tile(p, (20, 1)), np.zeros(0))[0]
 
 
+@pytest.mark.slow_cases(
+    "PD, cycloid", "PD, position", "PD, samples", "PD, shaped", "PD, step", "PD, trapezium", "PD, waypoints"
+)
 @pytest.mark.parametrize("name", CONTROLLERS)
 def test_inputs_give_what_constants_give(name: str, two_link: pliant.Model, rng: np.random.Generator) -> None:
     first, second = (

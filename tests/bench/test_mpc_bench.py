@@ -19,6 +19,7 @@ def begun(given: Manoeuvre) -> Begun:
     return Begun.of(given.posed(), given.start)
 
 
+@pytest.mark.slow
 def test_bounds_are_kept_by_the_setting_that_is_timed(given: Manoeuvre, begun: Begun) -> None:
     """At the samples of the simulated arm and as predicted; a violation of nothing would be no finding."""
     assert simulated_violation(begun, 16) < KEPT
@@ -26,6 +27,7 @@ def test_bounds_are_kept_by_the_setting_that_is_timed(given: Manoeuvre, begun: B
     assert predicted_violation(begun, 16) > -1e-6
 
 
+@pytest.mark.slow
 def test_a_step_is_the_optimum_that_ipopt_finds(begun: Begun) -> None:
     theirs = nonlinear_program(begun)
     exact = theirs()

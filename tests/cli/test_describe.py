@@ -49,6 +49,7 @@ def test_info_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(facts["frequencies_hz"]) == len(facts["damping_ratios"]) == 2
 
 
+@pytest.mark.slow
 def test_the_mass_of_an_arm_is_that_of_its_parts(run: Run, tmp_path: Path) -> None:
     """Beams of 1.3 and 0.7 m, hub, tip, hand and payload, added up by hand; sizes in words."""
     file = tmp_path / "arm.yaml"
@@ -120,6 +121,7 @@ def test_frequencies_elsewhere(run: Run) -> None:
         assert facts["arm"]["hz"] == pytest.approx(expected.tolist(), rel=1e-9)  # -pi/2 typed and computed alike
 
 
+@pytest.mark.slow
 def test_frequencies_table_and_automatic_tip_load(run: Run) -> None:
     """The jib of the crane has `tip_load: auto`: its payload of 300 kg must be seen by the table."""
     result = run("frequencies", "boom")
@@ -142,6 +144,7 @@ def test_motors_follow_their_joints(run: Run) -> None:
     assert at["upper"] == at["upper.motor"] == 0.5
 
 
+@pytest.mark.slow
 def test_count_lists_every_formulation(run: Run) -> None:
     facts = json.loads(run("count", "two-link", "--json").stdout)
     assert set(facts["counts"]) | set(facts["refused"]) == set(pliant.FORMULATIONS)

@@ -187,6 +187,7 @@ def test_ctrl_c_before_the_run_begins(run: Run, scenario: Write, monkeypatch: py
     assert result.stderr == "interrupted\n"
 
 
+@pytest.mark.slow_cases("ship-crane", "slender")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_are_sound(run: Run, path: Path) -> None:
     """Every example is read whole and runs for a moment; its figures are drawn by `make demo` and the gallery."""
@@ -195,6 +196,7 @@ def test_examples_are_sound(run: Run, path: Path) -> None:
     assert short.run().stats.status == "finished"
 
 
+@pytest.mark.slow
 def test_a_page_and_where_it_is(run: Run, scenario: Write, tmp_path: Path) -> None:
     """The scenario may ask for it; `view --html` writes it too and says its address, without a browser here."""
     file = scenario(SHORT + "    outputs: {page: arm.html}\n")
@@ -227,6 +229,7 @@ def test_a_page_opens_only_where_somebody_looks(
     assert opened == ([(tmp_path / "arm.html").as_uri()] if looks else [])
 
 
+@pytest.mark.slow
 def test_a_bundled_arm_by_its_name(run: Run) -> None:
     """As the studio begins with it, with a page; a file of that name comes first."""
     facts = json.loads(run("simulate", "slider-crank", "--t-end", "0.02", "--json").stdout)

@@ -16,9 +16,8 @@ import pytest
 import pliant
 from pliant.errors import ModelError, PliantError
 from pliant.export import compiling
-from sources import nodes
+from sources import SOURCE, nodes, python_files, short
 
-SOURCE = Path(pliant.__file__).parent
 COMMAND = [sys.executable, "-c", "from pliant.cli import main; main()"]
 NAME = "Prüfling ☃ 𝄞"
 """A locale of which no letter but ASCII can be written or opened."""
@@ -107,8 +106,8 @@ BINARY = {
 
 def test_every_file_is_opened_with_its_encoding() -> None:
     bad = [
-        f"{path.relative_to(SOURCE)}, line {call.lineno}: {ast.unparse(call)}"
-        for path in sorted(SOURCE.rglob("*.py"))
+        f"{short(path)}, line {call.lineno}: {ast.unparse(call)}"
+        for path in python_files()
         if OPENS.search(path.read_text(encoding="utf-8"))  # a file that names none of them is not parsed
         for call in nodes(path)
         if isinstance(call, ast.Call) and _nameless(call)

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import casadi as ca
 import numpy as np
-from pliant.loads import Wrench
 
 from combinations.equations import Judged, applied, lost
 from combinations.generator import Arm, Array
+from pliant.loads import Wrench
 from pliant.mechanics import Chain, equations
 from pliant.mechanics.constraints.constraint_wrenches import ties
 from pliant.mechanics.formulations.energies import energies

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from pliant.loads import Base, Wrench
 
 import pliant
 from combinations.equations import ROUND_OFF, disagreements
@@ -21,6 +20,7 @@ from combinations.physics import power, reactions
 from combinations.refined import misses
 from combinations.restatements import RESTATEMENTS, Restated
 from pliant.errors import ModelError
+from pliant.loads import Base, Wrench
 from quick_arithmetic import make_quick
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # on odd numbers, and what a run leaves out

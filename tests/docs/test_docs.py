@@ -15,9 +15,9 @@ from types import ModuleType
 
 import pytest
 import yaml
-from pliant.scenario import REGISTRY, Scenario
 
 import pliant
+from pliant.scenario import REGISTRY, Scenario
 from sources import ROOT
 
 OWN = ("index.md", "tutorial.md", "extend.md", "how-to/*.md", "learn/*.md")
@@ -25,6 +25,7 @@ ROOMS = sorted(path.stem for path in (ROOT / "docs" / "api").glob("*.md"))
 PAGES = sorted(path for pattern in OWN for path in (ROOT / "docs").glob(pattern) if "```python\n" in path.read_text())
 
 
+@pytest.mark.slow_cases("large", "sense", "still")
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_code_of_a_page_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All blocks of a page, one after another, as a reader would type them."""

@@ -31,6 +31,21 @@ def test_each_has_its_picture_in_the_gallery() -> None:
     assert {path.stem for path in PICTURES.glob("*.png")} - set(WITHOUT) == names - set(WITHOUT)
 
 
+@pytest.mark.slow_cases(
+    "free_flyer",
+    "identify_arm",
+    "learn_to_rest",
+    "optimal_casadi",
+    "predictive_control",
+    "real_link",
+    "scenario_file",
+    "still_payloads",
+    "sweep_payload",
+    "telescoping_arm",
+    "trajectory_optimisation",
+    "weigh_payload",
+    "wipe_wall",
+)
 @pytest.mark.parametrize("path", CASES)
 def test_example(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

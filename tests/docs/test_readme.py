@@ -21,6 +21,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_a_reader_who_has_only_the_readme_sees_an_arm_bend(
     more: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

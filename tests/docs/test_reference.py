@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from pliant.scenario import REGISTRY, Part
 from pydantic import BaseModel, TypeAdapter
 
 import pliant
@@ -22,6 +21,7 @@ from pliant.robot.files.yaml import read_yaml
 from pliant.robot.parts.fields import Description, Document
 from pliant.robot.parts.keys import Key, documented, keys, parts, prose, written
 from pliant.robot.parts.section_formulas import FORMULAS, OUTLINES
+from pliant.scenario import REGISTRY, Part
 from pliant.simulation.scenario.parts import part_keys
 from sources import ROOT
 
@@ -96,7 +96,7 @@ def test_examples_may_stand_in_a_file(part: type[Description], tmp_path: Path, m
 
 
 FILES = [
-    *(("robot", path) for path in sorted((ROOT / "src" / "pliant" / "arms").glob("*.yaml"))),
+    *(("robot", path) for path in sorted((ROOT / "src" / "pliant" / "robot" / "arms").glob("*.yaml"))),
     *(("scenario", path) for path in sorted((ROOT / "examples" / "scenarios").glob("*.yaml"))),
 ]
 

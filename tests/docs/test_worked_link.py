@@ -95,6 +95,7 @@ def by_pliant() -> dict[str, float]:
     }  # fmt: skip
 
 
+@pytest.mark.slow_cases("by_pliant")
 @pytest.mark.parametrize("source", [by_hand, by_pliant])
 def test_every_number_of_the_page(source) -> None:
     """To the digits printed."""

@@ -21,6 +21,7 @@ from pliant.errors import ModelError  # noqa: E402
 ARMS = [name for name in pliant.arms() if name not in ("rrp",)]
 
 
+@pytest.mark.slow_cases("reach", "rest-to-rest")
 @pytest.mark.parametrize("task", TASKS)
 def test_the_checker_of_gymnasium(task: str) -> None:
     with warnings.catch_warnings():
@@ -34,6 +35,7 @@ def test_environments_run_on_processors_alone() -> None:
             environment(robot="two-link", device="cuda")
 
 
+@pytest.mark.slow_cases("lab-arm")
 @pytest.mark.parametrize("robot", ["two-link", "lab-arm"])
 def test_bundled_arms_step(robot: str) -> None:
     env = ArmEnv(robot, "rest-to-rest", period=0.005)
@@ -170,6 +172,7 @@ def test_ringing_costs_more_than_any_effort() -> None:
     assert ringing_cost(env, 0.02) == pytest.approx(4 * ringing_cost(env, 0.01))
 
 
+@pytest.mark.slow_cases("reach")
 @pytest.mark.parametrize("task", ["reach", pytest.param("rest-to-rest", marks=pytest.mark.full)])
 def test_pictures_show_arm_and_goal(task: str) -> None:
     env = ArmEnv("two-link", task, render_mode="rgb_array")

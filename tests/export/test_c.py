@@ -21,6 +21,7 @@ from pliant.export.typical_states import reference_states
 MODELS = ["parameters", "puma", "lagrange"]
 
 
+@pytest.mark.slow_cases("lagrange", "parameters")
 @needs_compiler
 @pytest.mark.parametrize("name", MODELS)
 def test_c_reproduces_the_model(name: str, tmp_path: Path) -> None:

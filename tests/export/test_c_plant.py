@@ -12,7 +12,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from arms import unequal_arm, unequal_two_link
@@ -33,6 +32,7 @@ from pliant.control import (
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
 from pliant.export.contents import export_name
+from pliant.loads import Wrench
 from pliant.model import Model
 from pliant.robot import Friction, Joint, Link, Robot
 
@@ -136,6 +136,7 @@ def test_a_plant_steps_as_the_stepper_does(law: str, tmp_path: Path) -> None:
     compare(model, tmp_path / "out", ROUND_OFF, 1000, **given)
 
 
+@pytest.mark.slow_cases("single-0.0001")
 @needs_compiler
 @pytest.mark.parametrize(
     ("precision", "tolerance"), [pytest.param("double", ROUND_OFF, marks=pytest.mark.full), ("single", 1e-4)]

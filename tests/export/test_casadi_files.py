@@ -19,6 +19,7 @@ def load(folder: Path, name: str) -> tuple[dict[str, ca.Function], dict[str, obj
     return imported(folder / f"load_{export_name(model(name))}.py").load()  # type: ignore[no-any-return]
 
 
+@pytest.mark.slow_cases("parameters", "puma")
 @pytest.mark.parametrize("name", ["parameters", "puma"])
 def test_functions_reproduce_the_model(name: str, tmp_path: Path) -> None:
     m = model(name)

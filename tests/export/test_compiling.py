@@ -72,6 +72,7 @@ def binaries(path: Path) -> set[str]:
         return {name for name in archive.namelist() if name.startswith("binaries/")}
 
 
+@pytest.mark.slow
 @posix
 @needs_compiler
 def test_several_platforms_in_one_file(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def states(m: Model, arms: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | No
     return np.hstack([given["q"], given["qd"]]), given["tau"], given["p"] if m.parameters else None
 
 
+@pytest.mark.slow_cases("parameters-single-0.0001")
 @needs_compiler
 @pytest.mark.parametrize(
     ("name", "precision", "tolerance"),
@@ -127,6 +128,7 @@ def test_a_long_arm_keeps_to_the_shared_memory_it_may_use(precision: str, limit:
     assert source.kernels == ("steps",)
 
 
+@pytest.mark.slow_cases("parameters")
 @needs_compiler
 @pytest.mark.parametrize("name", ["parameters", pytest.param("lagrange", marks=pytest.mark.full)])
 def test_device_functions_reproduce_the_model(name: str, tmp_path: Path) -> None:
@@ -187,6 +189,7 @@ def on_the_processor(code: str) -> str:
     return re.sub(launch, loops, code.replace("#include <cuda_runtime.h>", '#include "runtime.h"'))
 
 
+@pytest.mark.slow_cases("double")
 @needs_compiler
 @pytest.mark.parametrize("precision", ["double", pytest.param("single", marks=pytest.mark.full)])
 def test_example_checks_itself(precision: str, tmp_path: Path) -> None:

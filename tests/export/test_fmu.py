@@ -64,6 +64,7 @@ def still(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     return np.zeros(2)
 
 
+@pytest.mark.slow_cases("3.0")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_validation_passes(version: str, units: dict[str, Path]) -> None:
     from fmpy.validation import validate_fmu
@@ -71,6 +72,7 @@ def test_validation_passes(version: str, units: dict[str, Path]) -> None:
     assert validate_fmu(str(units[version])) == []
 
 
+@pytest.mark.slow_cases("2.0")
 @pytest.mark.parametrize("version", mock_up.VERSIONS)
 def test_friction_holds_in_a_unit(version: str, tmp_path: Path) -> None:
     """One joint is stuck under gravity, one slides: states of friction are those of `simulate`, at the start too."""
@@ -250,6 +252,7 @@ def test_strains_of_an_unequal_arm(unequal: Callable[..., Unit], version: str) -
     assert rates == pytest.approx(np.concatenate([qd, m.forward_dynamics(q, qd, np.zeros(1))]), rel=1e-9)
 
 
+@pytest.mark.slow_cases("3.0")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_derivative_names_its_variable(unequal: Callable[..., Unit], version: str) -> None:
     """`der(x)` is the derivative of x, and is listed as such: FMI 3 by value reference, FMI 2 by place from 1."""

@@ -75,6 +75,7 @@ def test_c_reproduces_the_model(tmp_path: Path) -> None:
     assert "all values right" in done.stdout
 
 
+@pytest.mark.slow
 def test_python_and_casadi_reproduce_the_model(tmp_path: Path) -> None:
     m, states = flyer(), reference_states(flyer(), count=2, seed=3)
     module = imported(export(m, "python", tmp_path / "p", functions=FEW) / "satellite.py")
@@ -118,6 +119,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return cache(lambda version: export(flyer(), "fmu", folder / f"arm{version[0]}", fmi=version, **options))
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("version", VERSIONS)
 def test_unit_flies_as_the_run(version: str, written: Callable[[str], Path], tmp_path: Path) -> None:
@@ -140,6 +142,7 @@ def test_unit_flies_as_the_run(version: str, written: Callable[[str], Path], tmp
     assert np.abs(last[:7] - start[0][:7]).max() > 0.01
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_states_of_a_unit_have_their_derivatives_in_order(written: Callable[[str], Path]) -> None:
     """The list of derivatives names the rate of each state, first those of the coordinates."""
@@ -155,6 +158,7 @@ def test_states_of_a_unit_have_their_derivatives_in_order(written: Callable[[str
     assert float(variables[4].find("Real").get("start", "")) == pytest.approx(read_state(m, START)[3])
 
 
+@pytest.mark.slow_cases("2.0")
 @needs_compiler
 @pytest.mark.parametrize("version", VERSIONS)
 def test_derivatives_of_a_unit_with_quaternions(
@@ -190,6 +194,7 @@ def cuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return export(flyer(), "cuda", tmp_path_factory.mktemp("cuda") / "out", functions=["forward_dynamics"])
 
 
+@pytest.mark.slow
 def test_cuda_reference_is_a_run(cuda: Path) -> None:
     """What the exported program compares with: x has n_q + n rows, and ten steps end where `simulate` does."""
     m = flyer()

@@ -204,6 +204,7 @@ def test_co_simulation_follows_a_run(kind: str, version: str, tmp_path: Path) ->
         assert np.abs(rows[:, 0] - rows[0, 0]).max() > 0.5
 
 
+@pytest.mark.slow_cases("2.0")
 @needs_compiler
 @pytest.mark.parametrize("version", ["3.0", "2.0"])
 def test_a_unit_closes_its_loops(version: str, tmp_path: Path) -> None:
@@ -235,6 +236,7 @@ def completed(running: Any) -> bool:
     return bool(found[0] if isinstance(found, tuple) else found)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_derivatives_of_a_linkage_in_a_unit(tmp_path: Path) -> None:
     """Along closed directions and others: those of the constrained accelerations, by differences."""

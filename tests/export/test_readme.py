@@ -20,6 +20,7 @@ def blocks(folder: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (folder / "README.md").read_text(), re.S)
 
 
+@pytest.mark.slow_cases("python-functions0")
 @pytest.mark.parametrize("functions", [["mass_matrix"], ["bias", "forward_dynamics"]])
 @pytest.mark.parametrize("to", ["python", "casadi"])
 def test_python(to: str, functions: list[str], tmp_path: Path) -> None:
@@ -28,6 +29,7 @@ def test_python(to: str, functions: list[str], tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True, text=True)
 
 
+@pytest.mark.slow_cases("functions0")
 @needs_compiler
 @pytest.mark.parametrize("functions", [["linearize"], ["mass_matrix", "forward_dynamics"]])
 def test_c(functions: list[str], tmp_path: Path) -> None:
@@ -48,6 +50,7 @@ def test_c(functions: list[str], tmp_path: Path) -> None:
     assert re.findall(r"(\w+)\[", prototype[1]) == declared[2].split(", ")
 
 
+@pytest.mark.slow_cases("c")
 @pytest.mark.parametrize("to", ["c", "python", "latex", "casadi", "cuda"])
 def test_it_says_which_model_and_how_to_write_it_again(to: str, tmp_path: Path) -> None:
     m = model("lagrange")

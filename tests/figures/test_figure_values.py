@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.view import compare, frequency_map, mode_shapes, plot
 
 import pliant
 from crooked import crooked_robot
 from pliant.drawing.figure_data import energy_unit, length_unit, strain_text
 from pliant.figures.spectrum import amplitudes
 from pliant.simulation.runs.results import Result
+from pliant.view import compare, frequency_map, mode_shapes, plot
 
 SI = {"deg": np.pi / 180, "m": 1.0, "mm": 1e-3, "µm": 1e-6, "J": 1.0, "kJ": 1e3, "mJ": 1e-3, "N m": 1.0, "N": 1.0}
 """What one of a unit is in SI, written down here again."""
@@ -257,6 +257,7 @@ def test_comparison_by_label(short_crooked: Result) -> None:
     np.testing.assert_allclose(apart, np.linalg.norm(other.tip - short_crooked.tip, axis=1), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow_cases("upper-deg")
 @pytest.mark.parametrize(("joint", "unit"), [("upper", "deg"), ("rail", "m")])
 def test_frequency_map_by_mode(joint: str, unit: str) -> None:
     """Hz at rest over the joint's position while another stands where it is told; the motor winds up its spring."""

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pliant.view import FIGURES, compare, mode_shapes, plot
 
 import pliant
 from pliant.drawing.figure_data import Curve, Panel, Quantity
@@ -17,6 +16,7 @@ from pliant.errors import ModelError, PliantError
 from pliant.figures.run_panels import tip_shift
 from pliant.figures.spectrum import amplitudes
 from pliant.simulation.runs.results import Result
+from pliant.view import FIGURES, compare, mode_shapes, plot
 from pliant.viewer.page import page
 
 
@@ -36,6 +36,7 @@ def driven() -> Result:
     return pliant.simulate(model, 0.1, torque=np.full(model.n_joints, 0.5), method="dop853", sensors=sensors)
 
 
+@pytest.mark.slow_cases("deflections", "energy", "error", "path", "spectrogram", "spectrum", "tip")
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "attitude"])  # that one: test_free_flight
 def test_every_figure_is_drawn_with_units(result: Result, driven: Result, name: str, tmp_path: Path) -> None:
     png, svg = tmp_path / f"{name}.png", tmp_path / f"{name}.svg"
@@ -50,6 +51,7 @@ def test_every_figure_is_drawn_with_units(result: Result, driven: Result, name: 
     assert svg.read_text().startswith("<?xml")
 
 
+@pytest.mark.slow
 def test_png_has_200_dots_per_inch(result: Result, tmp_path: Path) -> None:
     from PIL import Image
 
@@ -160,6 +162,7 @@ def test_rigid_arms_have_no_deflections() -> None:
         plot(run, name)
 
 
+@pytest.mark.slow
 def test_arms_without_joints_can_be_drawn() -> None:
     """A beam on a wall vibrates; nothing turns."""
     beam = pliant.Beam(length=0.7, mass_per_length=1.3, EI_y=20.0, EI_z=50.0)
@@ -194,6 +197,7 @@ def test_mode_shapes(arm: str, link: str) -> None:
         assert "Hz" in axes.get_legend().get_texts()[0].get_text()
 
 
+@pytest.mark.slow
 def test_nothing_global_changes_and_nothing_pops_up() -> None:
     """Drawing neither loads pyplot nor touches its settings; importing the view does not load matplotlib."""
     code = """
@@ -270,6 +274,7 @@ run = pliant.simulate(pliant.load("spin-up").model(stiffening=False), 0.01)
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_a_script_shows_its_figures(tmp_path: Path) -> None:
     """`plt.show()` shows what `plot` drew, in the order of the calls; what went to a file is not kept."""
     code = """
@@ -282,6 +287,7 @@ plt.show()
     assert script(code, tmp_path) == ["shown 3", "shown 2", "waits"]
 
 
+@pytest.mark.slow
 def test_a_figure_shows_itself(tmp_path: Path) -> None:
     """Also one that was drawn before anybody used pyplot."""
     assert script('run.plot("tip").show()', tmp_path) == ["shown 3", "waits"]
@@ -296,6 +302,7 @@ print([str(one.message) for one in caught])
     assert said == """["no display here: write the figure to a file, plot(..., path='run.png')"]"""
 
 
+@pytest.mark.slow
 def test_notebooks_show_a_figure_once(tmp_path: Path) -> None:
     """Their backend shows what pyplot knows, and the cell shows what it returns."""
     code = """

@@ -58,6 +58,7 @@ def recorded(read: dict[str, Any], kind: str = "linear", **more: Any) -> Recordi
     return Recording(read["t"], readings, torque=commands(kind), sensors={"gauge": GAUGE}, name="swing", **more)
 
 
+@pytest.mark.slow_cases("hold", "linear")
 @pytest.mark.parametrize("kind", ["linear", "hold"])
 def test_a_known_calibration_is_applied(model: pliant.Model, kind: str) -> None:
     """The gauge feels accelerations, which a held command makes jump: between two rows of 0.1 ms they are interpolated
@@ -69,6 +70,7 @@ def test_a_known_calibration_is_applied(model: pliant.Model, kind: str) -> None:
     assert validate(model, recorded(read, kind)).channels["upper"].nrmse > 0.05
 
 
+@pytest.mark.slow
 def test_slopes_are_those_of_differences(model: pliant.Model) -> None:
     """Differences of second order with h = 1e-3 of each size; the slope by the delay of the inputs is itself one."""
     read = calibrated_by_hand(model)
@@ -92,6 +94,7 @@ def test_slopes_are_those_of_differences(model: pliant.Model) -> None:
         assert largest.max() > 0
 
 
+@pytest.mark.slow
 def test_they_are_found_again(model: pliant.Model, rng: np.random.Generator) -> None:
     """Of seven 95 % intervals at most two miss (the chance of more is 4e-3), and all estimates are near."""
     read = calibrated_by_hand(model)
@@ -164,6 +167,7 @@ def hub_run(turning: float) -> Recording:
     return Recording(run.t, {"upper": run["upper"]}, noise=1e-5, torque=torque)
 
 
+@pytest.mark.slow
 def test_a_moment_of_inertia_stops_at_the_triangle() -> None:
     """The data ask for 1.0, the other two moments, 0.1 each, allow 0.2: the fit ends there and says so."""
     found = pliant.identify(hub_arm(0.1).model(), hub_run(1.0), [HUB[2]], clocks="ignore", stages=[1.0])
@@ -182,6 +186,7 @@ def test_bounds_are_those_of_the_description() -> None:
     assert [*found.upper[1:], found.lower[2]] == [np.inf, np.inf, -np.inf]
 
 
+@pytest.mark.slow
 def test_moments_of_inertia_that_move_together() -> None:
     """Only the third acts in the plane; the others are unresolved, and whatever the fit tries, it ends with an arm."""
     with pytest.warns(UserWarning, match="does not depend on it"):
@@ -230,6 +235,7 @@ def test_a_damaged_record_is_told(model: pliant.Model, tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------------- low-pass
 
 
+@pytest.mark.slow
 def test_a_lag_is_the_low_pass_of_a_sensor(model: pliant.Model) -> None:
     """A gauge with a cutoff of 15 Hz, a delay and a clock of its own, beside an encoder with another: known, the replay
     has its readings; fitted from nothing, it is found to 1 %."""

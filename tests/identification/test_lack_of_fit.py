@@ -67,6 +67,7 @@ def test_a_rigid_arm_that_lacks_friction_is_told() -> None:
     assert not found.verdict.fits
 
 
+@pytest.mark.slow_cases("False", "True")
 @pytest.mark.parametrize("known", [False, True])
 def test_a_right_model_is_believed(known: bool) -> None:
     found = fitted(model(), readings(model(), 4, known))
@@ -76,6 +77,7 @@ def test_a_right_model_is_believed(known: bool) -> None:
     assert f"chi2 per degree of freedom: {found.chi2:.4g}" in str(found)
 
 
+@pytest.mark.slow_cases("False-False-stiffening='second-order'")
 @pytest.mark.parametrize(
     ("modes", "known", "remedy"),
     [
@@ -97,6 +99,7 @@ def test_a_wrong_model_is_told(modes: bool, known: bool, remedy: str) -> None:
         assert "chi2 is" in str(found)
 
 
+@pytest.mark.slow
 def test_errors_are_widened(monkeypatch: pytest.MonkeyPatch) -> None:
     recording = readings(real_model(True), 1, True)
     wide = fitted(model(), recording).standard_errors
@@ -104,6 +107,7 @@ def test_errors_are_widened(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (wide / fitted(model(), recording).standard_errors).min() > 10
 
 
+@pytest.mark.slow
 def test_tiny_residuals_of_the_integrator_are_not_judged() -> None:
     """Readings without noise: what is left over is smooth, and so small that no sensor would see it."""
     found = fitted(model(), measure(perturbed(5), 5, noise=0.0))

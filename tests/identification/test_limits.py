@@ -24,6 +24,7 @@ def changed(recording: Recording, **changes: object) -> Recording:
     return replace(recording, **changes)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_pair_that_cannot_be_told_apart(recording: Recording) -> None:
     with pytest.warns(UserWarning, match=r"cannot be told apart at all"):
         found = pliant.identify(arm(), recording, (FOUR[0], *PAIR), start={PAIR[0]: 0.2, PAIR[1]: 0.2}, clocks="ignore")
@@ -35,6 +36,7 @@ def test_a_pair_that_cannot_be_told_apart(recording: Recording) -> None:
     assert found.to_dict()["parameters"][PAIR[0]]["standard_error"] is None
 
 
+@pytest.mark.slow
 def test_a_prior_tells_them_apart() -> None:
     """With one mass known to 0.01 kg, the other is known about as well, and wholly correlated."""
     truth = np.array([1000.0, 1000.0, 0.5, 0.8])
@@ -98,6 +100,7 @@ def test_numbers_at_either_bound_are_named() -> None:
     assert unknowns.at_bound(np.array([0.3, -5.0, 1.01, 7.0])) == ("low", "far", "open")
 
 
+@pytest.mark.slow
 def test_bounds_are_kept(recording: Recording) -> None:
     start = {**START, "payload.mass": 0.2}
     found = pliant.identify(model(), recording, FOUR, start=start, bounds={"payload.mass": (0.0, 0.3)}, clocks="ignore")
@@ -105,6 +108,7 @@ def test_bounds_are_kept(recording: Recording) -> None:
     assert found.at_bound == ("payload.mass",)
 
 
+@pytest.mark.slow
 def test_a_late_clock_is_refused() -> None:
     recording = measure(perturbed(2), 2)
     late = changed(recording, t=np.asarray(recording.t) + 0.01)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gradients.test_mechanism_gradients import LENGTHS, assert_near, differences, pendulum
 
 import pliant
 from coupled_arms import boom
-from gradients.test_mechanism_gradients import LENGTHS, assert_near, differences, pendulum
 from linkages import SLIDER_CRANK, four_bar, passive, slider_crank
 from pliant import Recording
 from pliant.identification import Strain
@@ -23,6 +23,7 @@ def noisy(rng: np.random.Generator, run: pliant.Result, readings: dict[str, Any]
     return {name: y + part * np.std(y) * rng.normal(size=len(run)) for name, y in readings.items()}
 
 
+@pytest.mark.slow
 def test_slopes_of_a_linkage_with_an_unknown_start() -> None:
     """By lengths, and by the angle and the speed of the crank, with which the other joints start."""
     model = four_bar().model(parameters=LENGTHS)

@@ -61,6 +61,7 @@ def test_known_noise_is_judged(recording: pliant.Recording) -> None:
         assert found.chi2 == pytest.approx(expected, rel=0.15)
 
 
+@pytest.mark.slow
 def test_outliers() -> None:
     """One reading in fifty is nonsense: a robust loss stays within 1 %, squares do not."""
     truth = perturbed(5)
@@ -77,6 +78,7 @@ def test_outliers() -> None:
     assert errors[0] < 0.01 < errors[1]
 
 
+@pytest.mark.slow
 def test_unknown_noise_counts_the_fitted_numbers() -> None:
     """Four numbers fitted to 28 readings: sum of squares over 24, shared by the channels, and chi2 of one."""
     found = pliant.identify(model(), measure(perturbed(3), 3, t_end=0.6, gauges=False, rows=6), FOUR, start=START)

@@ -55,6 +55,7 @@ def test_numbers_of_arm_and_sensors_are_found_again(model: pliant.Model) -> None
     assert found.chi2 == pytest.approx(1.0, abs=0.15)
 
 
+@pytest.mark.slow
 def test_a_scenario_writes_a_recording_that_validate_reads(tmp_path: Path) -> None:
     """What drove the run, how it began, which sensors: all from the file; the table has gaps where a sensor slept."""
     scenario = pliant.Scenario(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from arms import SLENDER, unequal_beam
 from pliant.identification import Recording, Strain
 from pliant.identification.response import Response
+from pliant.loads import Wrench
 
 PATHS = ("links.upper.beam.EI_z", "payload.mass", "links.fore.beam.length", "links.upper.shapes.damping")
 
@@ -26,6 +26,7 @@ def response(equilibrium: bool) -> Response:
     return Response(robot.model(parameters=PATHS), recording, "dop853", 1e-11, 1e-13)
 
 
+@pytest.mark.slow_cases("False", "True")
 @pytest.mark.parametrize("equilibrium", [False, True])
 def test_slopes_are_exact(equilibrium: bool) -> None:
     """Differences of fourth order with h = 1e-4 of the value.
@@ -49,6 +50,7 @@ def test_slopes_are_exact(equilibrium: bool) -> None:
         assert (np.abs(exact[:, :, k] - difference).max(axis=0) <= 1e-4 * largest + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_readings_are_those_of_a_run() -> None:
     made = response(False)
     r = made.recording

@@ -56,6 +56,7 @@ def run(swing: np.ndarray, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> R
     return lambda *arguments: CliRunner().invoke(app, ["identify", *arguments])
 
 
+@pytest.mark.slow
 def test_a_fit_that_was_interrupted_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C on the whole record leaves the best so far and where the fit stands; `--resume` ends it."""
     refused = run("study.yaml", "--resume")
@@ -80,6 +81,7 @@ def test_a_fit_that_was_interrupted_goes_on(run: Run, monkeypatch: pytest.Monkey
     assert not Path("out/study/progress.json").exists()
 
 
+@pytest.mark.slow
 def test_a_fitted_arm(run: Run) -> None:
     result = run("study.yaml", "--json")
     assert result.exit_code == 0, result.stderr
@@ -133,6 +135,7 @@ def _late(rows: list[str]) -> list[str]:
     return [",".join(cells[k][:2] + cells[max(0, k - 3)][2:]) for k in range(len(rows))]
 
 
+@pytest.mark.slow_cases("late")
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [

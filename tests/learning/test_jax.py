@@ -14,10 +14,10 @@ from flyers import small, states
 
 jax = pytest.importorskip("jax", reason="jax is not installed (pliant[jax]; make test-learning)")
 import jax.numpy as jnp  # noqa: E402
-import pliant.jax as own  # noqa: E402
 from jax.test_util import check_grads  # noqa: E402
 
 import pliant  # noqa: E402
+import pliant.jax as own  # noqa: E402
 from pliant.learning.products import products  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)

@@ -64,6 +64,7 @@ def scaled(x: list, rng: np.random.Generator) -> list[np.ndarray]:
     return [rng.normal(size=a.shape) * np.where(np.abs(a) > 10, np.abs(a), 1.0) * 0.1 for a in x]
 
 
+@pytest.mark.slow_cases("free-forward_dynamics", "parameters-forward_dynamics", "parameters-inverse_dynamics")
 @pytest.mark.parametrize(("own", "name"), cases())
 def test_products_against_differences_and_each_other(own: str, name: str, rng: np.random.Generator) -> None:
     model = arm(own)

@@ -9,10 +9,10 @@ from arms import unequal_arm, unequal_two_link
 from flyers import small, states
 
 torch = pytest.importorskip("torch", reason="torch is not installed (pliant[torch]; make test-learning)")
-import pliant.torch as own  # noqa: E402
 from torch.autograd import gradcheck, gradgradcheck  # noqa: E402
 
 import pliant  # noqa: E402
+import pliant.torch as own  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Which tests run on every machine (core.toml), and which not every day (slow.txt)."""
+"""Tests that run on every machine (core.toml)."""
 
 from __future__ import annotations
 
@@ -38,12 +38,6 @@ def entries() -> list[Entry]:
     """All lines of the table; smoke tests are core tests too."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     return [Entry(room, name, kind) for room, part in table.items() for kind in KINDS for name in part.get(kind, [])]
-
-
-def slow() -> list[Entry]:
-    """Tests that the daily set leaves out: slow.txt, read."""
-    lines = TESTS.joinpath("slow.txt").read_text(encoding="utf-8").splitlines()
-    return [Entry("", line) for line in lines if line and not line.startswith("#")]
 
 
 def files(smoke: bool = False) -> list[str]:

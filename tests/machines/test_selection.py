@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from machines import selection
 from machines.dependencies import floor, stated
-from sources import functions
+from sources import ROOT, SOURCE, functions
 
-ROOT = Path(__file__).parents[2]
 ROOMS = sorted(
     path.stem
-    for path in (ROOT / "src" / "pliant").iterdir()
+    for path in (*(SOURCE / "pliant").iterdir(), *(SOURCE / name for name in ("pliant_bench", "pliant_studies")))
     if not path.name.startswith("_") and (path.is_dir() or path.suffix == ".py")
 )
 TABLE = tomllib.loads(selection.TABLE.read_text(encoding="utf-8"))

@@ -21,6 +21,7 @@ def graph(f: ca.Function, sizes: list[int], weights: NDArray, count: int) -> ca.
     return ca.Function("all", [x], [y, ca.jacobian(y, x), ca.gradient(cost, x), ca.hessian(cost, x)[0]])
 
 
+@pytest.mark.slow_cases("forward_dynamics-1")
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("function", ["forward_dynamics", "inverse_dynamics"])
 def test_derivatives_are_those_of_the_plain_expression(function: str, count: int, rng: np.random.Generator) -> None:

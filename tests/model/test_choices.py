@@ -141,6 +141,7 @@ def errors(robot: Robot, poses: int = 5) -> np.ndarray:
     return np.concatenate(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(range(20), 0, 8))
 def test_a_drawn_arm_keeps_the_promise(seed: int) -> None:
     made = resolved(random_drawn(seed))[0]
@@ -148,6 +149,7 @@ def test_a_drawn_arm_keeps_the_promise(seed: int) -> None:
     assert np.abs(errors(random_drawn(seed))).max() <= 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(range(10), 7))
 def test_a_soft_arm_keeps_the_promise(seed: int) -> None:
     assert np.abs(errors(random_soft(seed))).max() <= 0.01
@@ -380,6 +382,7 @@ def test_the_model_says_and_carries_its_choice(tmp_path: Path) -> None:
     assert "took 3 bending_y" in model._repr_html_()
 
 
+@pytest.mark.slow
 def test_everybody_reads_an_arm_with_the_word(tmp_path: Path) -> None:
     from pliant.analysis import with_shapes
     from pliant.mechanics.links.build_chain import robot_shapes, shapes_that_change, tip_loads

@@ -82,6 +82,7 @@ def pinocchio_twin(robot: pliant.Robot):
     return pin, twin
 
 
+@pytest.mark.slow_cases("0", "1", "2")
 @pytest.mark.parametrize("seed", range(4))
 def test_rigid_arms_equal_pinocchio(seed: int) -> None:
     robot = random_robot(seed, links=4, damping=False)
@@ -226,6 +227,7 @@ def test_equilibrium_is_the_drooping_beam() -> None:
     assert np.abs(model.forward_dynamics(q, np.zeros(5), model.holding_torque(q))).max() < 1e-8
 
 
+@pytest.mark.slow
 def test_statics_and_vibration_follow_the_parameters() -> None:
     """What a model with inputs says for values is what the arm that is rebuilt with these values says."""
     path, value = "payload.mass", 3.0
@@ -283,6 +285,7 @@ def test_a_formulation_that_is_not_in_the_registry() -> None:
         robot.model("by matrix")
 
 
+@pytest.mark.slow_cases("denoc")
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_jacobian_is_the_derivative_of_the_pose(formulation: str) -> None:
     robot = random_robot(8, links=2)

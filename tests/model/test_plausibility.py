@@ -114,6 +114,7 @@ def test_no_bundled_arm_is_odd() -> None:
         assert not odd_numbers(robot), name
 
 
+@pytest.mark.slow_cases("ship-crane")
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_no_example_starts_oddly(path: Path) -> None:
     scenario = pliant.Scenario.load(path)

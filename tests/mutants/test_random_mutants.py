@@ -92,8 +92,11 @@ NEAR, FAR, SLOW = (
     "tests/physics/test_b.py::far",
     "tests/physics/test_b.py::slow",
 )
-TRIED = Mutant("pliant/mechanics/shapes/quadrature.py:1 sign: + -> -", "mechanics.shapes", "pliant/mechanics/shapes/quadrature.py", "import numpy as np",
-               "import numpy as np  # changed", ())  # fmt: skip
+TRIED_FILE = "pliant/mechanics/shapes/quadrature.py"
+TRIED = Mutant(
+    f"{TRIED_FILE}:1 sign: + -> -", "mechanics.shapes", TRIED_FILE, "import numpy as np",
+    "import numpy as np  # changed", (),
+)  # fmt: skip
 
 
 def recorded(ran: set[str]) -> Any:

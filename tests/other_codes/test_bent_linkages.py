@@ -23,6 +23,7 @@ def test_the_distance_from_a_line() -> None:
     assert from_the_line(root, beside, tip) == pytest.approx([0.3])
 
 
+@pytest.mark.slow_cases("slider-crank-speed")
 @pytest.mark.parametrize(("kind", "drive"), CASES)
 def test_the_middle_of_the_coupler(kind: Any, drive: Any) -> None:
     pytest.importorskip("exudyn", reason="exudyn is not installed: pip install '.[bench]'")
@@ -35,6 +36,7 @@ def test_the_middle_of_the_coupler(kind: Any, drive: Any) -> None:
     assert 1.95 < (mine.angles[-1, 0] - START) / (2 * np.pi) < 2.1  # two turns
 
 
+@pytest.mark.slow
 def test_pliant_alone_converges() -> None:
     """Three cubic elements are within a tenth of what is allowed of six, a quarter of a turn at speed."""
     from pliant.robot import Shapes

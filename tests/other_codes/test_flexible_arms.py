@@ -69,6 +69,7 @@ def test_single_link_with_hub_and_payload(payload: Lump) -> None:
     assert angle < THIRD_ORDER * d**3
 
 
+@pytest.mark.slow
 def test_what_second_order_leaves_is_of_third_order_and_third_order_takes_it() -> None:
     """Without gravity the motion scales with the torque, and half of it leaves less than a sixth of the difference;
     with terms of third order what is left is the peers' own elements."""
@@ -119,6 +120,7 @@ def test_two_links_with_lumps_and_torques() -> None:
     assert unstiffened[1] > 20 * deflection
 
 
+@pytest.mark.slow
 def test_released_two_link_arm_begins_alike() -> None:
     """The bundled arm from (-90, 5) deg: the limits of the 2 s run hold over its first 0.2 s with few elements."""
     mine = two_link.pliant_run(5, 5, step=4e-4, t_end=0.2)

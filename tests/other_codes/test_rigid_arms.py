@@ -90,6 +90,7 @@ def test_puma(formulation: str) -> None:
     assert_equal(pliant.load("puma"), formulation, 0)
 
 
+@pytest.mark.slow_cases("0", "1", "3")
 @pytest.mark.parametrize("seed", [*range(4), *(pytest.param(s, marks=pytest.mark.full) for s in range(4, 40))])
 def test_random_arms(seed: int) -> None:
     """Prismatic, revolute and fixed joints, origins and both DH conventions."""
@@ -104,6 +105,7 @@ def test_random_arms_hold_every_kind() -> None:
     assert {None if joint.dh is None else joint.dh.convention for joint in joints} == {None, "modified", "standard"}
 
 
+@pytest.mark.slow_cases("10", "11", "1", "2", "3", "5", "6", "7", "9")
 @pytest.mark.parametrize("seed", [*FEW, *(pytest.param(s, marks=pytest.mark.full) for s in MANY if s not in FEW)])
 def test_random_trees(seed: int) -> None:
     """Branches, fixed and free bases, joints of every type, and frames on a tip and on a root."""

@@ -30,6 +30,7 @@ def allowed(stiffening: bool | str, peak: float) -> float:
     return SHARE[stiffening] * (peak / LENGTH) ** 2
 
 
+@pytest.mark.slow_cases("True-2.0-5.0")
 @pytest.mark.parametrize(("speed", "T"), CASES)
 @pytest.mark.parametrize("stiffening", [True, "second-order", pytest.param("first-order", marks=pytest.mark.full)])
 def test_lag_of_the_tip(speed: float, T: float, stiffening: bool | str) -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import typing
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from pliant.scenario import ModelOptions
-from pliant.view import FIGURES
 
 import pliant
 from pliant import options
@@ -26,7 +23,10 @@ from pliant.mechanics import FORMULATIONS
 from pliant.mechanics.links.link_maps import ROTATIONS
 from pliant.mechanics.shapes.integrals import FIELDS
 from pliant.model import EXPRESSIONS, Options
+from pliant.scenario import ModelOptions
 from pliant.simulation.runs.inputs import KINDS
+from pliant.view import FIGURES
+from sources import python_files
 
 REGISTRIES = {
     "FormulationName": FORMULATIONS, "RotationName": ROTATIONS, "FunctionName": EXPRESSIONS, "FieldName": FIELDS,
@@ -48,7 +48,7 @@ def test_no_set_of_names_stands_twice() -> None:
     twice = {frozenset(names) for names in sets.values() if list(sets.values()).count(names) > 1}
     assert not twice
     found = []
-    for path in sorted(Path(pliant.__file__).parent.rglob("*.py")):
+    for path in python_files():
         for text in re.findall(r"Literal\[([^\]]*)\]", path.read_text(encoding="utf-8")):
             names = tuple(re.findall(r'"([^"]*)"', text))
             if path.name != "options.py" and any(set(names) == set(known) for known in sets.values()):

@@ -15,7 +15,8 @@ import pytest
 import pliant
 from sources import ROOT
 
-SOURCE = ROOT / "src" / "pliant"
+SOURCE = ROOT / "src"
+PLIANT = SOURCE / "pliant"
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 def test_the_wheel_holds_every_file_of_the_package(wheel: zipfile.ZipFile) -> None:
     """Robot files, templates and page assets as well as modules."""
     here = {
-        f"pliant/{path.relative_to(SOURCE).as_posix()}"
+        path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
@@ -43,8 +44,8 @@ def test_what_the_wheel_says_of_itself(wheel: zipfile.ZipFile) -> None:
     said = Parser().parsestr(wheel.read(name).decode())
     assert said["Version"] == pliant.__version__
     assert said["License-Expression"] == "Apache-2.0 AND MIT"
-    licences = {"LICENSE", "NOTICE", *(f"src/pliant/view/web/LICENSE-{name}.txt" for name in ("three", "uplot"))}
-    licences |= {f"src/pliant/rigs/{rig}/LICENSE" for rig in ("quanser_2dsfl", "ist_bar")}
+    licences = {"LICENSE", "NOTICE", *(f"src/pliant/viewer/web/LICENSE-{name}.txt" for name in ("three", "uplot"))}
+    licences |= {f"src/pliant_studies/measured/{rig}/LICENSE" for rig in ("quanser_2dsfl", "ist_bar")}
     assert set(said.get_all("License-File")) == licences
     assert licences <= {name.partition(".dist-info/licenses/")[2] for name in wheel.namelist()}
     (scripts,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
@@ -54,17 +55,17 @@ def test_what_the_wheel_says_of_itself(wheel: zipfile.ZipFile) -> None:
 def test_the_notice_names_all_that_ships() -> None:
     """Every bundled arm with its source, and every library in the pages with its version and licence."""
     notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
-    assert [path.name for path in (SOURCE / "arms").glob("*.yaml") if path.name not in notice] == []
-    web = SOURCE / "view" / "web"
+    assert [path.name for path in (PLIANT / "robot" / "arms").glob("*.yaml") if path.name not in notice] == []
+    web = PLIANT / "viewer" / "web"
     libraries = dict(re.findall(r"(three|uplot)@(\d+\.\d+\.\d+)", (web / "README.md").read_text(encoding="utf-8")))
     assert set(libraries) == {path.stem.removeprefix("LICENSE-") for path in web.glob("LICENSE-*.txt")}
     for name, version in libraries.items():
         assert re.search(rf"{name}(\.js)? {re.escape(version)}", notice, re.IGNORECASE), name
-        assert f"pliant/view/web/LICENSE-{name}.txt" in notice
+        assert f"pliant/viewer/web/LICENSE-{name}.txt" in notice
 
 
 def test_the_tests_run_against_what_they_should() -> None:
     """`make test-wheel` and `make test-full` test the installed wheel: the source tree must not slip in its place."""
     asked = os.environ.get("PLIANT_TESTED")
     folder = Path(pliant.__file__).resolve().parent
-    assert folder == (Path(asked).resolve() / "pliant" if asked else SOURCE)
+    assert folder == (Path(asked).resolve() / "pliant" if asked else PLIANT)

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from pliant.base.writing import atomic_write
-from sources import nodes
+from sources import nodes, python_files, short
 
-ROOT = Path(__file__).parents[1] / "src" / "pliant"
-FILES = sorted(ROOT.rglob("*.py"))
-IDS = [path.relative_to(ROOT).as_posix() for path in FILES]
+FILES = python_files()
+IDS = [short(path) for path in FILES]
 ROOMS = sorted({name.split("/")[0] for name in IDS})
 
 MODULES = {
@@ -56,9 +55,9 @@ GUARDED = {  # (file, what) -> the line that leads around it where the system ha
     ("compute/llvm/threads.py", "os.register_at_fork"): 'if hasattr(os, "register_at_fork"):',
     ("compute/llvm/threads.py", "os.sched_getaffinity"): 'if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1',
     ("compute/llvm/cache.py", "os.geteuid"): 'if not hasattr(os, "geteuid"):',
-    ("interrupts.py", "signal.pthread_sigmask"): 'if not hasattr(signal, "pthread_sigmask"):',
-    ("writing.py", "/proc/self/ns/pid"): 'except OSError:\n        numbers = ""',
-    ("writing.py", "os.posix_fallocate"): 'if self.room and hasattr(os, "posix_fallocate"):',
+    ("base/interrupts.py", "signal.pthread_sigmask"): 'if not hasattr(signal, "pthread_sigmask"):',
+    ("base/writing.py", "/proc/self/ns/pid"): 'except OSError:\n        numbers = ""',
+    ("base/writing.py", "os.posix_fallocate"): 'if self.room and hasattr(os, "posix_fallocate"):',
     ("pliant_bench/session.py", "os.getloadavg"): 'if hasattr(os, "getloadavg") else None',
     ("pliant_bench/first_result.py", "resource"): "except ImportError:  # Windows",
     ("pliant_bench/first_result.py", "/proc/self/status"): "if page.exists():",

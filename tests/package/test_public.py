@@ -23,11 +23,13 @@ EXTRAS = {"environments"}
 def imported() -> set[str]:
     """Names that `pliant/__init__.py` imports, for the interpreter or for type checkers."""
     tree = ast.parse(Path(pliant.__file__).read_text(encoding="utf-8"))
-    found = [
-        node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and (node.module or "")[:6] == "pliant"
-    ]
-    names = {alias.asname or alias.name for node in found for alias in node.names}
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {alias.asname or alias.name for node in found for alias in node.names if "pliant" in _source(node, alias)}
     return {name for name in names if name not in ("VERSION", "near") and not name.startswith("_")}
+
+
+def _source(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    return node.module or "" if isinstance(node, ast.ImportFrom) else alias.name
 
 
 def test_public_names_are_one_set() -> None:
@@ -37,7 +39,9 @@ def test_public_names_are_one_set() -> None:
     assert {name for name in dir(pliant) if not name.startswith("_")} == imported()
     tree = ast.parse(Path(pliant.__file__).read_text(encoding="utf-8"))
     (lazy,) = (node for node in tree.body if isinstance(node, ast.If))
-    assert {alias.name for node in lazy.body for alias in node.names} == set(pliant._LATER) | set(pliant._ROOMS)
+    assert {alias.asname or alias.name for node in lazy.body for alias in node.names} == set(pliant._LATER) | set(
+        pliant._ROOMS
+    )
 
 
 @pytest.mark.parametrize("name", sorted({*pliant.__all__, *EXTRAS}))

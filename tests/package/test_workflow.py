@@ -40,6 +40,7 @@ def test_it_follows_the_schema() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow_cases("- run:-- runs:", "fail-fast: false-fail-fast: 3", "runs-on:-run-on:")
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [("runs-on:", "run-on:"), ("steps:", "step:"), ("fail-fast: false", "fail-fast: 3"), ("- run:", "- runs:")],

@@ -7,12 +7,12 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Base, BasePath
 from scipy.spatial.transform import Rotation
 
 import pliant
 from arms import random_robot, random_state
 from evaluation import evaluate, relative
+from pliant.loads import Base, BasePath
 from pliant.mechanics import FORMULATIONS, build_chain, features
 
 ROUND_OFF = 1e-9  # the promise; measured values stand near 1e-13
@@ -21,6 +21,7 @@ SHAKEN = Base(acceleration=lambda t: (3 * ca.sin(t), 1.0, t), angular_velocity=l
 CARRIED = BasePath(position=lambda t: (ca.sin(t), t**2, 0), rpy=lambda t: (0.3 * t, 0.2 * ca.sin(t), t))
 
 
+@pytest.mark.slow_cases("3-False-base1", "4-second-order-base2")
 @pytest.mark.parametrize(
     ("seed", "stiffening", "base"), [(2, False, None), (3, False, SHAKEN), (4, "second-order", CARRIED)]
 )

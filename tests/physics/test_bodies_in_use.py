@@ -50,6 +50,7 @@ def model() -> pliant.Model:
     return robot().model(stiffening=False)
 
 
+@pytest.mark.slow
 def test_info_shows_modes_frames_and_mass(tmp_path: Path) -> None:
     """As text and as data; what a file says of itself is no command to a terminal."""
     robot().save(tmp_path / "arm.yaml")
@@ -66,6 +67,7 @@ def test_info_shows_modes_frames_and_mass(tmp_path: Path) -> None:
     assert told["links"][2]["hangs_on"] == "fore elbow"
 
 
+@pytest.mark.slow
 def test_statics_and_slopes() -> None:
     """Rest under weight balances, and accelerations change as their derivatives say."""
     m = model()

@@ -78,6 +78,7 @@ def held(model: pliant.Model, q: np.ndarray | None = None, p: Any = None) -> np.
     return np.asarray(sorted((x for x in found if x.imag > 0), key=abs))
 
 
+@pytest.mark.slow_cases("all fields-False", "elements-False")
 @pytest.mark.parametrize(
     ("kind", "stiffening"),
     [*((kind, False) for kind in KINDS), pytest.param("all fields", "second-order", marks=pytest.mark.full)],
@@ -92,6 +93,7 @@ def test_the_ratio_is_delivered_whatever_the_shapes(kind: str, stiffening: Any) 
     np.testing.assert_allclose(-found.real / np.abs(found), ZETA, rtol=1e-9)  # and every other mode of the model
 
 
+@pytest.mark.slow_cases("Craig-Bampton")
 @pytest.mark.parametrize("kind", ["clamped-free", pytest.param("elements", marks=pytest.mark.full), "Craig-Bampton"])
 def test_logarithmic_decrement_of_a_run(kind: str) -> None:
     """A plucked arm: successive peaks of its end shrink by exp(-2 pi zeta / sqrt(1 - zeta^2))."""
@@ -107,6 +109,7 @@ def test_logarithmic_decrement_of_a_run(kind: str) -> None:
     assert np.mean(decrement) == pytest.approx(2 * np.pi * ZETA / np.sqrt(1 - ZETA**2), rel=0.02)
 
 
+@pytest.mark.slow
 def test_loads_beside_the_axis_and_links_beyond() -> None:
     """Bending of both planes and torsion are coupled by what lies beyond, in the reference configuration."""
     box = Section(shape="box", width=0.03, height=0.05, thickness=0.002)
@@ -145,6 +148,7 @@ def test_the_dampers_stay_when_numbers_change() -> None:
     np.testing.assert_allclose(rebuilt.damping_ratios()[:2], ZETA, rtol=1e-9)  # another arm has dampers of its own
 
 
+@pytest.mark.slow_cases("shapes0")
 @pytest.mark.parametrize(
     "shapes",
     [{"bending_y": 2}, pytest.param({"method": "elements", "count": 2, "bending_y": True}, marks=pytest.mark.full)],

@@ -76,6 +76,9 @@ def drift(robot: Robot, seconds: float = 0.4, **options: Any) -> tuple[float, fl
     return np.abs(total - total[0]).max() / scale, np.abs(run.power_residual).max() * seconds / scale
 
 
+@pytest.mark.slow_cases(
+    "first order", "flexible joints with stiffening", "flexible joints", "pinned and clamped-mass", "stiffening"
+)
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_energy_is_conserved(name: str) -> None:
     robot, options = COMBINATIONS[name]
@@ -118,6 +121,7 @@ def damped(**shapes: Any) -> Robot:
 DAMPERS = [{}, {"damping": 0.05}, {"rayleigh": (0.8, 2e-3)}, {"kelvin_voigt": 3e-3}]
 
 
+@pytest.mark.slow_cases("False-shapes0", "False-shapes1", "False-shapes3")
 @pytest.mark.parametrize("shapes", DAMPERS)
 @pytest.mark.parametrize("stiffening", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_energy_is_lost_at_the_rate_of_the_dampers(shapes: dict[str, Any], stiffening: bool) -> None:
@@ -144,6 +148,7 @@ def eigenvalues(shapes: Shapes) -> np.ndarray:
     return np.asarray(sorted((x for x in found if x.imag > 0), key=abs))
 
 
+@pytest.mark.slow_cases("method0", "method1")
 @pytest.mark.parametrize("method", [{"bending_y": 3}, {"method": "elements", "count": 2, "bending_y": True}])
 def test_damping_ratios(method: dict[str, Any]) -> None:
     """Every mode decays as its kind of damping says: zeta, alpha/2w + beta w/2, time w/2."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pliant.batch import BatchResult
 
 import pliant
+from pliant.batch import BatchResult
 from pliant.errors import ModelError
 from pliant.robot import Robot
 from pliant.sweeps import SweepStudy, sweep

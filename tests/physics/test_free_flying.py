@@ -5,11 +5,11 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Base
 
 from flyers import BODY, satellite, states, world_momentum
 from pliant import simulate
 from pliant.errors import ModelError
+from pliant.loads import Base
 from pliant.robot import Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 
 
@@ -48,6 +48,7 @@ def test_a_tumbling_body_keeps_its_angular_momentum(seconds: float) -> None:
     assert np.abs(np.linalg.norm(run.q[:, 3:7], axis=1) - 1).max() < 1e-15
 
 
+@pytest.mark.slow_cases("1.5")
 @pytest.mark.parametrize("seconds", [1.5, pytest.param(200.0, marks=pytest.mark.full)])
 def test_a_flexible_arm_on_a_free_base_keeps_both_momenta(seconds: float, rng) -> None:
     model = satellite(ball=seconds < 100).model(stiffening=False)
@@ -58,6 +59,7 @@ def test_a_flexible_arm_on_a_free_base_keeps_both_momenta(seconds: float, rng) -
     assert np.abs(run.q[-1] - run.q[0]).max() > 0.1
 
 
+@pytest.mark.slow
 def test_a_heavy_base_stands_still() -> None:
     """Gravity is carried by a force on the base, since a free one falls."""
     gravity = np.array([0.5, 0.2, -1.0])
@@ -108,6 +110,7 @@ def chebyshev(t, values, degree: int = 80):
     return at
 
 
+@pytest.mark.slow
 def test_a_free_base_moves_the_arm_as_the_same_motion_prescribed() -> None:
     free = satellite(ball=False).model(stiffening=False)
     fixed = satellite(ball=False, base={"type": "fixed"}).model(stiffening=False)
@@ -125,6 +128,7 @@ def test_a_free_base_moves_the_arm_as_the_same_motion_prescribed() -> None:
     assert abs(still["upper"][-1] - run["upper"][-1]) > 1e-4
 
 
+@pytest.mark.slow
 def test_equal_panels_that_are_driven_alike_stay_alike() -> None:
     beam = Beam(length=2.3, mass_per_length=1.6, EI_y=300.0, EI_z=500.0)
 

@@ -9,13 +9,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Distributed, Wrench
 from scipy.spatial.transform import Rotation
 
 import pliant
 from arms import random_robot, random_state, unequal_arm
 from beams import EI_Y, EI_Z, ELEMENTS, GJ, LENGTH, cantilever, modes
 from pliant import Model, Robot, Shapes
+from pliant.loads import Distributed, Wrench
 from pliant.mechanics import build_chain
 from pliant.mechanics.links.kinematics import placements
 from pliant.model.statics import applied
@@ -36,6 +36,7 @@ def test_tip_force_bends_a_cantilever(shapes: Shapes, tolerance: float, axis: in
     assert model.holding_torque(q, [load]) == pytest.approx([-F * LENGTH if axis == 1 else 0.0], abs=1e-12)
 
 
+@pytest.mark.slow_cases("shapes1-1e-09")
 @pytest.mark.parametrize(("shapes", "tolerance"), [CASES[0], CASES[2]])
 def test_distributed_load_and_its_halves(shapes: Shapes, tolerance: float) -> None:
     model = cantilever(shapes).model(stiffening=False)
@@ -56,6 +57,7 @@ def test_moment_and_torque_at_the_tip() -> None:
     assert twisted[model.index("arm.torsion.3")] == pytest.approx(0.3 * LENGTH / GJ, rel=1e-9)
 
 
+@pytest.mark.slow_cases("1-second-order", "5-second-order")
 @pytest.mark.parametrize(("seed", "stiffening"), [(0, False), (1, "second-order"), (2, False), (5, "second-order")])
 def test_generalised_forces_are_virtual_work(seed: int, stiffening: bool) -> None:
     """A dead force has the potential -F . p; a wrench at the tip works through the Jacobian of the tip."""
@@ -130,6 +132,7 @@ def test_wrench_inside_a_link_is_virtual_work(axes: str) -> None:
     assert found == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())  # differences of second order
 
 
+@pytest.mark.slow_cases("section")
 @pytest.mark.parametrize("axes", ["link", "section"])
 def test_distributed_load_is_virtual_work(axes: str) -> None:
     """Force and moment per length between two stations, under a profile, against a rule of our own."""
@@ -160,6 +163,7 @@ def test_axes_of_a_load() -> None:
         assert np.abs(forces(Wrench(force=(1, 0, 0), axes=axes)) - forces(Wrench(force=dead))).max() < 1e-13
 
 
+@pytest.mark.slow_cases("denoc", "gibbs-appell", "lagrange")
 @pytest.mark.parametrize("formulation", [name for name in pliant.FORMULATIONS if name != "dual-screw"])
 def test_power_of_loads_is_the_energy_gained(formulation: str) -> None:
     model = cantilever(modes(2), gravity=(0, -9.81, 0)).model(formulation=formulation)
@@ -173,6 +177,7 @@ def test_power_of_loads_is_the_energy_gained(formulation: str) -> None:
     assert np.abs(run.energy_balance).max() < 1e-7 * scale
 
 
+@pytest.mark.slow_cases("2-0.01", "3-0.004")
 @pytest.mark.parametrize(("count", "tolerance"), [(2, 1e-2), (3, 4e-3)])
 def test_euler_load(count: int, tolerance: float) -> None:
     beam = cantilever(Shapes(bending_z=count))

@@ -14,9 +14,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from gradients.test_mechanism_gradients import assert_near, differences
 
 import pliant
-from gradients.test_mechanism_gradients import assert_near, differences
 from linkages import FOUR_BAR, bar, four_bar, four_bar_angles, passive
 from pliant.errors import ModelError
 from pliant.robot import Beam, Joint, Link, Loop, LoopJoint, Robot, Shapes

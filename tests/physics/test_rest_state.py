@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 from scipy.linalg import eigh
 
 import pliant
 from pliant import Beam, Joint, Link, Lump, RigidBody, Robot, Shapes
 from pliant.analysis import finite_difference, frequency_sensitivity
+from pliant.loads import Wrench
 from pliant.model import statics
 
 LENGTH, EI, MASS, GRAVITY = 2.3, 5.0, 0.45, 9.81

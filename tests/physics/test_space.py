@@ -53,6 +53,7 @@ def some_state(model: Any, seed: int = 0) -> tuple[Any, Any]:
     return q, rng.normal(size=model.n)
 
 
+@pytest.mark.slow_cases("second-order")
 @pytest.mark.parametrize("stiffening", [False, "second-order"])
 def test_momentum_is_that_of_the_rows_of_the_base(stiffening: Any) -> None:
     """Linear momentum R (M v)_v; angular momentum R (M v)_w, moved from the base to the centre of mass."""

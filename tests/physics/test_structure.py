@@ -8,12 +8,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Base, Distributed, Wrench
 
 import pliant
 from arms import SLENDER, UNEQUAL, random_robot, random_state, unequal_beam
 from beams import EI_Y, EI_Z, LENGTH, MU, cantilever, modes
 from pliant import Beam, Joint, Link, Lump, Result, Robot, Section, Shapes
+from pliant.loads import Base, Distributed, Wrench
 from pliant.mechanics.links.stations import shape_curvature
 
 ELEMENTS = Shapes(method="elements", count=2, bending_y=True, bending_z=True)
@@ -27,6 +27,7 @@ def at_rest(robot: Robot, loads: list[Any], **options: Any) -> Result:
     return pliant.simulate(model, 0.01, q0, motion=held, loads=loads, method="dop853", output_step=0.005)
 
 
+@pytest.mark.slow_cases("shapes1")
 @pytest.mark.parametrize("shapes", [modes(2), ELEMENTS])
 def test_statics_by_hand(shapes: Shapes) -> None:
     """Weight along the beam, a payload and a force in the middle: shear and moment of the textbook at every station."""
@@ -65,6 +66,7 @@ def test_curvature_follows_from_the_forces_and_not_from_a_few_modes() -> None:
     assert run.strain("arm", 0.0, at=(0.01, 0.0))[-1] == pytest.approx(-0.01 * exact, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_stations_are_read_alike(tmp_path: Path) -> None:
     """Metres, names, and what is refused: for deflections, section forces and loads."""
     run = at_rest(cantilever(modes(2)), [Wrench(force=(0, 1e-3, 0))], stiffening=False)
@@ -104,6 +106,7 @@ def test_internal_moment_of_elements_is_stiffness_times_curvature() -> None:
         assert forces.moment_y == pytest.approx(-2e-3 * (LENGTH - x), rel=1e-5)
 
 
+@pytest.mark.slow_cases("3-False")
 @pytest.mark.parametrize(
     ("seed", "stiffening"),
     [(3, False), *(pytest.param(k, True, marks=pytest.mark.full) for k in range(12))],

@@ -39,6 +39,7 @@ def scales(model, metre: float) -> np.ndarray:
     return out
 
 
+@pytest.mark.slow_cases("lab-arm-1000.0")
 @pytest.mark.parametrize("metre", [1e3, pytest.param(1e-3, marks=pytest.mark.full)])  # in millimetres, in kilometres
 @pytest.mark.parametrize(
     "arm",
@@ -80,6 +81,7 @@ def arm(**changes) -> Robot:
     return robot.replace(changes) if changes else robot
 
 
+@pytest.mark.slow_cases("1000.0", "1000000.0")
 @pytest.mark.parametrize("metre", [pytest.param(1e-3, marks=pytest.mark.full), 1e3, 1e6])
 def test_elements_springs_and_torsion_in_other_units(metre):
     model, other = arm().model(stiffening=False), in_unit(arm(), metre).model(stiffening=False)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 from scipy.optimize import brentq
 from scipy.special import ellipk
 
@@ -17,6 +16,7 @@ import pliant
 from linkages import DOWN, bar, passive
 from pliant import Beam, Joint, Link, Robot, Shapes
 from pliant.errors import PliantError
+from pliant.loads import Wrench
 from pliant.model import closed_statics
 from pliant.robot import Drive, Loop, LoopJoint, Origin, RigidBody
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.optimize
-from pliant.loads import Wrench
 
 import pliant
 from pliant import Beam, Joint, Link, Lump, Material, Robot, Section, Shapes
 from pliant.cli.info import describe
+from pliant.loads import Wrench
 from pliant.model.validity import bent_beams, doubts, shear_part, slow, steep
 from pliant.robot import MATERIALS, area_moments, shear_coefficients
 from pliant.simulation.runs.error_estimate import SAFETY

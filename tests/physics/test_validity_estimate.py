@@ -15,11 +15,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from exact_rods import Rod, TipLoad, bent_rod
 from pliant import Beam, Joint, Link, Lump, Model, Result, RigidBody, Robot, Shapes
+from pliant.loads import Wrench
 from pliant.model.validity import SLOPE, bent_beams
 from pliant.robot import Origin
 from pliant.simulation.runs.error_estimate import SAFETY, Validity, beyond_shape, known_shapes
@@ -198,6 +198,7 @@ def test_between_one_and_three_times_the_error(name: str) -> None:
     assert error < said.error < 3 * error
 
 
+@pytest.mark.slow_cases("2")
 @pytest.mark.parametrize("pieces", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_at_rest_the_error_itself_is_found(pieces: int) -> None:
     """Against the rod of Kirchhoff, by shooting; what an exact beam shows is multiplied by a factor of safety."""
@@ -210,6 +211,7 @@ def test_at_rest_the_error_itself_is_found(pieces: int) -> None:
     assert said.slope > SLOPE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("joint", "spin", "gravity", "tip"),
     [
@@ -254,6 +256,7 @@ def test_a_mass_beyond_the_tip_has_its_lever() -> None:
     assert shape.pull == pytest.approx(2.3 * root.T @ [0.0, -0.3, 0.2], abs=1e-9)
 
 
+@pytest.mark.slow_cases("damped1")
 @pytest.mark.parametrize("damped", [{"kelvin_voigt": 0.05}, {"damping": 0.3}])
 def test_damping_does_not_count(damped: dict[str, float]) -> None:
     """A damped strip that swings through its middle: what damping carries of the moment is no curvature."""
@@ -267,6 +270,7 @@ def test_damping_does_not_count(damped: dict[str, float]) -> None:
     assert swings[1] == pytest.approx(swings[0], rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_beam_that_is_curved() -> None:
     """Without load, nothing is lost."""
     bent = ROD.model_copy(update={"curvature": (0.2, 0.3), "twist": 0.1})
@@ -291,6 +295,7 @@ def struck(width: float, shapes: Shapes) -> Result:
     return pliant.simulate(model, 2 * width, loads=[pulse], output_step=width / 100, breaks=[width], **STEPS)
 
 
+@pytest.mark.slow_cases("3-0.03")
 @pytest.mark.parametrize(("count", "width"), [(2, 0.03), (3, 0.03)])
 def test_too_few_shapes(count: int, width: float) -> None:
     """The last mode rings, so that the next one would: told by its share of the strain energy."""

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pliant.batch import BatchResult, simulate_batch
 
 import pliant
 from pliant import bodies
+from pliant.batch import BatchResult, simulate_batch
 from pliant.compute.llvm import cache
 from pliant.errors import ModelError
 from pliant.export import placing

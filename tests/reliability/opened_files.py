@@ -14,12 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pliant
-from sources import nodes
+from sources import nodes, short
 
 from .calls import ROOMS
 
-SOURCE = Path(pliant.__file__).parent
 OPENING = {
     "open", "open_input", "read_input", "require_regular", "read_text", "read_bytes", "fdopen", "memmap", "fromfile",
     "loadtxt", "genfromtxt", "open_dataset", "open_dataarray", "open_mfdataset", "load_dataset", "open_zarr",
@@ -41,18 +39,19 @@ OURS = "reads only files that ship with pliant"
 OWN = "reads or changes only what the same process has just written"
 BENCH = "a benchmark, which reads only what it wrote for itself"
 TEXT = "understands text that stands in the source, no file"
+SEARCH = "a search and the process that it started for itself, over its own pipes"
 NOT = "no file: a name that is called alike"
 OPENED: dict[str, tuple[str, ...] | str] = {
-    "array_files.py::_array_bytes": ("stored_run", "stored_batch"),
-    "array_files.py::_check_chunks": ("stored_run", "stored_batch"),
-    "array_files.py::check_hdf5": ("result", "batch", "mesh"),
-    "array_files.py::check_zarr": ("stored_run", "stored_batch"),
-    "reading.py::open_input": ("table", "journal", "result"),
-    "reading.py::read_input": ("table", "trajectory", "body", "manifest"),
-    "reading.py::require_regular": ("stored_run", "stored_batch", "nastran"),
-    "robot/files/robot_files.py::load_file": ("urdf", "upload", "drawn_arm"),
-    "robot/files/robot_files.py::read_document": ("scenario", "sweep", "identify", "side", "recording", "linked"),
-    "robot/files/robot_files.py::read_text": ("robot", "scenario", "sweep", "identify"),
+    "base/array_files.py::_array_bytes": ("stored_run", "stored_batch"),
+    "base/array_files.py::_check_chunks": ("stored_run", "stored_batch"),
+    "base/array_files.py::check_hdf5": ("result", "batch", "mesh"),
+    "base/array_files.py::check_zarr": ("stored_run", "stored_batch"),
+    "base/reading.py::open_input": ("table", "journal", "result"),
+    "base/reading.py::read_input": ("table", "trajectory", "body", "manifest"),
+    "base/reading.py::require_regular": ("stored_run", "stored_batch", "nastran"),
+    "robot/files/robot_files.py::read_file": ("urdf", "upload", "drawn_arm"),
+    "robot/files/documents.py::read_document": ("scenario", "sweep", "identify", "side", "recording", "linked"),
+    "robot/files/documents.py::read_text": ("robot", "scenario", "sweep", "identify"),
     "robot/parts/reduced_body.py::ReducedBody.read": ("body", "bare_body", "arm_with_body"),
     "robot/parts/reduced_body.py::_array": ("bare_body", "matrices"),
     "robot/parts/reduced_body.py::unpacked": ("body", "bare_body", "matrices"),
@@ -62,7 +61,7 @@ OPENED: dict[str, tuple[str, ...] | str] = {
     "mechanics/bodies/library_tasks.py::_mesh": ("mesh", "surface"),
     "mechanics/bodies/library_tasks.py::_nastran": ("nastran",),
     "mechanics/bodies/library_tasks.py::serve": ("mesh", "nastran"),
-    "mechanics/bodies/library_tasks.py::from_bytes": "arrays from the process that was started for a file, over its own pipe",
+    "mechanics/bodies/library_tasks.py::from_bytes": "arrays from the process that was started for a file",
     "mechanics/bodies/library_tasks.py::_bound": "the system's own tables",
     "mechanics/bodies/matrix_files.py::_arrays": ("matrices",),
     "mechanics/bodies/matrix_files.py::_abaqus_nodes": ("calculix",),
@@ -88,8 +87,8 @@ OPENED: dict[str, tuple[str, ...] | str] = {
     "export/placing.py::_is_export": "looks for our mark in a file that is to be replaced, whatever else is in it",
     "export/placing.py::_listed": ("manifest",),
     "simulation/batch/store.py::Zarr.finish": OWN,
-    "control/planning/time_limited.py::_listen": "a search and the process that it started for itself, over its own pipes",
-    "control/planning/time_limited.py::serve": "a search and the process that it started for itself, over its own pipes",
+    "control/planning/time_limited.py::_listen": SEARCH,
+    "control/planning/time_limited.py::serve": SEARCH,
     "export/fmu/fmu.py::_zip": OWN,
     "compute/llvm/cache.py::_make": OWN,
     "compute/llvm/cache.py::write": OWN,
@@ -98,8 +97,8 @@ OPENED: dict[str, tuple[str, ...] | str] = {
     "sweeps/outputs.py::SweepResult.to_csv": OWN,
     "sweeps/points.py::_runner": "a study that the parent of a worker hands over, as text in memory",
     "studio/saving.py::content": OWN,
-    "writing.py::atomic_write.__enter__": OWN,
-    "writing.py::atomic_write.__exit__": OWN,
+    "base/writing.py::atomic_write.__enter__": OWN,
+    "base/writing.py::atomic_write.__exit__": OWN,
     "cli/self_test.py::_export": OWN,
     "pliant_bench/first_result.py::_chain": BENCH,
     "pliant_bench/first_result.py::_first_run": BENCH,
@@ -115,13 +114,13 @@ OPENED: dict[str, tuple[str, ...] | str] = {
     "pliant_studies/study.py::Study.load": OURS,
     "viewer/page.py::asset": OURS,
     "drawing/report_page.py::page": OURS,
-    "jax.py::_version": "a header of the installed JAX, which is code",
+    "learning/jax.py::_version": "a header of the installed JAX, which is code",
     "simulation/batch/store.py::_free_memory": "the system's own tables",
     "compute/tape/columns.py::_rebuild": "expressions that this process copies in memory",
     "compute/llvm/kernel.py::_rebuild": "expressions that this process copies in memory",
     "compute/loops/translate.py::_definitions": TEXT,
-    "signatures.py::_held.tests": TEXT,
-    "signatures.py::_words": TEXT,
+    "base/signatures.py::_held.tests": TEXT,
+    "base/signatures.py::_words": TEXT,
     "cli/__init__.py::_run": "the null device, in place of a closed pipe",
     "compute/llvm/target.py::_without_warnings": "the null device",
     "cli/view.py::say_page": "a page in a browser",
@@ -214,7 +213,7 @@ def opening(path: Path) -> list[str]:
     for call in sorted(calls, key=lambda node: node.lineno):
         around = [scope for scope in scopes if scope.lineno <= call.lineno <= (scope.end_lineno or 0)]
         name = ".".join(scope.name for scope in sorted(around, key=lambda scope: scope.lineno))
-        found[f"{path.relative_to(SOURCE).as_posix()}::{name or 'module'}"] = None
+        found[f"{short(path)}::{name or 'module'}"] = None
     return list(found)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pliant.batch import BatchResult
 
 import pliant
+from pliant.batch import BatchResult
 from pliant.identification import Recording
 from pliant.identification.study_file import IdentificationStudy
 from pliant.simulation.runs.csv_files import read_csv

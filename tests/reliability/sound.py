@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pliant.batch import BatchResult, simulate_batch
 
 import pliant
+from pliant.batch import BatchResult, simulate_batch
 from pliant.robot.files.yaml import read_yaml
 from pliant.robot.parameters import plain
 

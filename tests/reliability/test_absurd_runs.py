@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.batch import simulate_batch
 
 import pliant
+from pliant.batch import simulate_batch
 from pliant.control import PD, Sampled
 
 from .calls import model

@@ -13,10 +13,10 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from pliant.batch import BatchResult
 
 import pliant
 from pliant.base.array_files import HEADER, SAID, check_hdf5, check_zarr
+from pliant.batch import BatchResult
 from pliant.errors import ModelError
 from pliant.simulation.runs import digest
 from pliant.studio.uploads import uploaded

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.batch import BatchResult, simulate_batch
 
 import pliant
+from pliant.batch import BatchResult, simulate_batch
 from pliant.identification import read_csv
 from pliant.sweeps.journal import Journal
 from pliant.sweeps.points import Outcomes
@@ -171,6 +171,7 @@ def _there(name: str) -> None:
         pytest.importorskip("zarr", reason="the zarr extra is not installed")
 
 
+@pytest.mark.slow_cases("run.zarr")
 @pytest.mark.parametrize("name", FORMATS)
 def test_flipped_bits_never_change_numbers(name: str, place: Path) -> None:
     _there(name)

@@ -14,22 +14,21 @@ import pytest
 import pliant
 from pliant.base import writing
 from pliant.compute.llvm import cache
-from sources import nodes
+from sources import nodes, python_files, short
 
 from .calls import model
 
-SOURCE = Path(pliant.__file__).parent
 WALL = {"time", "time_ns", "localtime", "gmtime", "ctime", "strftime"}
 """Functions of `time` that tell what the system's clock shows."""
 TIMES = {"st_mtime", "st_mtime_ns", "st_ctime", "st_ctime_ns", "st_atime", "getmtime", "getctime"}
 _SUSPECT = re.compile(r"\btime\.[tlgcs]|from time|st_[mca]time|get[mc]time|\bdate(time)?\b")
 READ = {
     "pliant_bench/session.py": "the day of a measurement",
-    "compute/llvm/cache.py": "which files of the cache are oldest or were abandoned: one that goes too early is made anew",
+    "compute/llvm/cache.py": "which files of the cache are oldest or abandoned: one that goes too early is made anew",
     "compute/tape/source_digest.py": "whether the source is what was read before: a new time only has it read again",
-    "started.py": "when the process began, for the same",
+    "base/started.py": "when the process began, for the same",
     "robot/files/mesh_files.py": "whether a drawn mesh is what was read before",
-    "writing.py": "unfinished files of other machines, which are removed after a day",
+    "base/writing.py": "unfinished files of other machines, which are removed after a day",
 }
 """Files that look at the clock or at times of files, and what for; durations are none of it."""
 
@@ -48,7 +47,7 @@ def _looks_at_the_clock(path: Path) -> bool:
 
 
 def test_durations_come_from_a_clock_that_nobody_sets() -> None:
-    found = {path.relative_to(SOURCE).as_posix() for path in sorted(SOURCE.rglob("*.py")) if _looks_at_the_clock(path)}
+    found = {short(path) for path in python_files() if _looks_at_the_clock(path)}
     assert found == set(READ), "use time.perf_counter or time.monotonic for durations, or say in READ what it is for"
 
 

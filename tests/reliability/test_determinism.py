@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.batch import simulate_batch
 
 import pliant
+from pliant.batch import simulate_batch
 from pliant.compute import set_threads
 from pliant.control import LQR, PD, PID, ComputedTorque, Quintic, Sampled
 
@@ -80,6 +80,7 @@ def test_functions_of_a_model_repeat_themselves(tmp_path: Path, monkeypatch: pyt
         assert len(set(found)) == 1, name
 
 
+@pytest.mark.slow_cases("computed-torque")
 @pytest.mark.parametrize("controller", CONTROLLERS)
 def test_a_controlled_run_repeats_itself(controller: str) -> None:
     assert _run(pliant.load("two-link").model(), controller=controller) == _run(model(), controller=controller)

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.batch import simulate_batch
 
 import pliant
+from pliant.batch import simulate_batch
 from pliant.compute.llvm import cache
 
 from . import sound

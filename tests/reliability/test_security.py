@@ -13,13 +13,12 @@ import pytest
 
 import pliant
 from pliant.sweeps import SweepStudy
-from sources import nodes
+from sources import nodes, python_files, short
 
 from . import sound
 from .damage import TAGS
 from .readers import OUTSIDE, XML_BOMB
 
-SOURCE = Path(pliant.__file__).parent
 FORBIDDEN_MODULES = {
     "numba",  # keeps pickles beside the package
     "pickle",
@@ -41,17 +40,17 @@ PICKLES = {  # who may pickle, and for whom
     "control/planning/time_limited.py": "a search and the process that it started for itself, over its own pipes",
 }
 PROCESSES = {  # who may start a program, and which
-    "mechanics/bodies/library_process.py": "a fresh interpreter in which a library reads a file, in bounded time and memory",
+    "mechanics/bodies/library_process.py": "a fresh interpreter in which a library reads a file, bounded",
     "control/planning/time_limited.py": "a fresh interpreter for a search that has a time limit",
     "export/compiling.py": "the C compiler, asked for by `pliant export --to fmu`",
     "viewer/video.py": "ffmpeg, asked for by `to_video`",
     "pliant_bench/start.py": "fresh interpreters that the benchmark times",
-    "bench/work_precision.py": "fresh interpreters that the benchmark times",
 }
 IMPORTS = {  # who may import by a name held in a variable
     "__init__.py": "pliant's own rooms",
     "cli/__init__.py": "pliant's own commands",
-    "later.py": "pliant's own modules",
+    "base/later.py": "pliant's own modules",
+    "base/provided.py": "pliant's own modules",
     "errors.py": "modules of extras, named where they are used",
     "pliant_studies/study.py": "pliant's own studies",
     "compute/llvm/fastcall.py": "NumPy's own core",
@@ -61,9 +60,9 @@ IMPORTS = {  # who may import by a name held in a variable
 }
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+@pytest.mark.parametrize("path", python_files(), ids=short)
 def test_no_source_executes_data(path: Path) -> None:
-    name = path.relative_to(SOURCE).as_posix()
+    name = short(path)
     for node in nodes(path):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
@@ -84,9 +83,9 @@ def test_no_source_executes_data(path: Path) -> None:
 
 def test_the_list_is_no_longer_than_it_must_be() -> None:
     """An entry whose file starts nothing any more must go."""
-    for name in PROCESSES:
-        path = SOURCE / name
-        assert not path.exists() or "subprocess" in path.read_text(encoding="utf-8"), name
+    texts = {short(path): path.read_text(encoding="utf-8") for path in python_files()}
+    for table, word in ((PROCESSES, "subprocess"), (PICKLES, "pickle"), (IMPORTS, "import_module")):
+        assert [name for name in table if word not in texts.get(name, "")] == []
 
 
 @pytest.mark.parametrize("tag", [tag for tag in TAGS if tag.startswith("!")])

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pliant.batch import BatchResult
 
 import pliant
 from pliant import bodies
 from pliant.base.reading import read_input
+from pliant.batch import BatchResult
 from pliant.errors import ModelError, PliantError
 from pliant.identification import read_csv
 from pliant.identification.study_file import IdentificationStudy

@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from pliant.studies import NAMES
 
 from pliant.errors import ModelError
 from pliant.robot import Beam, Joint, Link, Lump, Robot, Shapes
 from pliant.simulation.runs.simulation import simulate
+from pliant.studies import NAMES
 from pliant_studies import study
 from pliant_studies.checks import (
     FAILS,

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from pliant.studies import NAMES, reproduce
 from typer.testing import CliRunner
 
 from pliant.cli import app
 from pliant.robot import load
 from pliant.simulation.runs.simulation import simulate
+from pliant.studies import NAMES, reproduce
 from pliant_studies import study
 from pliant_studies.checks import HOLDS, NOT_REPRODUCED, REPORTED, REPRODUCED
 from pliant_studies.study import Outcome, write_results

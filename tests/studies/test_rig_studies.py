@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pliant.rigs import CALIBRATIONS, RIGS, load_rig, measured_run
 
+from pliant.rigs import CALIBRATIONS, RIGS, load_rig, measured_run
 from pliant.validation import nrmse, pooled_nrmse
 from pliant_studies.rigs import bar, fits, simple, two_link
 from pliant_studies.rigs.loop import DEFLECTION, EulerFilter, Lqg, closed_loop, controllers
@@ -74,6 +74,7 @@ def test_lqg_holds_between_its_samples() -> None:
     assert asked[0] == pytest.approx(0.1 * 9.078460179221032)
 
 
+@pytest.mark.slow
 def test_a_short_closed_loop_follows() -> None:
     """Angles of the first 0.8 s are near what was measured."""
     _, measured, said = closed_loop(load_rig("2dsfl-from-staircase"), "lqr_square", duration=0.8)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.rigs import MEASURED_RUNS, RIGS, load_rig, measured_run
 
 import pliant
 from pliant.control import MeasuredMotion
 from pliant.identification import Strain
+from pliant.rigs import MEASURED_RUNS, RIGS, load_rig, measured_run
 from pliant.validation import free_decay, validate
 
 THICKNESS = {"2dsfl-nominal": (0.050, 0.035), "2dsfl-estimated": (0.050, 0.032)}

@@ -99,6 +99,7 @@ def test_a_changed_structure_that_is_known_traces_nothing(tmp_path: Path, monkey
         Workshop().run(replace(changed, modes=3))
 
 
+@pytest.mark.slow_cases("1.0-0.0-0.02")
 @pytest.mark.parametrize(("stiffness", "payload", "damping"), [(0.4, 0.8, 0.0), (1.0, 0.0, 0.02)])
 def test_values_reach_the_run(workshop: Workshop, stiffness: float, payload: float, damping: float) -> None:
     """A model that keeps them as inputs gives the run of a robot that has them built in (whose dampers would be others
@@ -117,6 +118,7 @@ def test_values_reach_the_run(workshop: Workshop, stiffness: float, payload: flo
     )  # of the same numbers
 
 
+@pytest.mark.slow_cases("modes", "pd", "shaped")
 @pytest.mark.parametrize(
     "choices",
     [
@@ -273,6 +275,7 @@ def test_command_line_says_what_is_wrong(tmp_path: Path) -> None:
         assert "no such" in answer.output
 
 
+@pytest.mark.slow
 def test_view_writes_pages_and_movies(swing: pliant.Result, tmp_path: Path) -> None:
     swing.save(tmp_path / "run.nc")
     answer = CliRunner().invoke(app, ["view", str(tmp_path / "run.nc"), "--html", str(tmp_path / "run.html")])
@@ -491,6 +494,7 @@ def test_maps_are_of_the_arm_on_the_stage(studio, monkeypatch: pytest.MonkeyPatc
     settled(studio, stiffness=1.0, payload=0.0)
 
 
+@pytest.mark.slow
 def test_numbers_are_edited_and_undone(studio, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new value runs at once; its frequency is that of the arm with it; undo and redo go back and forth."""
     monkeypatch.setattr(studio_numbers, "TOGETHER", 600.0)
@@ -605,6 +609,7 @@ def test_changes_ask_for_a_run(studio) -> None:
     assert "seen" in studio.status.content
 
 
+@pytest.mark.slow_cases("page", "run", "scenario", "video")
 @pytest.mark.parametrize("kind", ["scenario", "robot", "run", "page", "video"])
 def test_everything_is_saved(studio, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Into the folder, and the same as bytes for the browser; nothing is written over."""

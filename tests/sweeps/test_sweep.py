@@ -129,6 +129,7 @@ def test_loads_a_shaken_base_and_limits_act_in_a_batch_too(tmp_path: Path) -> No
             assert batch.metrics[name][1] != pytest.approx(plain.metrics[name][1], rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by a POSIX signal")
 def test_a_killed_process_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLIANT_TEST_MARKER", str(tmp_path / "marker"))

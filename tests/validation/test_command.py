@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.rigs import SHIPPED_RECORDINGS, recording_path
 from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app
+from pliant.rigs import SHIPPED_RECORDINGS, recording_path
 from pliant.validation import validate
 from pliant.validation.error_shares import error_shares
 from pliant.validation.recording_file import RecordingFile
@@ -66,6 +66,7 @@ def test_a_page_with_numbers(run: Run, tmp_path: Path) -> None:
     assert "out/swing/validation.html" in done.output
 
 
+@pytest.mark.slow
 def test_numbers_are_fitted_to_the_first_half(run: Run, tmp_path: Path) -> None:
     done = run("swing.yaml", "--robot", "two-link", "--identify", STIFFNESS, "--json", "--out", "fit")
     assert done.exit_code == 0, done.output

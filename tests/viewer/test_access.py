@@ -93,6 +93,7 @@ def test_other_addresses_need_a_token() -> None:
     assert Gate.of("127.0.0.1", None).token != Gate.of("127.0.0.1", None).token
 
 
+@pytest.mark.slow_cases("studio")
 @pytest.mark.parametrize("command", ["view", "studio"])
 def test_the_command_refuses_other_addresses(
     command: str, swing: pliant.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -143,7 +143,7 @@ def test_the_page_has_what_its_script_reads(bar: ReducedBody) -> None:
     assert data["strain_name"] == "von Mises stress"
     assert float(data["strain_text"].removesuffix(" MPa")) == pytest.approx(largest / 1e6, rel=5e-3)
     assert data["links"][1]["covered"]
-    script = (Path(pliant.__file__).parent / "view" / "web" / "viewer.js").read_text()
+    script = (Path(pliant.__file__).parent / "viewer" / "web" / "viewer.js").read_text()
     assert set(re.findall(r"skin\.body\.(\w+)", script)) == {"c", "moves", "stress"}
 
 

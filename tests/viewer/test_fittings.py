@@ -230,6 +230,7 @@ def test_movies_draw_fittings() -> None:
     assert len(drawing.shapes.get_paths()) == len(dressed[0])
 
 
+@pytest.mark.slow
 def test_the_page_has_them_where_the_scene_has(chromium: Any, tmp_path: Path) -> None:
     """By its own arithmetic: frames on bent links, lines between them, arrows between two rows of the run."""
     for number, run in enumerate((pressed(), crane_run())):

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.view import plot
 
 import pliant
 from browser import Tab
@@ -21,6 +20,7 @@ from pliant.simulation.runs.results import Readings, Result, RunStats
 from pliant.studio.choices import Choices
 from pliant.studio.run import Workshop
 from pliant.studio.run import tip_error as studio_error
+from pliant.view import plot
 from pliant.viewer.scene import Scene, make_scene, scene_of
 from pliant.viewer.scene_camera import outlook, touched
 from pliant.viewer.scene_tubes import corners, rings, tube_faces
@@ -77,6 +77,7 @@ def test_the_ghost_flies_along(flyer: Model) -> None:
     np.testing.assert_array_equal(first[0], first[2])
 
 
+@pytest.mark.slow
 def test_the_base_is_the_box_of_its_inertia(scene: Scene) -> None:
     """A homogeneous box of these edges and mass has the principal moments of the base, about its centre of mass."""
     base = scene.links[0]
@@ -92,6 +93,7 @@ def test_the_base_is_the_box_of_its_inertia(scene: Scene) -> None:
     assert [link.loaded for link in scene.links] == [False, True, False, False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e-6, 1e6])
 def test_odd_bases_have_boxes_that_can_be_seen(size: float) -> None:
     """A base of a point mass, or as large as a house: between 6 and 60 % of the reach."""
@@ -211,6 +213,7 @@ def test_rigid_arm_of_a_flyer_flies_along(flight: Result, flyer: Model) -> None:
     np.testing.assert_allclose(tip_shift(flight), flight.tip - flyer.tip_pose(q)[:, :3, 3], atol=1e-14)
 
 
+@pytest.mark.slow
 def test_all_figures_of_a_flyer(flight: Result) -> None:
     """Spherical joints have no position; they are left out of the joints, and shown by their attitude."""
     figure = plot(flight, "joints", "attitude", "torques", "deflections", "error")
@@ -221,6 +224,7 @@ def test_all_figures_of_a_flyer(flight: Result) -> None:
     assert len(flight.compare(flight).axes) == 3 + 6 + 1  # three joints, two attitudes, the tips
 
 
+@pytest.mark.slow
 def test_a_joint_of_a_branch_carries_what_its_root_section_does(flyer: Model) -> None:
     run = pliant.simulate(flyer, 0.02, qd0={"panel": 3.0, "upper.wy": 1.0, "fore": -2.0})
     weight = np.abs(run.reaction("panel").force).max()
@@ -228,6 +232,7 @@ def test_a_joint_of_a_branch_carries_what_its_root_section_does(flyer: Model) ->
     np.testing.assert_allclose(run.internal("panel", 0.0).moment, -run.reaction("panel").moment, atol=1e-9 * weight)
 
 
+@pytest.mark.slow
 def test_table_and_notebook_show_the_base() -> None:
     robot = satellite()
     text = str(robot)
@@ -236,6 +241,7 @@ def test_table_and_notebook_show_the_base() -> None:
     assert "<td style='text-align:left'>base</td><td style='text-align:left'>free</td>" in robot._repr_html_()
 
 
+@pytest.mark.slow
 def test_studio_moves_a_satellite() -> None:
     """The base answers; a spherical joint, which has no position, is refused by name with a controller."""
     given = {"controller": "ideal joints", "manoeuvre": "move", "move_time": 0.1, "duration": 0.1}

@@ -71,6 +71,7 @@ def test_the_page_of_a_run(page: Tab, runs: list[pliant.Result], k: int, tmp_pat
     _nothing_ran(page)
 
 
+@pytest.mark.slow
 def test_notebooks(page: Tab, runs: list[pliant.Result]) -> None:
     """Robot, model and result on one page."""
     shown = [
@@ -83,6 +84,7 @@ def test_notebooks(page: Tab, runs: list[pliant.Result]) -> None:
     _nothing_ran(page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [pytest.param(k, marks=[pytest.mark.full] * (k != 1)) for k in range(len(NAMES))])
 def test_the_viewer(page: Tab, runs: list[pliant.Result], k: int) -> None:
     pytest.importorskip("viser", reason="viser is not installed (the studio extra has it)")

@@ -153,6 +153,7 @@ def test_names_cannot_leave_their_place() -> None:
     assert data_of(text)["title"].startswith("</script>")
 
 
+@pytest.mark.slow
 def test_a_payload_that_is_a_parameter_shows_what_the_run_had() -> None:
     """It comes out of an array: NumPy's truth is none that JSON knows."""
     model = pliant.load("two-link").model(parameters=["payload.mass"])
@@ -161,6 +162,7 @@ def test_a_payload_that_is_a_parameter_shows_what_the_run_had() -> None:
         assert [link["loaded"] for link in data["links"]] == [False, loaded]
 
 
+@pytest.mark.slow
 def test_notices_of_the_libraries_are_kept() -> None:
     text = page(pliant.simulate(pliant.load("spin-up").model(stiffening=False), 0.1))
     assert "three.js authors" in text
@@ -183,6 +185,7 @@ def test_folder_that_cannot_be_written(swing: pliant.Result, tmp_path: Path) -> 
         swing.to_html(tmp_path / "file" / "run.html")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [3, 70, 149])
 def test_asymmetric_arm_and_its_ghost(crooked_tab: Tab, crooked: pliant.Result, row: int) -> None:
     """The tip stands where the model has it, that of the ghost where motors would put a rigid arm; plots read degrees.
@@ -218,6 +221,7 @@ def crooked_tab(chromium: Any, crooked: pliant.Result, tmp_path_factory: pytest.
         yield tab
 
 
+@pytest.mark.slow
 def test_a_page_chooses_the_magnification_and_says_it(tab: Tab, tmp_path: Path) -> None:
     """An arm that hangs with a kink of 5 degrees bends by half a millimetre, of which two hundred times is seen."""
     run = pliant.simulate(pliant.load("two-link").model(), 0.3, {"upper": -np.pi / 2, "fore": np.radians(5)})
@@ -232,6 +236,7 @@ def test_a_page_chooses_the_magnification_and_says_it(tab: Tab, tmp_path: Path) 
     assert "deflections are drawn as they are" in tab.page.locator("#note").inner_text()
 
 
+@pytest.mark.slow
 def test_a_crowded_curve_of_a_page_is_pale_with_its_mean_over_it(tab: Tab, tmp_path: Path) -> None:
     """Of what swings hundreds of times, a thin line is dark: without it, hardly anything is."""
     run = pliant.simulate(pliant.load("two-link").model(), 5.0, {"upper": -np.pi / 2, "fore": np.radians(5)})

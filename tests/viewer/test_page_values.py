@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.view import plot
 
 from figures.test_figure_values import SI, rigid_tip, unit_of
 from pliant.simulation.runs.results import Result
+from pliant.view import plot
 from pliant.viewer.page import asset, page
 from pliant.viewer.scene import scene_of
 from pliant.viewer.scene_camera import outlook

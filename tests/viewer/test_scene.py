@@ -14,6 +14,7 @@ from pliant.viewer.scene_camera import outlook
 from pliant.viewer.scene_tubes import rings, strain_colours, tube_faces
 
 
+@pytest.mark.slow_cases("canadarm2")
 @pytest.mark.parametrize("name", ["two-link", "lab-arm", "rrp", "puma", "canadarm2"])
 def test_tip_is_the_models(name: str) -> None:
     """Rigid, flexible, sliding and driven links: the outermost frame is `tip_pose`, but for rounding."""

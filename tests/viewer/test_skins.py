@@ -64,6 +64,7 @@ def test_a_box_is_read_whole(tmp_path: Path, kind: str) -> None:
     assert volume(points, faces) == pytest.approx(30.0)
 
 
+@pytest.mark.slow
 def test_a_fine_mesh_is_made_coarser_and_keeps_its_form(tmp_path: Path) -> None:
     points, faces = ball(200, 151)
     found = read_mesh(stl(tmp_path / "ball.stl", points, faces))

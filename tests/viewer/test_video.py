@@ -42,6 +42,7 @@ def test_gif(short: pliant.Result, tmp_path: Path) -> None:
         assert movie.size == SIZE
 
 
+@pytest.mark.slow
 def test_mp4(short: pliant.Result, tmp_path: Path) -> None:
     """A film that the encoder's own reader finds to be two seconds long."""
     pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed (the video extra has it)")
@@ -66,6 +67,7 @@ def test_mistakes_are_answered(short: pliant.Result, tmp_path: Path, name: str, 
         short.to_video(tmp_path / name, **options)
 
 
+@pytest.mark.slow_cases("None-run.gif", "the movie before-run.gif")
 @pytest.mark.parametrize("name", ["run.gif", "run.mp4"])
 @pytest.mark.parametrize("before", [None, b"the movie before"])
 def test_an_interrupted_movie_leaves_the_old_file_or_none(
@@ -172,6 +174,7 @@ class Film:
         monkeypatch.setattr(Figure, "draw_artist", drawn)
 
 
+@pytest.mark.slow_cases("40-1.0")
 @pytest.mark.parametrize(("fps", "speed"), [(40, 1.0), (25, 0.3)])
 def test_frame_k_shows_time_k_by_fps(
     crooked: pliant.Result, monkeypatch: pytest.MonkeyPatch, fps: int, speed: float

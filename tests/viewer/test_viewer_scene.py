@@ -101,6 +101,7 @@ def test_base_stands_on_the_floor() -> None:
             assert low == pytest.approx(floor, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_base_reaches_the_first_joint() -> None:
     """Which need not be where the base is: that of this arm lies higher and aside."""
     arm = pliant.load("two-link").replace({"links.upper.joint.origin.xyz": [0.3, 0.4, 0.0]})

@@ -15,10 +15,16 @@ if TYPE_CHECKING:
 __getattr__ = later(
     __name__,
     {
-        "FORMULATIONS": "formulations.registry", "equations": "formulations.registry", "build_chain": "links.build_chain", "Chain": "links.chain",
-        "ChainLink": "links.chain", "Equations": "formulations.motion_equations", "features": "formulations.motion_equations", "JointMap": "links.joints",
+        "FORMULATIONS": "formulations.registry",
+        "equations": "formulations.registry",
+        "build_chain": "links.build_chain",
+        "Chain": "links.chain",
+        "ChainLink": "links.chain",
+        "JointMap": "links.joints",
+        "Equations": "formulations.motion_equations",
+        "features": "formulations.motion_equations",
     },
-)  # fmt: skip
+)
 
 __all__ = [
     "FORMULATIONS",

@@ -36,6 +36,7 @@ from pliant.simulation.runs.coupled_lines import touch_histories
 from pliant.simulation.runs.internal_forces import RunHistory, interpolated_states
 from pliant.simulation.runs.results import Result
 from pliant.viewer.body_surfaces import surface_of
+from pliant.viewer.placed_link import PlacedLink, SceneBox, SceneLink, ScenePlace
 from pliant.viewer.scene_fittings import Fitting, SceneFrame, Touched, fittings
 
 STATIONS = 25
@@ -44,9 +45,6 @@ BASE_EDGES, BODY_EDGES = (0.06, 0.6), (0.02, 0.15)
 """Least and largest edge of the box of a free base, and of a rigid body without a length, as parts of the reach."""
 SLIMMEST = 0.005
 """Least radius of a drawn link, as a part of the reach of the arm: thinner ones would not be seen."""
-
-
-from pliant.viewer.placed_link import PlacedLink, SceneBox, SceneLink, ScenePlace
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,17 @@ def reference(x: np.ndarray, w: np.ndarray, p: np.ndarray) -> np.ndarray:
     return np.stack(rows, axis=1)
 
 
+@pytest.mark.slow_cases(
+    "double-1e-12-chunks-12-1",
+    "double-1e-12-registers-None-1",
+    "double-1e-12-shared-None-1",
+    "single-0.0001-chunks-100-1",
+    "single-0.0001-chunks-12-1",
+    "single-0.0001-registers-None-1",
+    "single-0.0001-registers-None-4",
+    "single-0.0001-shared-12-1",
+    "single-0.0001-shared-None-1",
+)
 @needs_compiler
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda c: f"{c.strategy}-{c.values}-{c.unroll}")
 @pytest.mark.parametrize(("precision", "tolerance"), [("double", DOUBLE), ("single", SINGLE)])
@@ -110,6 +121,7 @@ def test_every_strategy_steps_as_the_kernel_does(device, tape, choice, precision
     np.testing.assert_array_equal(X.T, out[1].T)
 
 
+@pytest.mark.slow_cases("registers-None-1", "shared-None-1")
 @needs_compiler
 @pytest.mark.parametrize(
     "choice",
@@ -180,6 +192,7 @@ def test_inputs_shared_by_all_arms(device, tape) -> None:
     np.testing.assert_allclose(out.transpose(2, 0, 1), expected, rtol=0, atol=DOUBLE * np.abs(expected).max())
 
 
+@pytest.mark.slow_cases("shared")
 @needs_compiler
 @pytest.mark.parametrize(
     "choice", [CudaForm("registers", 3, None), CudaForm("shared", 1, 12)], ids=lambda c: c.strategy

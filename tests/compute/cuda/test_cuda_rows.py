@@ -25,6 +25,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda_rows, "shared_bytes", lambda: 232448)
 
 
+@pytest.mark.slow_cases("value")
 @pytest.mark.parametrize("product", ["value", "vjp"])
 def test_rows_are_those_of_the_kernel(product: str, rng: np.random.Generator) -> None:
     """Three outputs, an input that all states share, several leading axes."""

@@ -43,6 +43,7 @@ def evaluated(f, states):
     return [[kernel(x) for x in states], kernel(states)]
 
 
+@pytest.mark.slow_cases("columns-1", "tape-1", "tape-3")
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(("f", "size"), [(long_function(), 6), (grouped((6, 2, 6)), 2)], ids=["tape", "columns"])
 def test_pieces_have_the_bits_of_the_whole(f, size, threads, uncached, monkeypatch, rng):

@@ -109,6 +109,13 @@ def tapes() -> dict[str, Tape]:
     return found
 
 
+@pytest.mark.slow_cases(
+    "best-aarch64-pc-windows-msvc",
+    "generic-aarch64-unknown-linux-gnu",
+    "generic-arm64-apple-macosx11.0",
+    "generic-x86_64-apple-macosx10.15",
+    "generic-x86_64-unknown-linux-gnu",
+)
 @pytest.mark.parametrize("triple", TRIPLES)
 @pytest.mark.parametrize("cpu", ["generic", "best"])
 def test_object_code(tapes: dict[str, Tape], triple: str, cpu: str) -> None:
@@ -145,6 +152,7 @@ def test_the_fast_call_asks_nothing(triple: str) -> None:
     assert undefined(data) <= (WINDOWS if "windows" in triple else set())
 
 
+@pytest.mark.slow_cases("arm64-apple-macosx11.0", "x86_64-pc-windows-msvc")
 @pytest.mark.parametrize("triple", ["x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc", "arm64-apple-macosx11.0"])
 def test_stepping_loops_ask_nothing(triple: str) -> None:
     """Neither to copy and clear memory nor for a power: the same bits with every C library."""

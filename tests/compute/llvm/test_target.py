@@ -148,6 +148,7 @@ def _child(code: str, cpu: str, folder: Path) -> subprocess.CompletedProcess[str
     return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_machines_that_share_a_cache_folder_compile_their_own(tmp_path: Path) -> None:
     """Two feature sets in turn: each compiles once, finds its own again, and computes right."""
     answers: dict[str, list[str]] = {}

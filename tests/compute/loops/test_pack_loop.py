@@ -69,6 +69,7 @@ def by_python(monkeypatch, f, method, plan, x, w, p, judged=None, ceilings=None,
     return x, out, counts
 
 
+@pytest.mark.slow_cases("dopri5")
 @pytest.mark.parametrize(("method", "plan"), [(rk4(), FIXED), (dopri5(), ADAPTIVE)], ids=["rk4", "dopri5"])
 def test_packs_have_the_bits_of_python(monkeypatch, method, plan) -> None:
     rng = np.random.default_rng(3)

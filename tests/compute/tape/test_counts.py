@@ -30,7 +30,7 @@ from pliant_studies.mohan_saha.runs import rods as rod_chain
 from pliant_studies.theodore_ghosal.arms import ARMS as THEODORE_GHOSAL
 
 FILE = Path(__file__).with_name("counts.json")
-BUNDLED = sorted(path.stem for path in (Path(pliant.__file__).parent / "arms").glob("*.yaml"))
+BUNDLED = sorted(path.stem for path in (Path(pliant.__file__).parent / "robot" / "arms").glob("*.yaml"))
 
 
 def counts(robot: Any, formulation: str, level: Any = False) -> dict[str, int]:
@@ -62,11 +62,13 @@ def test_counts_of_bundled_arms(arm):
     assert {name: counts(load(arm), name) for name in FORMULATIONS} == EXPECTED["bundled"][arm]
 
 
+@pytest.mark.slow_cases("free-flyer", "rrp", "space-arm")
 @pytest.mark.parametrize("arm", BUNDLED)
 def test_counts_of_the_recursion(arm):
     assert counts(load(arm), "denoc") == EXPECTED["bundled"][arm]["denoc"]
 
 
+@pytest.mark.slow_cases("lab-arm")
 @pytest.mark.parametrize(
     "arm",
     [
@@ -113,6 +115,7 @@ def another_machine(request, monkeypatch) -> None:
     monkeypatch.setattr(angles, "math", SimpleNamespace(**library))
 
 
+@pytest.mark.slow_cases("0-canadarm2-denoc", "0-free-flyer-denoc")
 @pytest.mark.parametrize("formulation", ["denoc", pytest.param("dual-screw", marks=pytest.mark.full)])
 @pytest.mark.parametrize("arm", ["boom", "canadarm2", "crane-4dof", "free-flyer", "space-arm"])
 def test_round_off_does_not_move_counts(arm, formulation, another_machine):

@@ -152,7 +152,8 @@ import hashlib, sys, warnings
 warnings.simplefilter("ignore")
 import numpy as np, pliant
 result = pliant.simulate(pliant.load(sys.argv[1]).model(), 0.05)
-heavy = ("casadi", "scipy", "numba", "matplotlib", "xarray", "pliant.mechanics.links.chain", "pliant.mechanics.shapes.builder")
+heavy = ("casadi", "scipy", "numba", "matplotlib", "xarray", "pliant.mechanics.links.chain",
+         "pliant.mechanics.shapes.builder")
 print(hashlib.sha256(result.q.tobytes() + result.qd.tobytes()).hexdigest(), *[m for m in heavy if m in sys.modules])
 """
 
@@ -164,6 +165,7 @@ def run(code: str, *arguments: object, **environment: str) -> list[str]:
     return found.stdout.split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", [pytest.param("two-link", marks=pytest.mark.full), "asymmetric"])
 def test_a_second_process_traces_nothing_and_gives_the_same_bits(arm: str, tmp_path: Path) -> None:
     if arm == "asymmetric":
@@ -191,6 +193,7 @@ print(strain.hex(), len(traced), len(run.validity))
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_traces_no_forces_inside_links(tmp_path: Path) -> None:
     arm = tmp_path / "arm.yaml"
     arm.write_text(ARM, encoding="utf-8")

@@ -110,6 +110,7 @@ def test_unseen_motion_is_named() -> None:
         Observer(GOAL, [StrainGauge("upper"), StrainGauge("fore")]).design(model)
 
 
+@pytest.mark.slow_cases("target0")
 @pytest.mark.parametrize("target", [[2.2, 0, 0], [0.5, 0.5, 0.3]])
 def test_target_out_of_reach(two_link, target: list[float]) -> None:
     with pytest.raises(ModelError, match="is out of reach, the nearest tip position found is"):

@@ -42,6 +42,7 @@ def test_manoeuvre() -> None:
     assert np.abs(tips[0] - tips[1]).max() < 0.02 * np.abs(tips[0]).max()
 
 
+@pytest.mark.slow
 def test_in_plane_start_stays_in_plane() -> None:
     result = manoeuvre("dual-screw", 0.8)
     aside = [k for k, name in enumerate(result.coordinates) if "bending_z" in name or "torsion" in name]

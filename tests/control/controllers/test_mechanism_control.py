@@ -28,6 +28,7 @@ def test_a_weight_is_carried_through_a_loop(gravity: str) -> None:
     assert moved["crank"][-1] == pytest.approx(1.4, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_weight_of_links_that_bend_is_carried_nearly() -> None:
     """As they bend; without it the crank sags a hundred times as far."""
     model = pliant.load("slider-crank").model()

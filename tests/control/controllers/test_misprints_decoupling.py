@@ -61,6 +61,7 @@ def test_34_the_error_is_driven_by_G_p(spatial: Model) -> None:
     assert np.abs(edd + G_V * ed + G_V * e).max() > 0.5 * scale
 
 
+@pytest.mark.slow_cases("shapes1")
 @pytest.mark.parametrize("shapes", [{"bending_y": 2}, {"method": "elements", "count": 2, "bending_y": True}])
 def test_lemma_means_a_fraction_and_bounds_no_stability(shapes: dict[str, object]) -> None:
     """alpha lambda_max(H) = 1 is where K - H dK turns singular, for alpha a fraction; the paper says percentage."""

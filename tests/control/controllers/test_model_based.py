@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from arms import two_links
@@ -21,6 +20,7 @@ from pliant.control import (
     Step,
 )
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.loads import Wrench
 
 
 def elastic_arm(damping: float = 0.0, stiffness: float = 1.0) -> Robot:
@@ -77,6 +77,7 @@ class TestFeedbackLinearization:
 
 
 class TestGravityOfTheEquilibrium:
+    @pytest.mark.slow
     def test_joints_end_where_they_are_desired(self) -> None:
         """The weight of the undeformed arm leaves an error, that of the arm at rest none; both are stable."""
         robot = two_links(Shapes(bending_y=2, bending_z=1, damping=0.05))

@@ -53,6 +53,7 @@ def spent(model: Model, states: np.ndarray, torques: np.ndarray, length: float) 
     return float(length * (((states[: len(torques)] - goal) ** 2 @ weights).sum() + R * (effort**2).sum()))
 
 
+@pytest.mark.slow
 def test_bounds_are_kept_on_the_real_arm(arm: Model) -> None:
     """Against a simulation of small tolerance: torques and their rates always, deflections, speeds and strain to 1e-6.
 

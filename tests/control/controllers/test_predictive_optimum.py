@@ -11,6 +11,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import pytest
 from scipy.integrate import simpson
 
 import pliant
@@ -25,6 +26,7 @@ COUNT, FINE = 30, 32
 """Samples of a run, at whose end the arm is nearly at rest, and steps between two of them."""
 
 
+@pytest.mark.slow
 def test_the_loop_pays_what_the_optimum_of_the_whole_run_does() -> None:
     arm = pliant.load("two-link").model(stiffening=False)
     start = arm.equilibrium([0.0, 0.0])

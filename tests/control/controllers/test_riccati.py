@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
-from pliant.scenario import Scenario
 
 from pliant.control.controllers import riccati
 from pliant.control.controllers.lqr import check_weights
 from pliant.errors import ModelError
+from pliant.scenario import Scenario
 
 SOLVERS = {
     "continuous": (riccati.continuous, "solve_continuous_are"),

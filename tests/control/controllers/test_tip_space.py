@@ -63,6 +63,7 @@ def test_straight_lines(two_link) -> None:
         assert np.linalg.norm(away) < 1e-5  # quintic spline through 21 stations of a smooth path
 
 
+@pytest.mark.slow_cases("options2-out of reach")
 @pytest.mark.parametrize(
     ("options", "message"),
     [

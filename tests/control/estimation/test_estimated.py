@@ -43,6 +43,7 @@ def regulator() -> LQR:
     return LQR(GOAL, Q=np.diag([400.0, 200.0, 400.0, 400.0, 4.0, 2.0, 4.0, 4.0]), R=1.0)
 
 
+@pytest.mark.slow_cases("filter-0.008", "filter-0.0")
 @pytest.mark.parametrize("delay", [0.0, 8e-3])
 @pytest.mark.parametrize("kind", ["filter", pytest.param("horizon", marks=pytest.mark.full)])
 def test_with_nearly_perfect_readings_it_is_the_controller_of_the_true_state(kind: str, delay: float) -> None:

@@ -300,6 +300,7 @@ def test_a_late_camera_counts_at_the_moment_that_it_saw(kind: str, rng: np.rando
     assert np.linalg.det(found.covariance[-1]) < 0.7 * np.linalg.det(blind.covariance[-1])
 
 
+@pytest.mark.slow_cases("extended-4")
 @pytest.mark.parametrize(
     ("kind", "runs"),
     [

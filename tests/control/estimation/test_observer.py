@@ -5,7 +5,6 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Base, Wrench
 from scipy.linalg import expm, solve_continuous_are, solve_discrete_are
 
 import pliant
@@ -21,6 +20,7 @@ from pliant.control import (
     StrainGauge,
     TipPosition,
 )
+from pliant.loads import Base, Wrench
 
 JOINTS = [0.0, 0.5]
 SENSORS = [Encoder("upper"), Encoder("fore"), StrainGauge("upper"), StrainGauge("fore")]
@@ -129,6 +129,7 @@ def test_sampled_gain_is_that_of_noise_added_in_small_steps(two_link) -> None:
     np.testing.assert_allclose(found.L, gain, rtol=1e-4, atol=1e-5 * np.abs(gain).max())
 
 
+@pytest.mark.slow
 def test_a_gauge_reads_the_curvature_of_a_long_arm() -> None:
     """A tip force bends a cantilever of 1.3 m: F (L - x) / EI at x, in either plane, by elements that are exact."""
     L, x, force = 1.3, 0.4, np.array([0.0, 0.2, -0.3])
@@ -190,6 +191,7 @@ def test_output_feedback_settles(two_link, sample_time: float | None) -> None:
     assert np.abs(result.q[-1] - rest).max() < 0.05 * 0.05
 
 
+@pytest.mark.slow
 def test_noise_in_the_loop_is_survived(two_link) -> None:
     rest = two_link.equilibrium(JOINTS)
     sensors = [

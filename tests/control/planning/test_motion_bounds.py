@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pliant.ringing import residual_vibration
 from scipy.interpolate import BPoly, PPoly
 
 from pliant import ModelError
@@ -15,6 +14,7 @@ from pliant.control.planning.motion_grid import MotionGrid
 from pliant.control.planning.motion_response import Driven
 from pliant.control.planning.perturbed_model import Bystander
 from pliant.control.trajectories.jerk_limited import phases, shortest_time
+from pliant.ringing import residual_vibration
 
 CASES = [
     (1.0, 1.0, 2.0, 8.0),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pliant.ringing import residual_vibration
 
 from pliant.control import rest_to_rest
 from pliant.control.planning.motion_bounds import MotionBounds
@@ -13,6 +12,7 @@ from pliant.control.planning.motion_search import Unsolved
 from pliant.control.planning.optimal import MotionTask, RestEnds
 from pliant.control.planning.time_limited import Watch
 from pliant.control.trajectories.jerk_limited import shortest_time
+from pliant.ringing import residual_vibration
 
 WAY, LIMITS, N = 0.5, (1.2, 8.0, 120.0), 24
 

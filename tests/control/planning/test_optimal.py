@@ -43,6 +43,7 @@ def least_effort(two_link):
     return rest_to_rest(two_link, START, GOAL, duration=0.8, torque_limit=LIMIT)
 
 
+@pytest.mark.slow
 def test_residual_vibration_vanishes(two_link, least_effort) -> None:
     plain = residual(two_link, Cycloidal(START, GOAL, 0.8), 0.8)
     left = residual(two_link, least_effort.trajectory, 0.8)
@@ -131,6 +132,7 @@ def end_error(model, **run) -> float:
     return 1e3 * float(np.linalg.norm(result.tip[result.t >= 0.9] - rest, axis=1).max())
 
 
+@pytest.mark.slow
 def test_every_use_of_a_motion_through_elastic_drives_ends_at_the_goal(soft, soft_move) -> None:
     move, q0 = soft_move, soft_move.q0
     assert move.trajectory.coordinates == ("upper.motor", "fore.motor")

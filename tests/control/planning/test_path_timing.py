@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pliant.ringing import JointMotion, residual_vibration, shape
 
 import pliant
 from arms import unequal_two_link
@@ -18,6 +17,7 @@ from pliant.control.planning.path_timing import Followed, Timing, TimingSearch, 
 from pliant.control.planning.path_torques import PathTorques
 from pliant.control.planning.time_limited import Watch
 from pliant.control.trajectories.splines import Piecewise
+from pliant.ringing import JointMotion, residual_vibration, shape
 
 BOUNDS = MotionBounds.none(2)
 LIMITS = {"speed": [2.0, 3.0], "acceleration": [8.0, 12.0], "jerk": [80.0, 150.0]}

@@ -6,7 +6,6 @@ import runpy
 
 import numpy as np
 import pytest
-from pliant.ringing import JointMotion, residual_vibration, shape
 from scipy.integrate import trapezoid
 
 import pliant
@@ -16,6 +15,7 @@ from pliant.control.planning.following_shapers import followed
 from pliant.control.planning.joint_paths import JointPath, Progress
 from pliant.control.planning.uncertainty import off_by, stiffness_paths
 from pliant.control.trajectories.splines import Piece, Piecewise
+from pliant.ringing import JointMotion, residual_vibration, shape
 from sources import ROOT
 
 START, GOAL = [-1.1, 0.3], [-0.5, -0.3]
@@ -49,6 +49,7 @@ def within_limits(shaped) -> None:
     assert (np.abs(run.tau[run.t <= shaped.duration]) <= LIMITS["effort"]).all()
 
 
+@pytest.mark.slow
 def test_a_motion_at_rest_at_its_end(model, exact) -> None:
     assert exact.method == "optimal control"
     here = exact.compared["as described"]
@@ -84,6 +85,7 @@ def test_a_payload_that_is_off(model, exact, robust) -> None:
     assert exact.duration < robust.duration < 1.15 * exact.duration + 1 / exact.frequency
 
 
+@pytest.mark.slow
 def test_feedforward_is_what_the_motion_takes(model, exact) -> None:
     motion = exact.motion
     run = pliant.simulate(
@@ -103,6 +105,7 @@ def bent(model):
     return JointMotion(("fore", "upper"), 0.9 * s, q[:, ::-1])  # columns in another order
 
 
+@pytest.mark.slow_cases("0.0")
 @pytest.mark.parametrize("error", [0.0, pytest.param(0.2, marks=pytest.mark.full)])
 def test_a_path_is_kept(model, bent, error: float) -> None:
     shaped = shape(model, trajectory=bent, payload_error=error, progress=False, **LIMITS)

@@ -8,7 +8,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import BasePath, Wrench
 
 import pliant
 from arms import unequal_two_link
@@ -28,6 +27,7 @@ from pliant.control.controllers.controller import Controller, Felt, Law
 from pliant.control.sensing.sensor_chain import Instrument
 from pliant.control.sensing.sensors import Acting
 from pliant.errors import ModelError
+from pliant.loads import BasePath, Wrench
 from pliant.simulation.runs.composition import compose
 
 PUSH = Wrench(force=(0.0, 5.0, 0.0))
@@ -127,6 +127,7 @@ def _about(axis: int, angle: float) -> np.ndarray:
     return R
 
 
+@pytest.mark.slow_cases("pushed0", "shaken")
 @pytest.mark.parametrize("around", ["pushed", *AROUND[1:]])
 def test_in_a_continuous_loop(around: str) -> None:
     given = SURROUNDINGS[around]
@@ -142,6 +143,7 @@ def test_in_a_continuous_loop(around: str) -> None:
     assert np.abs(found - expected).max() < 1e-4 * np.abs(expected).max()
 
 
+@pytest.mark.slow_cases("all")
 @pytest.mark.parametrize("around", AROUND)
 def test_in_a_sampled_loop(around: str) -> None:
     """Numbers instead of expressions; parameters are those of the run."""

@@ -8,7 +8,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from pliant import Drive, Friction, Joint, Link, Robot
@@ -29,6 +28,7 @@ from pliant.control import (
 )  # fmt: skip
 from pliant.control.sensing.sensor_chain import Instrument
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.loads import Wrench
 from pliant.robot import RigidBody
 
 OMEGA, WIDE = 7.0, 0.1

@@ -26,6 +26,7 @@ def guess(model, intervals: int = 5, degree: int = 3, duration: float = 0.8):
     return first_guess(model, grid, start, goal, duration)
 
 
+@pytest.mark.slow
 def test_slopes_and_second_derivatives(geared, rng: np.random.Generator) -> None:
     driven, found = guess(geared)
     command = found.nodes[:, 2, list(driven.grid.actuated)]
@@ -55,6 +56,7 @@ def test_slopes_and_second_derivatives(geared, rng: np.random.Generator) -> None
         np.testing.assert_allclose(exact @ along, change, atol=1e-6 * np.abs(change).max())
 
 
+@pytest.mark.slow
 def test_a_response_is_a_run(geared) -> None:
     """Collocation against an adaptive integrator, driven by the same cubic splines, through its motors."""
     driven, found = guess(geared, intervals=40, degree=4)
@@ -67,6 +69,7 @@ def test_a_response_is_a_run(geared) -> None:
     np.testing.assert_allclose(move.joints(move.t)[0][::5], move.q[::5, :3], atol=1e-5)  # quintics between nodes
 
 
+@pytest.mark.slow
 def test_the_stiff_arm_is_the_arm_without_its_springs(geared, rng: np.random.Generator) -> None:
     stiff, whole = StiffArmForces(geared), ArmForces(geared)
     q, qd, qdd, w = rng.normal(size=(4, 2, 3))
@@ -101,6 +104,7 @@ def test_friction_is_smoothed_where_it_is_sharp() -> None:
     assert smoothed(model, np.array([0.4, 0.7])) is model
 
 
+@pytest.mark.slow
 def test_an_arm_far_off_has_no_response(geared) -> None:
     driven, found = guess(geared)
     with pytest.raises(ArithmeticError):

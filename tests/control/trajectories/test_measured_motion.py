@@ -8,7 +8,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from arms import unequal_arm
@@ -16,6 +15,7 @@ from pliant import simulate, simulate_batch
 from pliant.control import PD, MeasuredMotion, Samples, Shaped, Waypoints, zv
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
+from pliant.loads import Wrench
 from pliant.simulation.runs.composition import compose
 
 END = 0.4
@@ -114,6 +114,7 @@ def test_local_polynomials_want_even_samples() -> None:
 # ------------------------------------------------------------------------------------------------------------- runs
 
 
+@pytest.mark.slow
 def test_all_ways_to_run_look_up_the_same(model: Any) -> None:
     """Beside the same motion as an expression: one run, a batch, one arm and many that are stepped."""
     samples = sampled(501, 0.5, order=5).motion(model, ["boom", "fore"])
@@ -228,6 +229,7 @@ def test_the_c_plant_refuses_series(model: Any, tmp_path: Path) -> None:
         export(model, "c", tmp_path, step=1e-3, controller=law)
 
 
+@pytest.mark.slow
 def test_gradients_write_series_out(model: Any) -> None:
     """They hold pieces of torques alone; a reference of many pieces is slow there, and right."""
     t = np.linspace(0, 0.02, 61)

@@ -14,7 +14,6 @@ pytest.importorskip("skfem", reason="the mesh extra is not installed")
 meshio: Any = pytest.importorskip("meshio", reason="the mesh extra is not installed")
 
 from pliant.bodies import Interface, SolidMesh, brick_mesh, from_mesh, mesh_model, reduce_model  # noqa: E402
-
 from pliant.errors import ModelError  # noqa: E402
 from pliant.robot.parts.materials import Material  # noqa: E402
 from solid_bars import LENGTH, bar  # noqa: E402

@@ -10,9 +10,8 @@ from scipy.linalg import eigh
 
 pytest.importorskip("skfem", reason="the mesh extra is not installed")
 
-from pliant.bodies import Interface, from_mesh, mesh_model, reduce_model
-
 import pliant
+from pliant.bodies import Interface, from_mesh, mesh_model, reduce_model
 from pliant.mechanics.bodies.interfaces import place_interface
 from solid_bars import HEIGHT, LENGTH, WIDTH, bar
 

@@ -14,7 +14,6 @@ pytest.importorskip("skfem", reason="the mesh extra is not installed")
 meshio: Any = pytest.importorskip("meshio", reason="the mesh extra is not installed")
 
 from pliant.bodies import mesh_model  # noqa: E402
-
 from pliant.cli import app  # noqa: E402
 from pliant.robot.parts.reduced_body import ReducedBody  # noqa: E402
 from solid_bars import bar  # noqa: E402

@@ -20,12 +20,11 @@ from scipy import sparse
 pytest.importorskip("skfem", reason="the mesh extra is not installed")
 meshio: Any = pytest.importorskip("meshio", reason="the mesh extra is not installed")
 
-from pliant.bodies import SolidMesh, from_mesh, mesh_model, read_model, reduce_model
-
+from pliant.bodies import SolidMesh, from_mesh, mesh_model, read_model, reduce_model  # noqa: E402, I001
 from nastran_files import write_op2  # noqa: E402
 from pliant.errors import ModelError, PliantError  # noqa: E402
 from pliant.mechanics.bodies import library_process as processes  # noqa: E402
-from pliant.mechanics.bodies import library_tasks
+from pliant.mechanics.bodies import library_tasks  # noqa: E402
 from pliant.mechanics.bodies.body_surface import as_triangles, skin  # noqa: E402
 from pliant.mechanics.bodies.closed_surfaces import closed_surface, filled  # noqa: E402
 from pliant.mechanics.bodies.mesh_reading import MESH_FORMATS, check_one_file, read_solid_mesh  # noqa: E402

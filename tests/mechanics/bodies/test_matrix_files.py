@@ -11,9 +11,8 @@ from scipy import sparse
 
 pytest.importorskip("skfem", reason="the mesh extra is not installed")
 
-from pliant.bodies import ElementModel, mesh_model, read_model, reduce_model
-
 from nastran_files import write_op2
+from pliant.bodies import ElementModel, mesh_model, read_model, reduce_model
 from pliant.errors import ModelError
 from solid_bars import LENGTH, bar, frame_model
 

@@ -18,7 +18,6 @@ from sources import ROOT, TESTS
 pytest.importorskip("skfem", reason="the mesh extra is not installed")
 
 from pliant.bodies import ElementModel, Interface, from_mesh, mesh_model, reduce_model
-
 from pliant.errors import ModelError
 from pliant.mechanics.bodies.craig_bampton import body_shapes
 from pliant.mechanics.bodies.element_model import node_graph, rigid_motions
@@ -388,7 +387,7 @@ def test_memory_is_known_beforehand(model: ElementModel) -> None:
 def test_the_box_of_the_bundled_arm_is_what_its_script_makes() -> None:
     """To round-off, on every machine; and it stays small."""
     root = ROOT
-    file = root / "src" / "pliant" / "arms" / "perforated-box.npz"
+    file = root / "src" / "pliant" / "robot" / "arms" / "perforated-box.npz"
     shipped = ReducedBody.read(file)
     made = runpy.run_path(str(root / "examples" / "box_arm" / "perforated_box.py"))["made"]()
     assert file.stat().st_size < 1e6

@@ -12,9 +12,8 @@ from scipy.linalg import eigh
 
 pytest.importorskip("skfem", reason="the mesh extra is not installed")
 
-from pliant.bodies import Interface, from_mesh, mesh_model, read_model, reduce_model
-
 import pliant
+from pliant.bodies import Interface, from_mesh, mesh_model, read_model, reduce_model
 from pliant.errors import ModelError
 from pliant.mechanics.bodies.second_order_shapes import affine_motions
 from pliant.robot.parts.materials import MATERIALS
@@ -54,6 +53,7 @@ def under(model: Any, force: Any) -> Any:
     return model.frequencies(model.equilibrium([], loads=loads), loads=loads)
 
 
+@pytest.mark.slow
 def test_a_spinning_bar_is_a_spinning_beam(body: ReducedBody) -> None:
     """Out of the plane of rotation, and in it, where squares are less by that of the spin: first frequency to 0.3 %,
     the second to 0.5 %, as near as without spin."""
@@ -129,6 +129,7 @@ def test_a_strip_buckles_sideways() -> None:
     assert under(model, [0.0, 0.0, -1.02 * force])[0] < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["x = 0.8", "x > 0.59"])
 def test_a_rigid_interface_turns_as_one_piece(where: str) -> None:
     """The last quarter of a bar as one rigid piece, with its frame in front or at the end: the force that buckles it is

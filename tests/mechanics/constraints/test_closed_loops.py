@@ -232,6 +232,7 @@ def numbers(given: list[np.ndarray], build) -> list[np.ndarray]:
     return [np.array(x, dtype=float) for x in ca.Function("f", symbols, build(*symbols))(*given)]
 
 
+@pytest.mark.slow_cases("8")
 @pytest.mark.parametrize("seed", sampled(range(40), 8))
 def test_formulations_agree_with_a_dense_solve(seed: int) -> None:
     robot, q = random_linkage(seed)

@@ -55,6 +55,7 @@ def state(model: pliant.Model, rng: np.random.Generator) -> tuple[np.ndarray, np
     return q, qd, rng.normal(size=model.n_joints)
 
 
+@pytest.mark.slow_cases("bending-denoc", "spatial-denoc")
 @pytest.mark.parametrize("formulation", ["denoc", pytest.param("lagrange", marks=pytest.mark.full)])
 @pytest.mark.parametrize("arm", ARMS)
 def test_derivatives_are_those_of_the_accelerations(arm: str, formulation: str, rng: np.random.Generator) -> None:
@@ -80,6 +81,7 @@ def test_derivatives_are_those_of_the_accelerations(arm: str, formulation: str, 
             np.testing.assert_allclose(found_here, expected, atol=1e-8 * max(1.0, np.abs(found_here).max()))
 
 
+@pytest.mark.slow_cases("bending", "spatial")
 @pytest.mark.parametrize("arm", ARMS)
 def test_products_are_those_of_the_derivatives(arm: str, rng: np.random.Generator) -> None:
     model = ARMS[arm]().model(parameters=PARAMETERS.get(arm, []))

@@ -6,13 +6,13 @@ import casadi as ca
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from pliant.loads import Wrench
 
 from arms import random_robot, sampled, unequal_arm, unequal_two_link
 from complex_steps import slopes
 from flyers import satellite, small
 from pliant import Model, load
 from pliant.control import PD
+from pliant.loads import Wrench
 from pliant.mechanics.derivatives.inertia_factor import factor
 from pliant.model.building import traced
 from pliant.robot import Robot
@@ -66,6 +66,7 @@ def agree(found: NDArray, exact: NDArray) -> bool:
     return bool(np.abs(found - exact).max(initial=0.0) <= NEAR * np.abs(exact).max(initial=0.0))
 
 
+@pytest.mark.slow_cases("2")
 @pytest.mark.parametrize("seed", sampled(range(60), 0, 2))
 def test_derivatives_are_those_of_complex_steps(seed: int) -> None:
     robot, options = robot_of(seed)
@@ -80,6 +81,7 @@ def test_derivatives_are_those_of_complex_steps(seed: int) -> None:
         assert agree(block, exact)
 
 
+@pytest.mark.slow_cases("gibbs-appell", "lagrange", "recursive-lagrange")
 @pytest.mark.parametrize("formulation", ["lagrange", "gibbs-appell", "recursive-lagrange", "dual-screw"])
 def test_other_formulations_by_their_own_matrix(formulation: str) -> None:
     model = Model(unequal_two_link(), formulation, stiffening=False)  # type: ignore[arg-type]
@@ -101,6 +103,9 @@ def products(request: pytest.FixtureRequest) -> Model:
     return Model(unequal_arm(), stiffening=False, parameters=paths, shapes="nominal")
 
 
+@pytest.mark.slow_cases(
+    "free-forward", "free-inverse", "parameters-forward", "parameters-inverse", "unequal-forward", "unequal-inverse"
+)
 @pytest.mark.parametrize("kind", ["forward", "inverse"])
 def test_products_are_those_of_the_matrices(products: Model, kind: str, rng: np.random.Generator) -> None:
     model = products
@@ -117,6 +122,9 @@ def test_products_are_those_of_the_matrices(products: Model, kind: str, rng: np.
     assert all(agree(row, w @ block) for row, block in zip(rows, by, strict=True))
 
 
+@pytest.mark.slow_cases(
+    "free-forward", "parameters-forward", "parameters-inverse", "unequal-forward", "unequal-inverse"
+)
 @pytest.mark.parametrize("kind", ["forward", "inverse"])
 def test_second_products_are_slopes_of_the_first(products: Model, kind: str, rng: np.random.Generator) -> None:
     model = products
@@ -135,12 +143,14 @@ def test_second_products_are_slopes_of_the_first(products: Model, kind: str, rng
     assert agree(np.concatenate(found), exact)
 
 
+@pytest.mark.slow_cases("free", "parameters")
 def test_inverse_of_the_inertia_matrix(products: Model) -> None:
     q, _, _ = state_of(products, 7)
     product = products.mass_matrix_inverse(q) @ products.mass_matrix(q)
     np.testing.assert_allclose(product, np.eye(products.n), atol=1e-9)
 
 
+@pytest.mark.slow_cases("21", "9")
 @pytest.mark.parametrize("seed", [3, 9, 21])
 def test_factors_of_trees_whose_amplitudes_are_not_coupled(seed: int) -> None:
     """What has no entry in one place, or is zero for one right-hand side, must not be lost for others."""
@@ -161,6 +171,7 @@ def test_batches_have_the_bits_of_single_states(rng: np.random.Generator) -> Non
         assert all(np.array_equal(a[k], b) for a, b in zip(many, one, strict=True))
 
 
+@pytest.mark.slow
 def test_jacobian_of_a_run_is_that_of_complex_steps(rng: np.random.Generator) -> None:
     model = Model(unequal_arm(), stiffening=False, parameters=["payload.mass"], shapes="nominal")
     push = Wrench(force=lambda t: ca.vertcat(1.0, ca.sin(3 * t), -2.0), axes="section")

@@ -41,6 +41,7 @@ def compare(robot: Robot, seed: int, **options: object) -> None:
         assert np.abs(balance).max() < 1e-9 * max(np.abs(ours["bias"]).max(), np.abs(ours["M"] @ ours["qdd"]).max())
 
 
+@pytest.mark.slow_cases("1", "2", "3", "6")
 @pytest.mark.parametrize("seed", FEW)
 def test_formulations_agree_with_the_judge(seed: int) -> None:
     check(seed, links=1 + seed % 3)
@@ -125,6 +126,7 @@ def without_rotary(seed: int) -> object:
     return robot.replace(changes)
 
 
+@pytest.mark.slow_cases("1-False")
 @pytest.mark.parametrize("stiffening", [False, "second-order"])
 @pytest.mark.parametrize("seed", sampled([1, 4, 13], 1))
 def test_judge_agrees_with_positions_alone(seed: int, stiffening: bool) -> None:
@@ -137,6 +139,13 @@ def test_judge_agrees_with_positions_alone(seed: int, stiffening: bool) -> None:
     assert relative(ours["inertial"], h) < 1e-11
 
 
+@pytest.mark.slow_cases(
+    "denoc-planes0-4.0",
+    "gibbs-appell-planes0-4.0",
+    "gibbs-appell-planes1-2.0",
+    "recursive-lagrange-planes0-4.0",
+    "recursive-lagrange-planes1-2.0",
+)
 @pytest.mark.parametrize(("planes", "order"), [(("bending_y",), 4.0), (("bending_y", "bending_z", "torsion"), 2.0)])
 @pytest.mark.parametrize("formulation", NONLINEAR)
 def test_order_of_the_linear_rotation(formulation: str, planes: tuple[str, ...], order: float) -> None:
@@ -159,6 +168,7 @@ def test_order_of_the_linear_rotation(formulation: str, planes: tuple[str, ...],
     assert abs(ratio - order) < 0.08 * order  # up to the next power at these deflections
 
 
+@pytest.mark.slow_cases("gibbs-appell", "lagrange", "recursive-lagrange")
 @pytest.mark.parametrize("formulation", [name for name in FORMULATIONS if name != "dual-screw"])
 def test_forces_are_the_gradient_of_the_energy(formulation: str) -> None:
     from pliant.mechanics.formulations.energies import potential_energy
@@ -171,6 +181,7 @@ def test_forces_are_the_gradient_of_the_energy(formulation: str) -> None:
     assert relative(evaluate(chain, formulation, q, 0 * qd, tau)["bias"], slope) < 1e-12
 
 
+@pytest.mark.slow_cases("gibbs-appell", "recursive-lagrange")
 @pytest.mark.parametrize("formulation", NONLINEAR)
 def test_stiff_arm_tends_to_the_rigid_one(formulation: str) -> None:
     """Accelerations of the joints of an arm at static rest: the error falls like 1 / stiffness."""

@@ -69,6 +69,7 @@ def bias(chain: Chain, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     return np.array(ca.Function("h", [x, v], [lagrange.inertial_forces(chain, x, v)])(q, qd))[:, 0]
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_complement_gives_the_inertia_matrix(seed: int) -> None:
     chain, q, _ = chain_and_state(seed, drives=seed % 2 == 1)
@@ -77,6 +78,7 @@ def test_complement_gives_the_inertia_matrix(seed: int) -> None:
     assert error(value(matrices.generalised_inertia(chain, constant(q))), mass(chain, q)) < ROUND_OFF
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_complement_maps_rates_to_twists(seed: int) -> None:
     chain, q, qd = chain_and_state(seed)
@@ -90,6 +92,7 @@ def test_complement_maps_rates_to_twists(seed: int) -> None:
     assert row == t.size
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_lower_factor_is_block_triangular_and_unit(seed: int) -> None:
     chain, q, _ = chain_and_state(seed)
@@ -117,6 +120,7 @@ def test_factors_multiply_to_the_inertia_matrix(seed: int) -> None:
         assert error(U @ np.diag(D) @ U.T, expected) < ROUND_OFF
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pivots_are_those_of_the_recursion(seed: int) -> None:
     chain, q, qd = chain_and_state(seed)
@@ -133,6 +137,7 @@ def test_pivots_are_those_of_the_recursion(seed: int) -> None:
         )  # 1e-9: cancellation in M-bar
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_recursive_factored_and_nonrecursive_accelerations_agree(seed: int) -> None:
     chain, q, qd = chain_and_state(seed, drives=False)
@@ -147,6 +152,7 @@ def test_recursive_factored_and_nonrecursive_accelerations_agree(seed: int) -> N
     assert error(value(found.solve(phi)), recursive[list(found.order)]) < 1e-9
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_velocity_terms(seed: int) -> None:
     chain, q, qd = chain_and_state(seed)

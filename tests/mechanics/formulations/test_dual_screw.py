@@ -90,6 +90,7 @@ def test_the_sample_covers_what_goes_beyond_the_paper() -> None:
     assert any(link.joint.drive is not None for link in links)
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("seed", sampled(SEEDS, *QUICK))
 def test_agrees_with_lagrange_where_nothing_is_bent(seed: int) -> None:
     chain, ours, judge = both(seed)
@@ -109,6 +110,7 @@ def test_error_falls_fourfold_when_elastic_states_are_halved(seed: int) -> None:
         assert large / small >= 3.8
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("seed", sampled(SEEDS, *QUICK))
 def test_is_the_exact_first_order_expansion(seed: int) -> None:
     """At *large* amplitudes too: nothing of first order is missing and nothing of second order is there."""
@@ -142,6 +144,7 @@ def test_is_the_exact_first_order_expansion_of_many_arms(seed: int) -> None:
     test_is_the_exact_first_order_expansion(seed)
 
 
+@pytest.mark.slow_cases("2", "5")
 @pytest.mark.parametrize("seed", [2, 5])
 def test_partial_velocities_as_printed_cost_first_order(seed: int) -> None:
     """Partial angular velocities without half of theta x theta_k, as (94), (95) print them: M is off to first order."""
@@ -153,6 +156,7 @@ def test_partial_velocities_as_printed_cost_first_order(seed: int) -> None:
     assert 1.9 < errors[0] / errors[1] < 2.1
 
 
+@pytest.mark.slow_cases("2", "4", "5")
 @pytest.mark.parametrize("seed", [1, 2, 4, 5])
 def test_the_paper_route_gives_the_same_forces(seed: int) -> None:
     """C u - tau_g by P-hat, its derivative and dual gravity wrenches = the recursion; K q is the strain force."""
@@ -170,6 +174,7 @@ def test_the_paper_route_gives_the_same_forces(seed: int) -> None:
     assert relative(M, mass) == 0.0
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("seed", sampled(SEEDS, *QUICK))
 def test_derivative_of_the_jacobian_form(seed: int) -> None:
     """dP-hat/dt by the operators (76)-(79) = by automatic differentiation."""
@@ -184,6 +189,7 @@ def test_derivative_of_the_jacobian_form(seed: int) -> None:
             assert relative(a, b) < ROUND_OFF
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("seed", sampled(SEEDS, *QUICK))
 def test_jacobian_and_projecting_forms_are_what_they_claim(seed: int) -> None:
     """P-hat u is the twist to first order, P-check the partial velocities to first order, T-hat the pose."""

@@ -75,11 +75,13 @@ def check_chain(chain: Chain, seed: int, q: np.ndarray, qd: np.ndarray, tau: np.
     assert error(evaluate(ours.inverse_dynamics, q, qd, qdd), M @ qdd[:, None] + bias) < ROUND_OFF
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("seed", sampled(range(5), 0, 1))
 def test_agrees_with_lagrange(seed: int) -> None:
     check_against_judge(random_robot(seed, drives=seed % 3 == 0), seed)
 
 
+@pytest.mark.slow_cases("3")
 @pytest.mark.parametrize("seed", sampled([3, 4], 3))
 def test_agrees_on_stiffened_maps(seed: int) -> None:
     check_against_judge(random_robot(seed, links=2), seed, stiffening="second-order")
@@ -193,6 +195,7 @@ def test_motions_equal_those_of_denoc(seed: int) -> None:
     assert error(evaluate(ours, q, qd, qdd), evaluate(theirs, q, qd, qdd)) < ROUND_OFF
 
 
+@pytest.mark.slow_cases("3")
 @pytest.mark.parametrize("seed", range(4))
 def test_sums_are_the_composite_inertias_of_denoc(seed: int) -> None:
     """sigma - psi - U on the diagonal is the rotational inertia about O_k of link k and all beyond."""
@@ -238,6 +241,7 @@ def test_linear_rotation_is_wrong_to_second_order() -> None:
         assert 3.8 < coarse / fine < 4.2  # next term is of fourth order in theta
 
 
+@pytest.mark.slow
 def test_thetad_is_no_angular_velocity_when_rotations_combine() -> None:
     """Bending in two planes and torsion turn by W thetad, W = 1 + theta^/2 + ...: (63) is wrong to first order."""
     robot = spatial_arm(3)

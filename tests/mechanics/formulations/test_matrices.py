@@ -30,6 +30,7 @@ def assert_close(found: np.ndarray, expected: np.ndarray, tolerance: float = ROU
     assert np.abs(found - expected).max() <= tolerance * np.abs(expected).max()
 
 
+@pytest.mark.slow_cases("denoc-4", "recursive-lagrange-4")
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("formulation", ["denoc", "gibbs-appell", "recursive-lagrange"])
 def test_general_terms_add_up(formulation: str, seed: int) -> None:
@@ -41,6 +42,7 @@ def test_general_terms_add_up(formulation: str, seed: int) -> None:
     assert np.array_equal(terms.c, model.matrices(q, 2 * qd).c)
 
 
+@pytest.mark.slow_cases("4")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_partitioned_terms_add_up(seed: int) -> None:
     model = random_robot(seed, 2, drives=True).model("lagrange", stiffening=LEVELS[seed])
@@ -112,6 +114,7 @@ def test_batches_keep_their_leading_axes() -> None:
     assert terms.h[1, 2] == pytest.approx(model.matrices(q[1, 2], q[1, 2]).h, rel=1e-14)
 
 
+@pytest.mark.slow_cases("4")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_denoc_matrices_multiply_out(seed: int) -> None:
     model = random_robot(seed, 2, drives=True).model(stiffening=LEVELS[seed])

@@ -193,6 +193,7 @@ def mass_matrix_at_fixed_x(known: Oracle, q: np.ndarray, h: float = 1e-5) -> np.
     return np.einsum("ipd,p,jpd->ij", columns, np.append(mass, PAYLOAD), columns)
 
 
+@pytest.mark.slow_cases("clamped-mass")
 @pytest.mark.parametrize("shapes", ["rigid", "clamped-mass", pytest.param("elements", marks=pytest.mark.full)])
 def test_21_needs_the_velocity_of_the_material(shapes: str) -> None:
     """A slide of 1.3 m weighs 0.43 kg; at fixed x only its payload resists a push along the joint."""
@@ -230,6 +231,7 @@ def test_table_1_is_in_radians_per_second() -> None:
     assert (third[:3] > 2 * np.pi * found).all()
 
 
+@pytest.mark.slow_cases("0.0")
 @pytest.mark.parametrize("theta_3", [0.0, 2.6])
 def test_J_L_of_the_3R_example_puts_links_at_their_ends(theta_3: float) -> None:
     """J_L = I_2 + I_3 + m_2 l_2^2 + m_3(l_2^2 + l_3^2 + 2 l_2 l_3 c_3) is of masses at the ends, not of links."""

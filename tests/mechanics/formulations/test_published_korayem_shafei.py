@@ -51,6 +51,7 @@ def arm(n: int, n_f: int, m: int) -> Robot:
     return Robot(name="counted", links=links)
 
 
+@pytest.mark.slow_cases("case1", "case2")
 @pytest.mark.parametrize("case", CASES)
 def test_tape_is_below_the_published_counts(case: tuple[int, int, int]) -> None:
     """Forming I(Theta) and Re, as the paper counts, with its linear E; ours profits from the zeros of the arm."""

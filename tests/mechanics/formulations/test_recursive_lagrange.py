@@ -49,6 +49,7 @@ def check(seed: int, stiffening: bool, drives: bool) -> None:
     assert (errors(found, expected) < AGREEMENT).all(), errors(found, expected)
 
 
+@pytest.mark.slow_cases("0", "3")
 @pytest.mark.parametrize("seed", range(4))
 def test_agrees_with_lagrange(seed: int) -> None:
     check(seed, stiffening=False, drives=seed % 2 == 1)
@@ -96,6 +97,7 @@ def test_agrees_with_lagrange_on_many_robots(seed: int) -> None:
     check(seed, stiffening="second-order" if seed % 5 == 0 else False, drives=seed % 2 == 1)
 
 
+@pytest.mark.slow_cases("0-exact", "0-linear", "2-exact", "2-linear", "3-exact", "3-linear")
 @pytest.mark.parametrize("rotation", ["exact", "linear"])
 @pytest.mark.parametrize("seed", range(4))
 def test_inverse_dynamics_is_mass_times_acceleration_plus_remainders(seed: int, rotation: str) -> None:
@@ -109,6 +111,7 @@ def test_inverse_dynamics_is_mass_times_acceleration_plus_remainders(seed: int, 
     assert errors([found], [expected])[0] < 1e-12  # the same sums in another order
 
 
+@pytest.mark.slow_cases("2", "3")
 @pytest.mark.parametrize("seed", LINKS_BEYOND_FLEXIBLE_ONES)
 def test_linear_rotation_differs_by_second_order(seed: int) -> None:
     """1 + theta^ is not orthonormal: halving all elastic states must quarter the distance to the other recursion."""
@@ -271,6 +274,7 @@ def operations(chain: Chain, what: str) -> int:
     return sum(f.instruction_id(k) not in plain for k in range(f.n_instructions()))
 
 
+@pytest.mark.slow
 def test_remainders_cost_grows_linearly_and_mass_matrix_quadratically() -> None:
     """What makes the method recursive: differences of order two and three in the number of links vanish."""
     steps = [operations(alternating(n, 1), "inverse") for n in (4, 6, 8, 10)]

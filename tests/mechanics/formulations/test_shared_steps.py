@@ -74,6 +74,7 @@ def test_bodies_of_other_numbers_share_functions(rng: np.random.Generator) -> No
     agree(*both_ways(chain, 3))
 
 
+@pytest.mark.slow_cases("0", "2", "3")
 @pytest.mark.parametrize("seed", sampled(range(40), 0, 1, 2, 3))
 def test_shared_and_written_out_are_the_same_arm(seed: int) -> None:
     kind, number = seed % 4, 700 + seed
@@ -94,6 +95,7 @@ def test_damping_that_grows_with_amplitudes() -> None:
     agree(*both_ways(arm.model(stiffening=False).chain, 5))
 
 
+@pytest.mark.slow_cases("links", "satellite", "unequal")
 @pytest.mark.parametrize("robot", [unequal_arm(), satellite(), unequal_links(9)], ids=["unequal", "satellite", "links"])
 def test_arms_unequal_in_everything(robot: Robot) -> None:
     agree(*both_ways(Model(robot, stiffening=False).chain, 5))
@@ -110,12 +112,14 @@ def test_sliding_beams() -> None:
     agree(*both_ways(pliant.load("rrp").model(stiffening=False).chain, 2))
 
 
+@pytest.mark.slow
 def test_prescribed_coordinates() -> None:
     """Of a joint and of an amplitude, in one link of several that share their functions otherwise."""
     chain = Model(unequal_links(5), stiffening=False).chain
     agree(*both_ways(chain, 3, held=(1, chain.links[3].body_indices[0])))
 
 
+@pytest.mark.slow_cases("6-False")
 @pytest.mark.parametrize(("count", "stiffening"), [(6, False), (2, "second-order")])
 def test_parameters_stay_symbols(count: int, stiffening: bool | str) -> None:
     """As data of a linear beam, and as symbols inside the functions of others."""
@@ -143,6 +147,7 @@ def functions(count: int, planar: bool = False) -> Tape:
     return Tape.from_function(traced(chain), [0], calls=True)
 
 
+@pytest.mark.slow
 def test_code_grows_with_kinds_and_not_with_links() -> None:
     short, long = functions(12), functions(24)
     assert len(long.callees) == len(short.callees)
@@ -150,6 +155,7 @@ def test_code_grows_with_kinds_and_not_with_links() -> None:
     assert len(long.calls) > 1.9 * len(short.calls)
 
 
+@pytest.mark.slow
 def test_little_is_computed_in_vain() -> None:
     """Beside the same arm written out; a planar one stays planar."""
     chain = Model(unequal_links(24), stiffening=False).chain
@@ -177,6 +183,7 @@ def test_a_long_arm_is_built_with_shared_functions_and_says_so(long_arm: Model) 
     assert long["compiled"] < long["instructions"] / 2
 
 
+@pytest.mark.slow
 def test_forward_after_inverse_dynamics_alone_and_in_a_batch(long_arm: Model, rng: np.random.Generator) -> None:
     model = long_arm
     q, qd = 0.05 * rng.normal(size=(40, model.n)), 0.1 * rng.normal(size=(40, model.n))

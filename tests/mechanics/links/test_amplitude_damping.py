@@ -72,6 +72,7 @@ def test_swings_shrink_as_the_slow_amplitude_does(ratio: float, growth: float, s
         np.testing.assert_allclose(decrement / (2 * np.pi), ratio, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_no_motion_makes_energy(rng: np.random.Generator) -> None:
     """The power of the dampers is never positive, for arms in space that bend both ways and twist."""
     robot = pliant.load("two-link").to_dict()

@@ -90,6 +90,7 @@ def test_all_modes_are_the_same_body_in_other_coordinates(rng: np.random.Generat
     assert other.mass_matrix(c) == pytest.approx(V.T @ one.mass_matrix(V @ c) @ V, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_first_order_is_the_same_about_the_undeformed_arm(rng: np.random.Generator) -> None:
     """By how much forces change with the coordinates of a body that spins: the same matrix, by differences."""
     _, body = lifted_points(rng)

@@ -8,7 +8,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Distributed, Wrench
 
 import pliant
 from pliant.algebra.quaternions import exponential, product
@@ -24,6 +23,7 @@ from pliant.control import (
     inverse_kinematics,
 )
 from pliant.errors import ModelError
+from pliant.loads import Distributed, Wrench
 from pliant.mechanics.links.section_forces import InternalForces
 from pliant.model.states import displaced, read_state
 from pliant.model.statics import applied, settled

@@ -45,6 +45,7 @@ def beams() -> Robot:
     return unequal_arm().replace(changes)
 
 
+@pytest.mark.slow
 def test_a_beam_as_a_body_has_the_same_equations() -> None:
     """By every formulation: inertia, bias, accelerations and forces of an arm that is unequal in everything."""
     beam, body = (build_chain(robot) for robot in (beams(), as_bodies(beams())))
@@ -100,6 +101,7 @@ def test_formulations_agree_on_arms_of_bodies(seed: int) -> None:
     compare(random_arm(seed, links=2 + seed % 2, drives=seed % 2 == 0), seed)
 
 
+@pytest.mark.slow_cases("27")
 @pytest.mark.parametrize("seed", sampled(range(40), 27))
 def test_formulations_agree_on_trees_of_bodies(seed: int) -> None:
     compare(random_arm(seed, links=3, tree=True), seed)

@@ -76,6 +76,7 @@ def test_many_elements_are_right() -> None:
     np.testing.assert_allclose(model.mass_matrix(q) @ qdd + bias, applied, atol=1e-9 * np.abs(bias).max())
 
 
+@pytest.mark.slow
 def test_reduced_elements_may_be_many() -> None:
     few, many = (arm(count, reduce=3).model().frequencies() for count in (40, 250))
     np.testing.assert_allclose(many, few, rtol=1e-5)  # rounding of the finer matrices

@@ -36,6 +36,7 @@ def test_a_turned_tip_frame_does_not_turn_the_load() -> None:
         )
 
 
+@pytest.mark.slow
 def test_two_modes_that_know_the_load_meet_elements() -> None:
     """[TG95]: link 3 lies across the tip of link 2, whose standard DH row turns the tip frame by 90 degrees."""
     arm = load("rrp").replace({"links.boom.shapes.tip_load": "auto"})

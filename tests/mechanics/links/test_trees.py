@@ -53,12 +53,14 @@ def agree(seed: int, stiffening: Any, flying: bool) -> None:
             assert error(ours, right) < AGREE, (name, function, seed)
 
 
+@pytest.mark.slow_cases("4")
 @pytest.mark.parametrize("seed", sampled([0, 4, 5], 0, 4))
 def test_formulations_agree_on_trees(seed: int) -> None:
     """Inertia, bias, inverse and forward dynamics of random trees with drives, by every nonlinear formulation."""
     agree(seed, False, flying=False)
 
 
+@pytest.mark.slow_cases("3")
 @pytest.mark.parametrize("seed", sampled([1, 3, 7], 1, 3))
 def test_formulations_agree_on_flying_trees(seed: int) -> None:
     """Likewise with spherical and free joints and free bases."""
@@ -116,6 +118,7 @@ def slender(robot: Robot, **inertia: Any) -> Robot:
     return robot.replace(changes)
 
 
+@pytest.mark.slow_cases("3")
 @pytest.mark.parametrize("seed", sampled(range(40), 3, 4))
 def test_lagrange_on_trees_is_that_of_points(seed: int) -> None:
     """The judge against differences of positions and nothing else: spherical and free joints, free bases, beams that
@@ -156,6 +159,7 @@ def test_rotary_inertia_of_straight_beams_is_that_of_points(seed: int) -> None:
     assert error(np.array(ours[1])[joints], bias[joints]) < AGREE
 
 
+@pytest.mark.slow_cases("0", "1", "2")
 @pytest.mark.parametrize("seed", range(4))
 def test_dual_screw_carries_trees_to_first_order(seed: int) -> None:
     """Its equations are linear in the amplitudes and their rates: what it errs by falls with the square of both."""
@@ -196,6 +200,7 @@ def grown(copies: int) -> Robot:
     return Robot(name="grown", links=links, base=first.base)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [(1, 2, 3), pytest.param((8, 16, 33, 67), marks=pytest.mark.full)])
 def test_cost_is_linear_in_links(copies: tuple[int, ...]) -> None:
     """Operations of the recursion on trees that grow, up to 200 links, with quaternions and flexible links."""
@@ -224,6 +229,7 @@ def test_a_side_branch_without_joints_is_a_lump() -> None:
             np.testing.assert_allclose(ours, theirs, atol=1e-12 * np.abs(theirs).max())
 
 
+@pytest.mark.slow_cases("lagrange")
 @pytest.mark.parametrize("formulation", ["denoc", "lagrange"])
 def test_equal_panels_move_alike(formulation: str) -> None:
     """A free body with two equal panels, one turned by half a turn about z: swapped panels are the same satellite, and
@@ -389,6 +395,7 @@ def test_frames_bend_with_their_links() -> None:
         model.pose(q, frame="hnd")
 
 
+@pytest.mark.slow_cases("11", "16")
 @pytest.mark.parametrize("seed", sampled(range(100), 11, 16))
 def test_energy_balance_of_a_tree(seed: int) -> None:
     """Drives, damping, branches inside beams, every kind of joint, free bases: what is gained is what was done."""
@@ -409,6 +416,7 @@ def test_a_tree_is_kept_by_its_file(tmp_path: Any) -> None:
     assert "hangs on" in str(robot)
 
 
+@pytest.mark.slow_cases("at2")
 @pytest.mark.parametrize("at", ["tip", "root", {"x": 0.5}])
 def test_links_hang_where_they_say(at: Any) -> None:
     """The root of a link on a fixed joint is the frame of the same place, however the beam bends."""

@@ -138,6 +138,7 @@ def test_the_trace_differentiates_like_the_formula() -> None:
 # ----------------------------------------------------------------------------------------------------- positions alone
 
 
+@pytest.mark.slow_cases("clamped-mass")
 @pytest.mark.parametrize("name", SHAPES)
 def test_energies_agree_with_positions_of_the_material(name: str) -> None:
     chain, known = oracle(name, gravity=(1.0, -9.0, 3.0), payload=Lump(mass=PAYLOAD, com=(0.05, 0.02, -0.03)))
@@ -149,6 +150,7 @@ def test_energies_agree_with_positions_of_the_material(name: str) -> None:
     assert pytest.approx(known.strain_energy(q), rel=1e-12, abs=1e-300) == V
 
 
+@pytest.mark.slow_cases("clamped-free", "clamped-mass", "elements", "reduced")
 @pytest.mark.parametrize("name", SHAPES)
 def test_mass_matrix_and_statics_agree_with_positions(name: str) -> None:
     chain, known = oracle(name, gravity=(1.0, -9.0, 3.0))
@@ -159,6 +161,7 @@ def test_mass_matrix_and_statics_agree_with_positions(name: str) -> None:
     np.testing.assert_allclose(bias(q, 0 * q), force, atol=DIFFERENCES * np.abs(force).max())
 
 
+@pytest.mark.slow_cases("clamped-mass")
 @pytest.mark.parametrize("name", [name for name in SHAPES if name != "rigid"])
 def test_points_and_tip_are_where_the_material_is(name: str) -> None:
     chain, known = oracle(name)
@@ -208,6 +211,7 @@ MISTAKES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow_cases("no beta' in the velocity", "no mass inside")
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_wrong_velocity_is_caught_by_positions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each conserves its own energy; only the velocity of the material at fixed s tells."""
@@ -218,6 +222,7 @@ def test_a_wrong_velocity_is_caught_by_positions(name: str, monkeypatch: pytest.
     assert abs(energies(chain, q, qd)[0] / known.kinetic_energy(q, qd) - 1) > size
 
 
+@pytest.mark.slow_cases("no dV/dl")
 @pytest.mark.parametrize("share", [-3.0, 0.0], ids=["dV/dl = -3V/l", "no dV/dl"])
 def test_a_wrong_stiffness_in_the_row_of_the_length_is_caught(share: float) -> None:
     """[TG95] (26) has no force there at all; -3V/l forgets that the modes change."""
@@ -233,6 +238,7 @@ def test_a_wrong_stiffness_in_the_row_of_the_length_is_caught(share: float) -> N
 # ---------------------------------------------------------------------------------------------------------- stiffening
 
 
+@pytest.mark.slow_cases("shapes1")
 @pytest.mark.parametrize("shapes", [{"bending_y": 2, "bending_z": 1, "boundary": "clamped-free"}, FOLLOWED])
 def test_a_stiffened_sliding_beam_at_one_length_is_a_fixed_one(shapes: dict[str, Any]) -> None:
     """All of it outside, its length held: inertia, forces and points of a stiffened beam of that length."""
@@ -255,6 +261,7 @@ def test_a_stiffened_sliding_beam_at_one_length_is_a_fixed_one(shapes: dict[str,
     np.testing.assert_allclose(np.array(ends[0]), np.array(ends[1]), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_energy_of_a_stiffened_sliding_beam() -> None:
     """It slides out while it swings and bends: the energy is kept, and it is not the motion without stiffening."""
     robot = arm({"bending_y": 2}, (EI_Z, EI_Z))

@@ -111,6 +111,7 @@ def compare(robot: Robot, seed: int, formulation: str = "denoc") -> None:
     np.testing.assert_allclose(M @ ours[2](q, qd, tau) + bias, force, atol=1e-9 * np.abs(bias).max())
 
 
+@pytest.mark.slow_cases("end-clamped-free", "middle-elements", "middle-rigid")
 @pytest.mark.parametrize(
     ("place", "kind"),
     [
@@ -125,11 +126,13 @@ def test_recursion_agrees_with_the_energy_judge(place: str, kind: str) -> None:
     compare(sliding_robot(11, place, kind), 5)
 
 
+@pytest.mark.slow_cases("rotor")
 @pytest.mark.parametrize("drive", ["rotor", "elastic"])
 def test_recursion_agrees_with_drives(drive: str) -> None:
     compare(sliding_robot(4, "end", "clamped-free", DRIVES[drive]), 6)
 
 
+@pytest.mark.slow_cases("lagrange")
 @pytest.mark.parametrize(
     "name",
     ["denoc", "lagrange", *(pytest.param(n, marks=pytest.mark.full) for n in ("gibbs-appell", "recursive-lagrange"))],
@@ -150,6 +153,7 @@ def test_the_rotor_of_a_slide_adds_its_reflected_inertia(name: str) -> None:
     np.testing.assert_allclose(left, force, atol=1e-9 * np.abs(bias(q, qd)).max())
 
 
+@pytest.mark.slow_cases("denoc", "gibbs-appell", "recursive-lagrange")
 @pytest.mark.parametrize("name", [name for name, f in FORMULATIONS.items() if "sliding beams" in f.supports])
 def test_every_formulation_that_slides_agrees(name: str) -> None:
     compare(sliding_robot(7, "middle", "clamped-free"), 8, name)
@@ -204,6 +208,7 @@ def test_a_rigid_sliding_beam_is_a_rigid_prismatic_link() -> None:
         np.testing.assert_allclose(ours(*given), expected, atol=1e-12 * np.abs(expected).max())
 
 
+@pytest.mark.slow_cases("clamped-mass-0.1", "clamped-mass-0.6", "clamped-mass-1.2")
 @pytest.mark.parametrize("l", [0.1, 0.6, 1.2])
 @pytest.mark.parametrize("shapes", [TWO, FOLLOWED], ids=["clamped-free", "clamped-mass"])
 def test_modal_damping_keeps_its_ratio_at_every_length(shapes: dict[str, object], l: float) -> None:
@@ -253,6 +258,7 @@ def run(chain: Chain, q: np.ndarray, qd: np.ndarray, end: float, rtol: float = 1
     return run.y[:, -1], float(np.abs(energy - energy[0]).max() / float(E(q, qd)[1]))
 
 
+@pytest.mark.slow_cases("clamped-free", "clamped-mass", "elements")
 @pytest.mark.parametrize("name", ["clamped-free", "clamped-mass", "elements", "rigid"])
 def test_energy_of_a_free_beam_that_slides_out(name: str) -> None:
     """The soft case of the notes: rtol 1e-10 leaves 1e-12 of the energy (stiff elements included)."""
@@ -273,6 +279,7 @@ def test_energy_of_a_free_beam_that_slides_out(name: str) -> None:
         np.testing.assert_allclose(end[:2], [0.9888700, 0.9047596], atol=2e-5)
 
 
+@pytest.mark.slow
 def test_energy_of_an_arm_with_a_child_on_the_sliding_tip() -> None:
     robot = sliding_robot(3, "middle", "clamped-free")
     chain = build_chain(_conservative(robot))

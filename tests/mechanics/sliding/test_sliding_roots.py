@@ -9,8 +9,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.batch import simulate_batch
 
+from pliant.batch import simulate_batch
 from pliant.control import PD, Cycloidal, natural_gains
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics import equations
@@ -38,6 +38,7 @@ def _law(model: Any) -> PD:
     return PD(kp, kd, Cycloidal(START, GOAL, 0.2), gravity="none")
 
 
+@pytest.mark.slow
 def test_a_run_integrates_the_roots_to_what_they_are(run: Result) -> None:
     assert run.roots is not None
     assert run.roots.shape == (11, 2)  # both planes carry the same load and share their roots
@@ -45,6 +46,7 @@ def test_a_run_integrates_the_roots_to_what_they_are(run: Result) -> None:
     assert np.ptp(run["slide"]) > 0.15
 
 
+@pytest.mark.slow
 def test_the_motion_is_that_of_solved_roots(run: Result) -> None:
     model = load("rrp").model(stiffening=False)
     solved = simulate(model, 0.2, [*START, *[0.0] * 8], controller=_law(model), output_step=0.02)
@@ -74,6 +76,7 @@ def test_accelerations_are_those_of_solved_roots(formulation: str) -> None:
     assert np.allclose(np.array(found).ravel(), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 def test_a_prescribed_length_carries_its_roots_too() -> None:
     model = load("rrp").model(roots="integrated", stiffening=False)
     found = simulate(model, 0.1, motion={"slide": lambda t: 0.3 + 2 * t}, output_step=0.05)
@@ -81,6 +84,7 @@ def test_a_prescribed_length_carries_its_roots_too() -> None:
     assert np.abs(found.roots - true_roots([0.3, 0.4, 0.5])).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_files_and_copies_keep_the_option_and_the_roots(run: Result, tmp_path: Path) -> None:
     again = Result.load(run.save(tmp_path / "run.nc"))
     assert again.roots is not None

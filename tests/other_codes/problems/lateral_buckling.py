@@ -14,13 +14,13 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from pliant.loads import Wrench
 from scipy.spatial.transform import Rotation
 
 import pliant
 from other_codes.exudyn_space import Section, SpaceModel
 from other_codes.problems.table import Row, show
 from pliant import Joint, Link, RigidBody, Robot, Shapes
+from pliant.loads import Wrench
 from pliant.robot import Frame, Loop, LoopJoint, Origin
 
 L, H, K, BESIDE = 1.0, 0.25, 0.05, 1e-4  # m

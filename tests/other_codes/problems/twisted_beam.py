@@ -10,12 +10,12 @@ Here x is along the beam, y along the short side of the root section and z along
 from __future__ import annotations
 
 import numpy as np
-from pliant.loads import Wrench
 from scipy.spatial.transform import Rotation
 
 from other_codes.exudyn_space import Section, SpaceModel
 from other_codes.problems.table import Row, show
 from pliant import Joint, Link, Robot, Shapes
+from pliant.loads import Wrench
 
 LARGE = (10.0, Section.rectangle(0.25, 0.5, 200e9, 79.3e9, 7850.0, GJ=0.141872656e9))  # torsion as the tests have it
 FORCE = (0.0, 0.0, 4e6)

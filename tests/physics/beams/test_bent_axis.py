@@ -46,6 +46,7 @@ def integrated_rod(arm: Any, c: np.ndarray, eta: float) -> tuple[np.ndarray, np.
     return y[:3], Rotation.from_matrix(y[3:].reshape(3, 3)).as_rotvec()
 
 
+@pytest.mark.slow_cases("shapes0-True-4", "shapes0-second-order-3")
 @pytest.mark.parametrize(("level", "order"), [("second-order", 3), (True, 4)])
 @pytest.mark.parametrize(
     "shapes", [Shapes(bending_y=3, bending_z=2, torsion=2), Shapes(boundary="pinned", bending_y=3)]
@@ -129,6 +130,7 @@ def test_numbers_of_the_strip() -> None:
     np.testing.assert_allclose(found, [0.767, 0.507, 0.312], rtol=2e-3)  # Hz, as derived elsewhere
 
 
+@pytest.mark.slow_cases("0.75-second-order")
 @pytest.mark.parametrize(
     ("part", "level"),
     [
@@ -174,6 +176,7 @@ def spinning_theory(speed: float) -> float:
     return float(np.sqrt(value[0]))
 
 
+@pytest.mark.slow_cases("0.86")
 @pytest.mark.parametrize("part", [pytest.param(0.3, marks=pytest.mark.full), 0.86])
 def test_torsion_of_a_spinning_strip(part: float) -> None:
     """Sections turn with the twist, and tension resists it: the more, the faster it spins."""
@@ -322,6 +325,7 @@ def mean_period(crossings: np.ndarray) -> float:
     return float(2 * np.polyfit(np.arange(len(crossings)), crossings, 1)[0])
 
 
+@pytest.mark.slow_cases("tip1")
 @pytest.mark.parametrize("tip", [pytest.param(None, marks=pytest.mark.full), Lump(mass=0.45, inertia=(0.0, 0.0, 0.12))])
 def test_period_at_a_tenth_of_the_length(tip: Lump | None) -> None:
     """Third-order place goes with quadratic strain: the exact planar rod is met to 1e-4; second order alone is soft by
@@ -353,6 +357,7 @@ def _linear(model: Model) -> tuple[np.ndarray, np.ndarray]:
 # -------------------------------------------------------------------------------------------- definite inertia
 
 
+@pytest.mark.slow_cases("lab-arm-second-order")
 @pytest.mark.parametrize(("name", "level"), [("lab-arm", "second-order"), ("spin-up", True)])
 def test_inertia_stays_positive_definite(name: str, level: bool | str) -> None:
     """M is a square at any deflection: random poses, deflections up to a tenth of each length."""

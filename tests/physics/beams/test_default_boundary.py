@@ -34,6 +34,7 @@ def frequencies(**shapes: Any) -> np.ndarray:
     return arm(Shapes(bending_y=2, bending_z=2, **shapes)).model(stiffening=False).frequencies()[:4]
 
 
+@pytest.mark.slow
 def test_two_modes_of_each_plane_suffice() -> None:
     """The first four frequencies within 0.5 %; two clamped-free modes err by 3 to 10 %."""
     fine = arm(ELEMENTS).model(stiffening=False).frequencies()[:4]
@@ -45,6 +46,7 @@ def test_it_is_the_boundary_load_of_what_lies_beyond() -> None:
     np.testing.assert_array_equal(frequencies(), frequencies(boundary="clamped-mass", tip_load="auto"))
 
 
+@pytest.mark.slow
 def test_nothing_beyond_gives_clamped_free_modes() -> None:
     """And so do beams that slide, whose modes would have to follow their length, and elements."""
     slides = Beam(mass_per_length=2.1, EI_z=160.0, slides=True, total_length=1.5, length=0.9)
@@ -65,6 +67,7 @@ def test_nothing_beyond_gives_clamped_free_modes() -> None:
         np.testing.assert_array_equal(mine.link_shapes[0].evaluate(eta), theirs.link_shapes[0].evaluate(eta))
 
 
+@pytest.mark.slow
 def test_a_parameter_gives_the_rebuilt_arm_or_is_refused() -> None:
     """Every number of the arm at once: what is accepted as a parameter moves the arm as the rebuilt one moves. A
     payload is not: it shapes the modes of every link before it."""
@@ -108,6 +111,7 @@ def test_a_fit_of_a_robot_keeps_its_shapes_and_one_of_a_model_what_it_says() -> 
         fitting._model(robot.model(stiffening=False), paths, paths)
 
 
+@pytest.mark.slow_cases("1000000.0")
 @pytest.mark.parametrize("mass", [1e3, 1e6])
 def test_loads_of_any_size(mass: float) -> None:
     link = Link(name="a", beam=FORE, shapes=Shapes(bending_y=3))

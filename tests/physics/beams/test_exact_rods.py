@@ -159,6 +159,7 @@ def test_loads_at_the_end_are_those_asked_for() -> None:
             assert (R.T @ found if turns else found) == pytest.approx(asked, abs=1e-8)
 
 
+@pytest.mark.slow_cases("10.8571--1.08132-0.519469", "5.71429--0.920201-0.753904")
 @pytest.mark.parametrize(
     ("force", "ux", "uy"),
     [(1.14286, -0.0831662, 0.362185), (5.71429, -0.920201, 0.753904), (10.8571, -1.08132, 0.519469)],
@@ -243,6 +244,7 @@ def test_energy_of_a_large_swing_is_kept() -> None:
     assert np.ptp(energy) < 1e-7 * energy[0]
 
 
+@pytest.mark.slow
 def test_a_stiff_rod_follows_its_root() -> None:
     """Quasistatic: inertia forces mu a x bend a cantilever by 11/120 mu a L^5/EI at its end."""
     rod = PlanarRod(1.0, 1.0, 1e3)
@@ -252,6 +254,7 @@ def test_a_stiff_rod_follows_its_root() -> None:
     assert -tip[1] == pytest.approx(expected, abs=2e-3 * max(expected))  # (2 pi/T / first frequency)^2 = 8e-4
 
 
+@pytest.mark.slow
 def test_few_polynomials_meet_the_table() -> None:
     """Four at 10 rad/s, near the peak: 3.5e-5 measured; the table itself is the large set's."""
     motion = spin_up_angle(10.0, 15.0)

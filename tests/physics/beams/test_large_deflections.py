@@ -12,7 +12,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from exact_cases import (
@@ -38,6 +37,7 @@ from exact_cases import (
 )
 from exact_rods import Rod, TipLoad, bent_rod
 from pliant import Beam, Joint, Link, Model, Robot, Shapes
+from pliant.loads import Wrench
 from pliant.robot import Origin
 from pliant_bench.spin_up import angle
 

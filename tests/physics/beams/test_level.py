@@ -113,6 +113,7 @@ def warned(model: pliant.Model, speed: float, batch: bool = False, **options: An
     return [text for w in caught if (text := str(w.message)).startswith("stiffening:")]
 
 
+@pytest.mark.slow_cases("True")
 @pytest.mark.parametrize("batch", [False, True])
 def test_a_run_that_spins_faster_than_the_limits_said_is_told_once(batch: bool) -> None:
     model = arm(stiff=100.0).model()

@@ -50,6 +50,7 @@ def test_auto_at_a_configuration_sees_what_is_there() -> None:
     assert straight.frequencies() == pytest.approx(carrying("auto").model(stiffening=False).frequencies(), rel=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "angle", [1.2, pytest.param(0.0, marks=pytest.mark.full), pytest.param(-2.5, marks=pytest.mark.full)]
 )
@@ -85,6 +86,7 @@ def test_modes_under_a_load_by_quadrature(normalise: str) -> None:
     assert (gram.diagonal() if normalise == "unit" else tip[:, 0]) == pytest.approx(np.ones(count), rel=1e-12)
 
 
+@pytest.mark.slow_cases("straight")
 @pytest.mark.parametrize("robot", ["straight", pytest.param("turned", marks=pytest.mark.full)])
 def test_kinetic_energy_of_positions(robot: str) -> None:
     """Half of the mass times the squared velocity of every material point, by differences of positions alone.
@@ -136,6 +138,7 @@ def turned(tip_load: Any, scale: float = 1.0, **shapes: Any) -> Robot:
     return carrying(tip_load, **shapes).replace({**change, "payload": Lump(mass=0.5 * scale)})
 
 
+@pytest.mark.slow
 def test_a_turned_joint_is_followed() -> None:
     """The mass beyond was the sum of its squared sines and cosines, symbols to the trace, and became NaN."""
     followed = turned("track", bending_y=1, bending_z=0).model("lagrange")

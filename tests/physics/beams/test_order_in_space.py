@@ -64,6 +64,7 @@ def order(counts: tuple[int, int, int], **changes: Any) -> float:
     return float(np.log2(first / second))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:links:UserWarning")
 @pytest.mark.parametrize("counts", [(1, 2, 4), pytest.param((2, 4, 8), marks=pytest.mark.full)])
 def test_order_of_a_beam_that_tumbles(counts: tuple[int, int, int]) -> None:
@@ -90,6 +91,7 @@ def helix_energy(density: np.ndarray) -> float:
     return float(quad_vec(at, 0.0, 1.0)[0])
 
 
+@pytest.mark.slow_cases("2")
 @pytest.mark.parametrize("count", [1, 2])
 def test_sections_of_a_helix(count: int) -> None:
     """Pieces with constant curvature are parts of one helix, whose sections turn as they do: their energy is met."""
@@ -121,6 +123,7 @@ def test_formulations_agree(count: int, level: Any, shear: dict[str, float]) -> 
         assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max(), name
 
 
+@pytest.mark.slow_cases("0.01")
 @pytest.mark.parametrize("stiff", [0.01, pytest.param(0.5, marks=pytest.mark.full)])
 def test_sections_stay_rigid_with_linear_rotations(stiff: float) -> None:
     """1 + theta of the papers at the tip stretches sections, whose velocities would not follow from their places: those
@@ -132,6 +135,7 @@ def test_sections_stay_rigid_with_linear_rotations(stiff: float) -> None:
     assert np.abs(found[1] - found[0]).max() < 1e-9 * np.abs(found[0]).max()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:links:UserWarning")
 def test_energy_is_conserved() -> None:
     """And handed on: the power of gravity is what kinetic and strain energy gain."""

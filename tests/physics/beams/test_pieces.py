@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.loads import Distributed, Wrench
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
@@ -18,6 +17,7 @@ from pliant.compute import Tape
 from pliant.errors import ModelError
 from pliant.export.fmu.variables import outputs
 from pliant.figures.run_panels import attitudes
+from pliant.loads import Distributed, Wrench
 from pliant.mechanics import build_chain
 from pliant.mechanics.links.build_chain import robot_shapes
 from pliant.mechanics.links.section_forces import InternalForces
@@ -79,6 +79,7 @@ def state(model: pliant.Model, rng: np.random.Generator) -> tuple[np.ndarray, np
     return q, qd, rng.normal(size=model.n_joints)
 
 
+@pytest.mark.slow_cases("3")
 @pytest.mark.parametrize("count", [3, pytest.param(5, marks=pytest.mark.full)])
 def test_pieces_are_links_on_fixed_joints(count: int, rng: np.random.Generator) -> None:
     one, other = (robot.model("denoc", stiffening="second-order") for robot in (arm(count), by_hand(count)))
@@ -94,6 +95,7 @@ def test_pieces_are_links_on_fixed_joints(count: int, rng: np.random.Generator) 
     assert one.frames == ("tip", "base", "eye", *own)
 
 
+@pytest.mark.slow_cases("at2", "at3", "tip")
 @pytest.mark.parametrize("at", ["tip", "root", {"x": 0.4}, {"x": 1.1}])
 def test_who_names_no_parent_hangs_on_the_link_before(at: Any) -> None:
     boom, _, finger = arm(3, PLANE).links
@@ -171,6 +173,7 @@ def framed(run: pliant.Result) -> pliant.Model:
     return run.robot.replace({"frames": frames}).model(stiffening="second-order")
 
 
+@pytest.mark.slow_cases("0.3")
 @pytest.mark.parametrize("x", STATIONS)
 def test_deflection_is_that_of_the_link(run: pliant.Result, framed: pliant.Model, x: Any) -> None:
     """From the frame at the root: where the section is, less where it was."""
@@ -182,6 +185,7 @@ def test_deflection_is_that_of_the_link(run: pliant.Result, framed: pliant.Model
         assert Rotation.from_rotvec(run.rotation("boom", x)[k]).as_matrix() == pytest.approx(own[:3, :3], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_section_forces_are_continuous_where_pieces_meet(run: pliant.Result) -> None:
     """But for the finger's reaction they do not jump; moments over stiffnesses are curvatures."""
     joint = 2 * 1.7 / 3
@@ -194,6 +198,7 @@ def test_section_forces_are_continuous_where_pieces_meet(run: pliant.Result) -> 
     assert reaction.force.shape == (len(run), 3)
 
 
+@pytest.mark.slow
 def test_loads_along_the_link() -> None:
     """A load per length over the whole link is its weight; over a part and with a profile, its moment is known."""
     robot = arm(4, links=[Link(name="boom", joint=Joint(axis=(0, 1, 0)), beam=Beam(**LONG, pieces=4), shapes=ACROSS)],
@@ -220,6 +225,7 @@ def test_sensors_and_gauges() -> None:
         assert reading == pytest.approx((middle - side) / 0.01, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_damping_is_that_of_the_whole_link() -> None:
     """Root held, all beyond at its tip: every mode has the ratio, and the mass damps as that of the link does."""
     shapes = Shapes(method="elements", count=1, bending_y=True, bending_z=True, torsion=True, damping=0.03)
@@ -269,6 +275,7 @@ def test_a_link_by_itself_is_whole() -> None:
     assert one.frequencies(beam) == pytest.approx(other.frequencies(beam), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_parameters_speak_of_the_link(rng: np.random.Generator) -> None:
     """Length, stiffness, mass, damping, tip and payload as inputs: as if the robot had them."""
     wanted = {
@@ -302,6 +309,7 @@ def test_one_piece_is_the_beam_itself() -> None:
     assert in_pieces(robot) is robot
 
 
+@pytest.mark.slow
 def test_tapered_and_stubby_beams_keep_their_sections() -> None:
     """Mass, rotary inertia by default of the whole, and the bending of a taper under a small load."""
     box = Section(shape="box", x=[0, 0.4, 1], width=[0.06, 0.05, 0.03], height=0.04, thickness=[0.004, 0.003, 0.002],
@@ -327,6 +335,7 @@ def test_tapered_and_stubby_beams_keep_their_sections() -> None:
         assert part.rotary == expected
 
 
+@pytest.mark.slow
 def test_standard_rows_keep_their_ends(rng: np.random.Generator) -> None:
     row = Joint(dh=DH(a=1.7, alpha=0.7, d=0.2, theta=0.3, convention="standard"))
     made = [Link(name="boom", joint=row, beam=Beam(**LONG, pieces=n), shapes=PLANE) for n in (None, 4)]
@@ -365,6 +374,7 @@ def curved(count: int | None = None, **given: Any) -> Robot:
     return Robot(name="curved", links=[link], gravity=(0, 0, 0))
 
 
+@pytest.mark.slow_cases("given1")
 @pytest.mark.parametrize("given", [
     {"curvature": (0.3, 0.5), "twist": 0.4},
     {"curvature": ((0.1, 0.9), 0.2), "twist": (0.0, -0.7), "x": (0.0, 1.7)},
@@ -388,6 +398,7 @@ def test_a_curve_is_where_its_equation_says(given: dict[str, Any]) -> None:
     assert errors[0] / errors[1] == pytest.approx((15 / 7) ** 2, rel=0.1)
 
 
+@pytest.mark.slow
 def test_which_way_a_curve_goes() -> None:
     """kappa_z > 0 towards +y, kappa_y > 0 towards -z; without `pieces`, one more than tenths of a radian."""
     for curvature, sign in (((0.0, 0.4), (1, 0)), ((0.4, 0.0), (0, -1))):

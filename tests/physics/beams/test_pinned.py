@@ -50,6 +50,7 @@ DRIVES: list[tuple[tuple[str, float], ...]] = [
 ]
 
 
+@pytest.mark.slow_cases("2-0.01-elastic drive", "2-0.01-no drive")
 @pytest.mark.parametrize("drive", DRIVES, ids=["no drive", "stiff drive", "elastic drive"])
 @pytest.mark.parametrize(("count", "within"), [(2, 1e-2), pytest.param(5, 2e-3, marks=pytest.mark.full)])
 def test_rest_and_vibration_of_a_held_arm(count: int, within: float, drive: tuple[tuple[str, float], ...]) -> None:
@@ -72,6 +73,7 @@ def test_a_run_that_starts_at_rest_rests(drive: tuple[tuple[str, float], ...]) -
     assert np.abs(run.tip - run.tip[0]).max() < 1e-8
 
 
+@pytest.mark.slow
 def test_strain_gauges() -> None:
     """At the root, where pinned modes have no curvature, and farther out; what is left is the error of few shapes."""
     for count, within in ((3, 0.03), (8, 0.01)):

@@ -35,6 +35,7 @@ def state(n: int, size: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return q, qd
 
 
+@pytest.mark.slow_cases("denoc")
 @pytest.mark.parametrize(
     "formulation",
     ["denoc", *(pytest.param(name, marks=pytest.mark.full) for name in ("gibbs-appell", "recursive-lagrange"))],
@@ -64,6 +65,7 @@ def test_frequencies_under_weight_are_the_same() -> None:
     assert np.allclose(every.frequencies(q), fewer.frequencies(q), rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_it_costs_less() -> None:
     robot = pliant.load("two-link").replace({f"links.{name}.shapes.bending_y": 5 for name in ("upper", "fore")})
     counts = [robot.model(stiffening=kind).operation_count("forward_dynamics") for kind in (True, "second-order")]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.optimize
-from pliant.loads import Wrench
 
 import pliant
 from evaluation import evaluate, relative
 from pliant import Beam, Joint, Link, Lump, Robot, Section, Shapes
 from pliant.errors import UnsupportedModel
+from pliant.loads import Wrench
 from pliant.mechanics import FORMULATIONS, build_chain, equations
 from pliant.robot import Origin, area_moments, beam_properties
 
@@ -151,6 +151,7 @@ def skew_arm(section: Section, rotation: float | None = None, offset: tuple[floa
     return Robot(name="skew", gravity=(1.0, -3.0, -9.0), links=[first, second], payload=payload)
 
 
+@pytest.mark.slow_cases("section0-False")
 @pytest.mark.parametrize(
     ("section", "stiffening"), [(CHANNEL, False), pytest.param(ANGLE, "second-order", marks=pytest.mark.full)]
 )
@@ -215,6 +216,7 @@ def test_an_offset_is_a_massless_link_before_the_beam() -> None:
         assert ours.energy(q, qd).total == pytest.approx(theirs.energy(q, qd).total)
 
 
+@pytest.mark.slow_cases("True")
 @pytest.mark.parametrize("slides", [False, True])
 def test_a_turned_rectangle_is_a_rectangle_with_its_sides_exchanged(slides: bool) -> None:
     upright = Section(shape="rectangle", width=0.01, height=0.03)

@@ -8,7 +8,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
@@ -18,6 +17,7 @@ from arms import UNEQUAL, unequal_beam
 from pliant import Beam, Joint, Link, Lump, Robot, Section, Shapes
 from pliant.cli.info import describe
 from pliant.errors import UnsupportedModel
+from pliant.loads import Wrench
 from pliant.mechanics import build_chain
 from pliant.mechanics.links.stations import shape_curvature
 from pliant.mechanics.shapes import link_shapes
@@ -103,6 +103,7 @@ def test_frequencies_of_an_arm_with_a_thick_beam() -> None:
     np.testing.assert_allclose(found, exact, rtol=1e-8)
 
 
+@pytest.mark.slow_cases("1", "4")
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_a_slender_beam_does_not_lock(count: int) -> None:
     """Length over height 1000: the beam of Euler and Bernoulli to 1e-6."""
@@ -117,6 +118,7 @@ def test_a_slender_beam_does_not_lock(count: int) -> None:
     assert not np.array_equal(found[0], found[1])
 
 
+@pytest.mark.slow
 def test_a_tapered_beam_with_shear() -> None:
     """The compliance int (L - x)^2 / EI + 1 / GA, with the section's own shear factors."""
     taper = Section(shape="rectangle", width=(0.06, 0.04), height=(0.08, 0.05), x=(0, 0.4))
@@ -136,6 +138,7 @@ def test_a_tapered_beam_with_shear() -> None:
     assert left[1] < 2e-3
 
 
+@pytest.mark.slow_cases("shapes0")
 @pytest.mark.parametrize("shapes", [elements(3), Shapes(bending_y=2, bending_z=2)])
 def test_the_moment_inside_is_EI_times_the_rate_of_psi(shapes: Shapes) -> None:
     model = clamped(THICK, shapes).model(stiffening=False)
@@ -185,6 +188,7 @@ def integrated_rod(arm: Any, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return y[:3], Rotation.from_matrix(y[3:].reshape(3, 3)).as_rotvec()
 
 
+@pytest.mark.slow_cases("second-order-3")
 @pytest.mark.parametrize(("level", "order"), [("second-order", 3), (True, 4)])
 def test_the_place_of_a_rod_that_shears(level: bool | str, order: int) -> None:
     """Halving the amplitudes divides what is left of the place by 2^order: shortening is -int psi^2 / 2 + psi gamma."""
@@ -202,6 +206,7 @@ def test_the_place_of_a_rod_that_shears(level: bool | str, order: int) -> None:
     np.testing.assert_allclose(np.array(ca.DM(tip.p)).ravel(), r, atol=1e-13)
 
 
+@pytest.mark.slow_cases("second-order")
 @pytest.mark.parametrize("stiffening", [False, "second-order"])
 def test_energy_is_conserved(stiffening: bool | str) -> None:
     beam = UNEQUAL.model_copy(update={"GA_y": 2e4, "GA_z": 1.5e4})
@@ -243,6 +248,7 @@ def test_the_warning_names_the_remedy_and_ends_with_it() -> None:
     assert lost == pytest.approx(part, rel=0.1)
 
 
+@pytest.mark.slow
 def test_numbers_that_shape_the_functions() -> None:
     """Phi depends on EI, GA and the length, the mass shapes nothing; nominal shapes take them all."""
     robot = clamped(THICK, elements(8))

@@ -72,6 +72,7 @@ def test_high_order_peaks(speed: float) -> None:
     assert peak(model("second-order", 2), speed) == pytest.approx(HIGH_ORDER[speed], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_third_order_is_nearest_to_the_exact_beam() -> None:
     """Lag of 1.08 m on 8 m: second order is 2.6 % high, third order 0.5 % low."""
     second, third = (peak(model(kind, 4), 10.0) / EXACT - 1 for kind in ("second-order", True))

@@ -16,11 +16,11 @@ from typing import Any
 import casadi
 import numpy as np
 import pytest
-from pliant.loads import Base, Distributed, Wrench
 from scipy.linalg import eigh
 
 import pliant
 from pliant import Beam, Coupling, Joint, Limits, Link, Lump, Robot, Shapes
+from pliant.loads import Base, Distributed, Wrench
 from pliant.model.stiffening_check import speeds_bound
 from pliant.model.stiffening_choice import loads_at_roots
 from pliant.model.stiffening_order import is_checked

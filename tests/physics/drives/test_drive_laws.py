@@ -95,6 +95,7 @@ def test_dahl_follows_its_exponential() -> None:
     assert run.tau[-1, 0] > 0.6
 
 
+@pytest.mark.slow_cases("lugre")
 @pytest.mark.parametrize("law", ["bristle", "lugre"])
 def test_stribeck_curve(law: str) -> None:
     """At constant speed friction is coulomb + (stiction - coulomb) exp(-(v/vs)^2) + viscous v."""
@@ -132,6 +133,7 @@ def work(law: Any, viscous: float, rng: np.random.Generator) -> np.ndarray:
     return np.cumsum(forces * speed) * h - stiffness * bends**2 / 2
 
 
+@pytest.mark.slow_cases("bouc-wen, slender", "bouc-wen", "bristle", "dahl")
 @pytest.mark.parametrize("name", LAWS)
 def test_no_law_creates_energy(name: str, rng: np.random.Generator) -> None:
     for _ in range(4):

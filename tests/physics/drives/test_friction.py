@@ -31,6 +31,7 @@ def mass(kind: str) -> float:
     return INERTIA if kind == "revolute" else 1.6
 
 
+@pytest.mark.slow_cases("0.3-prismatic")
 @pytest.mark.parametrize("kind", ["revolute", "prismatic"])
 @pytest.mark.parametrize("share", [0.3, -0.8, 0.99])
 def test_a_stuck_joint_does_not_creep(kind: str, share: float) -> None:
@@ -100,6 +101,7 @@ def test_friction_gives_back_what_it_has_stored_only() -> None:
     assert taken[-1] > 0.1
 
 
+@pytest.mark.slow
 def test_a_hanging_arm_is_held_by_its_friction() -> None:
     """Gravity asks for less than the level in one joint, and more in the other: one holds, one falls. Amplitudes, an
     elastic drive and all formulations that carry it."""

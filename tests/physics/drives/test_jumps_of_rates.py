@@ -68,6 +68,7 @@ def unequal() -> Any:
     return unequal_arm().model(stiffening=False, parameters=["payload.mass"], shapes="nominal")
 
 
+@pytest.mark.slow
 def test_a_jump_at_the_start_of_an_unequal_arm(unequal: Any) -> None:
     """By the mass matrix of `lagrange`: momenta of what is free stay, and the work is the kinetic energy gained. Rates
     that were there before go on."""

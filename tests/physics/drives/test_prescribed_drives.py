@@ -8,11 +8,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from arms import unequal_arm
 from pliant import Drive, Joint, Link, RigidBody, Robot
+from pliant.loads import Wrench
 
 K, ROTOR, DAMPING = 500.0, 0.4, 0.0
 MASS, COM, OWN = 2.0, 0.4, 0.3
@@ -96,6 +96,7 @@ def paths() -> dict[str, Any]:
 CHOSEN = [("boom.motor",), ("boom", "boom.motor"), ("boom", "fore")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("boom",), *(pytest.param(names, marks=pytest.mark.full) for names in CHOSEN)])
 def test_energy_and_torque_of_an_unequal_arm(names: tuple[str, ...]) -> None:
     """By energies alone: inverse dynamics of `lagrange` on the accelerations of a run with `denoc`."""
@@ -125,6 +126,7 @@ def test_energy_and_torque_of_an_unequal_arm(names: tuple[str, ...]) -> None:
     assert np.abs(batch.work[0] - run.work).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_motors_start_where_a_path_puts_their_joint() -> None:
     """Unless they are given; also in a batch, and at static rest."""
     model = unequal_arm().model(stiffening=False)

@@ -123,6 +123,7 @@ def test_a_jump_of_the_crank_gives_everything_its_speed() -> None:
     np.testing.assert_allclose(many.q[0, -1], run.q[-1], atol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_jump_of_a_bending_linkage_leaves_the_other_momenta() -> None:
     """At the start too: what is free keeps its momentum but for the impulses along the loops."""
     from mechanics.derivatives.test_closed_derivatives import bending

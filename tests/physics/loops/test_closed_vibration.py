@@ -27,6 +27,7 @@ def test_a_parallelogram_is_a_pendulum() -> None:
     assert np.sqrt(-A[1, 0]) / (2 * np.pi) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow_cases("bending-3.0")
 @pytest.mark.parametrize("speed", [pytest.param(0.0, marks=pytest.mark.full), 3.0])
 @pytest.mark.parametrize("arm", [four_bar, bending, pytest.param(spatial, marks=pytest.mark.full)])
 def test_linear_systems_are_those_of_the_closed_motion(arm, speed: float, rng: np.random.Generator) -> None:

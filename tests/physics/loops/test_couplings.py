@@ -127,6 +127,7 @@ def test_oil_flows_as_pressures_say(rng: np.random.Generator) -> None:
         assert np.array(found(u, dead + x, v, [a / 1e6, b / 1e6, spool])).ravel() == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_step_of_the_valve_against_equations_integrated_elsewhere() -> None:
     """Up, stop, down: the valve of a run beside SciPy's Radau."""
     model = boom({"bandwidth": 20.0}, leakage=2e-13).model()
@@ -183,6 +184,7 @@ def test_energy_of_springs_and_cables_is_kept() -> None:
     assert run["strut.force"][50:-50] == pytest.approx((-800 * (L - 0.4) - 15 - 12 * rate)[50:-50], abs=0.3)
 
 
+@pytest.mark.slow_cases("True")
 @pytest.mark.parametrize("flexible", [False, True])
 def test_all_formulations_have_the_same_forces(flexible: bool, rng: np.random.Generator) -> None:
     """Against the derivative of lengths that are measured between frames."""
@@ -287,6 +289,7 @@ def test_an_own_step_resolves_a_cable_that_is_slack() -> None:
     assert pliant.Stepper(damped).step_length == pytest.approx(0.4 / (4e3 / 2.0), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_results_are_kept(tmp_path: Path) -> None:
     """Pressures, forces and lengths after saving; columns of a table by their names."""
     run = pliant.simulate(boom().model(), 0.1, {"boom": 0.5}, torque={"lift": 0.3})
@@ -380,6 +383,7 @@ def test_a_boom_sways_on_its_oil() -> None:
     assert model.frequencies({"boom": angle}) == pytest.approx([expected], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_crane_rings_as_it_sways() -> None:
     """Its first frequency in the plane of the booms is that of a run that is struck a little."""
     model = pliant.load("hydraulic-crane").model(stiffening=False)
@@ -439,6 +443,7 @@ def test_a_cylinder_with_mass_carries_its_halves() -> None:
     assert np.abs(run["boom"] - 0.4).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_a_cylinder_with_hardly_any_mass_is_one_with_none() -> None:
     """Through a step of the valve; and with mass it lifts otherwise."""
     opening = ([0.0, 0.05, 0.2], [[0.0], [0.6], [0.0]], "hold")
@@ -463,6 +468,7 @@ def bent_boom(scale: float | None) -> pliant.Model:
     return robot.model_copy(update={"links": (link, *robot.links[1:]), "frames": (robot.frames[0], eye)}).model()
 
 
+@pytest.mark.slow
 def test_a_cylinder_in_a_loop_starts_at_rest() -> None:
     """What is named stays, the halves follow as the boom bends, and nothing moves behind the closed valve."""
     start = heavy_boom()[1]

@@ -58,6 +58,7 @@ def test_the_crank_moves_by_its_energy_alone() -> None:
     assert np.ptp(run["crank"]) > 3.0
 
 
+@pytest.mark.slow_cases("rk4")
 @pytest.mark.parametrize("method", ["rk4", "dopri5"])
 def test_steps_end_on_closed_loops(method: str) -> None:
     """Rows at the last step of a run, whatever its method: positions and speeds."""

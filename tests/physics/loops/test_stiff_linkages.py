@@ -33,6 +33,7 @@ def exact() -> pliant.Result:
     return pliant.simulate(stiff(), END, **START, **EXACT, output_step=0.01)
 
 
+@pytest.mark.slow
 def test_rodas5p_follows_the_explicit_method() -> None:
     """Where the explicit one is as fine as it can be; rows between its steps are closed to the tolerance."""
     run = pliant.simulate(stiff(), END, **START, method="rodas5p", rtol=1e-10, atol=1e-12, output_step=0.01)
@@ -42,6 +43,7 @@ def test_rodas5p_follows_the_explicit_method() -> None:
     assert np.abs(stiff().gaps(run.q)).max() < 10 * 1e-10
 
 
+@pytest.mark.slow
 def test_midpoint_follows_it_by_second_order() -> None:
     runs = [pliant.simulate(stiff(), END, **START, method="midpoint", step=h, output_step=0.01) for h in (2e-4, 1e-4)]
     errors = [np.abs(run.q - exact().q).max() for run in runs]

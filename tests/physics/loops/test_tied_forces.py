@@ -9,11 +9,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from coupled_arms import PIVOT, boom, crane, lift_length, strung
 from linkages import FOUR_BAR, bar, four_bar, passive, slider_crank
+from pliant.loads import Wrench
 from pliant.mechanics.links.section_forces import InternalForces
 from pliant.robot import Beam, Contact, Joint, Link, Loop, LoopJoint, Origin, RigidBody, Robot, Shapes
 from pliant.robot.parts.frames import Frame
@@ -60,6 +60,7 @@ def test_a_beam_on_a_string_carries_what_statics_says() -> None:
     assert run.strain("arm", 0.5, at=(0.0, 0.01))[0] == pytest.approx(0.01 * run.internal("arm", 0.5).moment_y[0] / 1e8)
 
 
+@pytest.mark.slow
 def test_couplings_are_loads_that_act_where_they_are() -> None:
     """A spring with its damper, a cable and a commanded force in motion, against wrenches of the same size."""
     model = strung().model()
@@ -171,6 +172,7 @@ def test_a_cylinder_and_its_pin_carry_the_boom() -> None:
     np.testing.assert_allclose(run.reaction("base").force[0], [0, 0, -weight], atol=1e-6 * weight)
 
 
+@pytest.mark.slow
 def test_beams_on_couplings_and_in_loops_are_judged() -> None:
     """The soft one is told to bend too far, and the stiff one is not; a soft rod of a four-bar too."""
     soft, stiff = (

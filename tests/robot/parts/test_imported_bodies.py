@@ -137,6 +137,7 @@ def surfaced(body: ReducedBody, rng: np.random.Generator, count: int) -> Reduced
     return ReducedBody(**entries)
 
 
+@pytest.mark.slow
 def test_robots_with_bodies_go_through_processes(file: Path, tmp_path: Path) -> None:
     robot = pliant.load(file)
     assert pickle.loads(pickle.dumps(robot)) == robot

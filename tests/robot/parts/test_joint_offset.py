@@ -58,6 +58,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow_cases("denoc-False", "denoc-second-order", "lagrange-False")
 @pytest.mark.parametrize(("formulation", "stiffening"), CASES)
 def test_an_offset_is_a_rigid_link_without_mass(formulation: Any, stiffening: Any, rng: Any) -> None:
     own, other = (arm(dummies).model(formulation=formulation, stiffening=stiffening) for dummies in (False, True))
@@ -74,6 +75,7 @@ def test_an_offset_is_a_rigid_link_without_mass(formulation: Any, stiffening: An
         assert np.abs(own.velocity(q, qd, frame=frame) - other.velocity(q, qd, frame=frame)).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_frequencies_rest_and_energies_agree(rng: Any) -> None:
     own, other = (arm(dummies).model(stiffening=False) for dummies in (False, True))
     np.testing.assert_allclose(own.frequencies(), other.frequencies(), rtol=1e-10)
@@ -87,6 +89,7 @@ def test_frequencies_rest_and_energies_agree(rng: Any) -> None:
     np.testing.assert_allclose(runs[0].strain("fore", 0.3), runs[1].strain("fore", 0.3), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_beam_in_pieces_is_clamped_there_too(rng: Any) -> None:
     own, other = (arm(dummies, pieces=3).model(stiffening=False) for dummies in (False, True))
     q, qd, tau = states(own, rng)
@@ -94,6 +97,7 @@ def test_a_beam_in_pieces_is_clamped_there_too(rng: Any) -> None:
     assert np.abs(own.forward_dynamics(q, qd, tau) - wanted).max() < 1e-11 * np.abs(wanted).max()
 
 
+@pytest.mark.slow
 def test_an_offset_is_a_number_like_others(rng: Any) -> None:
     model = arm(False).model(parameters=["links.boom.joint.offset"], stiffening=False)
     q, qd, tau = states(model, rng)

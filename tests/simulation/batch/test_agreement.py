@@ -5,11 +5,11 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.batch import equations, simulate_batch
 
 import pliant
 from arms import random_robot
 from batch_arms import spatial, starts, two_links
+from pliant.batch import equations, simulate_batch
 from pliant.compute import Kernel, set_threads
 from pliant.compute.cuda.device import DeviceIntegrator
 from pliant.compute.cuda.source import emit_evaluation
@@ -34,6 +34,7 @@ def alone(model, q0, i, **options):
 FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in (2, 4, 6, 7, 8, 9, 10)]
 
 
+@pytest.mark.slow_cases("1", "5")
 @pytest.mark.parametrize("seed", [1, 5, *FULL])
 def test_random_arms_on_packs_on_the_gpu_and_one_by_one(device, seed) -> None:
     """Spatial, rigid and flexible mixed, prismatic joints, elastic drives, stiffening, a controller in the loop."""
@@ -52,6 +53,7 @@ def test_random_arms_on_packs_on_the_gpu_and_one_by_one(device, seed) -> None:
         close(cpu.qd[i], one.qd)
 
 
+@pytest.mark.slow_cases("1")
 @pytest.mark.parametrize("seed", [1, 5])
 def test_single_precision_of_one_step(device, seed) -> None:
     """Single precision steps as double does, to a part in 2000 of the largest change."""
@@ -84,6 +86,7 @@ def single_error(model: pliant.Model, helped: bool, controller: PD | None = None
 ALLOWED = 2e-3
 
 
+@pytest.mark.slow_cases("4")
 @pytest.mark.parametrize("seed", [1, 4, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(10, 40))])
 def test_single_precision_of_one_evaluation(device, seed) -> None:
     """Random arms of modes: spatial, sliding joints, elastic drives, stiffening, a controller."""
@@ -124,6 +127,7 @@ def test_every_arm_has_a_step_of_its_own(model) -> None:
         np.testing.assert_array_equal(simulate_batch(model, 0.1, q0[i : i + 1], **options).q[0], both.q[i])
 
 
+@pytest.mark.slow_cases("cuda")
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
 def test_parameters_equal_rebuilding_the_robot(device, where) -> None:
     robot = spatial()

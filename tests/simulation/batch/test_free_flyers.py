@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pliant.batch import BatchResult
 
 from flyers import satellite, small, states
 from pliant import simulate, simulate_batch
+from pliant.batch import BatchResult
 
 TORQUE = [0.3, 0.02, -0.01, 0.03]
 
@@ -26,6 +26,7 @@ def test_packs_run_as_single_arms(method: str, rng) -> None:
         assert np.abs(alone.qd - batch.qd[k]).max() < 1e-8
 
 
+@pytest.mark.slow_cases("dopri5")
 @pytest.mark.parametrize("method", ["rk4", "dopri5"])
 def test_a_device_runs_as_packs_do(device, method: str, rng) -> None:
     model = small(gravity=(0.1, 0.2, -0.5)).model()

@@ -150,6 +150,7 @@ def examine(name: str, method: str, comparison: str, declared: bool) -> None:
 WAYS = ((">=", True), (">", True), (">=", False), (">", False))
 
 
+@pytest.mark.slow_cases("two-link")
 @pytest.mark.parametrize("name", ["two-link"])
 def test_a_step_reference(device: Any, name: str) -> None:
     for method in (*ADAPTIVE, *FIXED, *PACKS):

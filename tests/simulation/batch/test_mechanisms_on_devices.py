@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.batch import simulate_batch
 
 from coupled_arms import ball, boom, strung
 from linkages import bar, four_bar, passive, random_linkage
+from pliant.batch import simulate_batch
 from pliant.compute.cuda import source as cuda
 from pliant.errors import SimulationError, UnsupportedModel
 from pliant.robot import Contact, Frame, Joint, Link, Loop, Origin, RigidBody, Robot, load
@@ -28,6 +28,7 @@ def close(given: Any, expected: Any, tolerance: float = SAME) -> None:
     np.testing.assert_allclose(given, expected, rtol=0, atol=tolerance * np.abs(expected).max())
 
 
+@pytest.mark.slow_cases("chunks", "registers")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_loops_stay_closed_over_parameters(device, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lengths vary from arm to arm: each closes its own loop, however its equations are held."""
@@ -43,6 +44,7 @@ def test_loops_stay_closed_over_parameters(device, strategy: str, monkeypatch: p
     assert np.abs([model.gaps(q, v) for q, v in zip(gpu.q, p)]).max() < 1e-15
 
 
+@pytest.mark.slow
 def test_adaptive_steps_with_loops(device) -> None:
     """A step is judged before it is closed, and the next one begins with slopes of the closed state."""
     model = four_bar().model()
@@ -54,6 +56,7 @@ def test_adaptive_steps_with_loops(device) -> None:
     assert np.abs(model.gaps(gpu.q)).max() < 1e-15
 
 
+@pytest.mark.slow
 def test_single_precision_closes_loops_as_far_as_it_can(device) -> None:
     model = four_bar().model()
     run = {"q0": {"crank": CRANKS}, "torque": [0.5], "step": 1e-3, "output_step": 0.05}

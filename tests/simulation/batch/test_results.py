@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pliant.batch import BatchResult, simulate_batch
 
 import pliant
 from batch_arms import starts
+from pliant.batch import BatchResult, simulate_batch
 from pliant.control.controllers.joint_controllers import PD
 from pliant.control.sensing.sampled import Sampled
 from pliant.simulation.batch import store as batch_store

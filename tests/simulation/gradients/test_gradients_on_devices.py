@@ -36,6 +36,7 @@ def compared(model: pliant.Model, t_end: float, **arguments: Any) -> None:
             np.testing.assert_allclose(device[name], slope, rtol=0, atol=1e-11 * np.abs(slope).max(), err_msg=name)
 
 
+@pytest.mark.slow
 def test_samples_and_parameters_of_every_arm(rng) -> None:
     model, B = unequal_two_link().model(parameters=["payload.mass", "links.fore.beam.length"], stiffening=False), 5
     times = np.sort(rng.uniform(0.005, 0.045, 6))
@@ -45,6 +46,7 @@ def test_samples_and_parameters_of_every_arm(rng) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_quaternions_and_shared_torques(rng) -> None:
     model = small().model(stiffening=False)
     q0, qd0 = states(model, rng, 3)

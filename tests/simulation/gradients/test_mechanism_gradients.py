@@ -60,6 +60,7 @@ def assert_near(found: Any, expected: Any, tolerance: float = EXACT) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * np.abs(expected).max())
 
 
+@pytest.mark.slow_cases("dopri5", "midpoint", "rodas5p")
 @pytest.mark.parametrize("method", METHODS)
 def test_a_four_bar_by_all_that_starts_and_drives_it(method: str) -> None:
     """Lengths move the whole start: what is named stays, the others follow."""
@@ -103,6 +104,7 @@ def test_batches_are_single_gradients() -> None:
             assert_near(many[name][k], alone[name], 1e-9)
 
 
+@pytest.mark.slow
 def test_samples_and_a_crank_at_given_speed() -> None:
     """A commanded rocker beside a crank that is prescribed: loops close to the path at every step."""
     rocker = bar("rocker", 0.35, Joint(origin={"xyz": (0.5, 0, 0)}), parent="base")
@@ -144,6 +146,7 @@ def terminal_of_one(t: Any, q: Any, qd: Any) -> Any:
     return 3.0 * q[0] + q[0] ** 2 - 0.4 * qd[0]
 
 
+@pytest.mark.slow
 def test_a_cylinder_from_rest_behind_its_valve() -> None:
     """Pressures at the start carry the boom, and hang on all numbers of it."""
     names = ["couplings.0.cylinder.areas.0", "couplings.0.cylinder.bulk_modulus", "links.boom.rigid.mass"]
@@ -182,6 +185,7 @@ def test_run_sensitivity_takes_loops() -> None:
         assert_near(found.gradient[k], differences(lambda p, k=k: ends(p, k), model.nominal_parameters))
 
 
+@pytest.mark.slow
 def test_rest_of_a_mechanism_moves_with_its_numbers() -> None:
     model = four_bar().model(parameters=LENGTHS)
     loose = four_bar(links=[bar("crank", 0.15, passive()), *four_bar().links[1:]]).model(parameters=LENGTHS)

@@ -9,12 +9,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from arms import random_robot, unequal_arm, unequal_two_link
 from flyers import displaced, small, states
 from pliant import control, gradient, gradient_batch
+from pliant.loads import Wrench
 
 STEP = 2e-3
 EXACT = 1e-7  # of the largest entry: differences of fourth order lose about half of the digits
@@ -84,6 +84,9 @@ def cases() -> list[Any]:
     return [case if case in QUICK else pytest.param(*case, marks=pytest.mark.full) for case in both]
 
 
+@pytest.mark.slow_cases(
+    "drives-linear", "plain-hold", "random-cubic", "stiffened-cubic", "stiffened-hold", "stiffened-linear"
+)
 @pytest.mark.parametrize(("name", "kind"), cases())
 def test_against_differences(name: str, kind: str, rng) -> None:
     """By every number of the small arms, and along three directions of each argument of the others."""
@@ -121,6 +124,7 @@ def _along(run: Callable[..., Any], argument: str, value: Any, direction: Any, s
     return float(run(**{argument: value + s * direction}).value)
 
 
+@pytest.mark.slow
 def test_value_and_end_are_those_of_simulate(rng) -> None:
     model = drawn("drives")
     times, values = drive(model, rng, 0.1)
@@ -139,6 +143,7 @@ def _columns(rows: Any) -> list[ca.DM]:
     return [ca.DM(row) for row in rows]
 
 
+@pytest.mark.slow_cases("measured", "reference")
 @pytest.mark.parametrize("gravity", ["reference", "measured"])
 def test_gains_and_constant_torques(gravity: str, rng) -> None:
     model = drawn("drives")
@@ -201,6 +206,7 @@ def test_memory_grows_with_the_root_of_the_steps() -> None:
     assert 1.8 < kept[2] / kept[1] < 2.2
 
 
+@pytest.mark.slow
 def test_a_batch_is_its_runs(rng) -> None:
     """Seven runs fill no whole number of packs; each has its own start, samples and parameters."""
     model, B = drawn("drives"), 7
@@ -231,6 +237,7 @@ def test_what_all_arms_share_has_a_gradient_of_each(rng) -> None:
     np.testing.assert_allclose(found["torque"], each, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_prescribed_motion_loads_and_breaks(rng) -> None:
     """The prescribed joint has no gradient; a load begins within the run."""
     model = drawn("drives")
@@ -315,6 +322,7 @@ def test_midpoint_against_differences(name: str, kind: str, rng) -> None:
         assert (found[name] * d).sum() == pytest.approx(float(expected), rel=1e-6)
 
 
+@pytest.mark.slow_cases("rodas5p-hold")
 @pytest.mark.parametrize(("method", "kind"), [("dop853", "linear"), ("dopri5", "cubic"), ("rodas5p", "hold")])
 def test_adaptive_methods_agree_with_fine_fixed_steps(method: str, kind: str, rng) -> None:
     """Sensitivities beside the run against the adjoint of rk4 with a step whose error is 1e-9 or less."""
@@ -369,6 +377,7 @@ def test_a_start_at_rest_moves_with_the_parameters(method: str) -> None:
     assert np.abs(found["p"] - fixed["p"]).max() > 1e-3 * np.abs(found["p"]).max()
 
 
+@pytest.mark.slow_cases("dop853")
 @pytest.mark.parametrize("method", ["rk4", "dop853"])
 def test_friction_starts_loaded_by_all_that_acts(method: str, rng) -> None:
     """Bristles of a slow joint carry what the arm asks of them, so that their state hangs on the start and the drives.
@@ -392,6 +401,7 @@ def test_friction_starts_loaded_by_all_that_acts(method: str, rng) -> None:
         assert_gradient(found[name], differences(lambda x, name=name: run(**{name: x}).value, value, 2e-5), 1e-6)
 
 
+@pytest.mark.slow_cases("all")
 @pytest.mark.parametrize("checkpoints", ["all", "fewest"])
 def test_two_seconds_by_two_hundred_samples(checkpoints: Any, rng) -> None:
     """The bundled arm, along five directions of all 400 numbers and by three of them alone."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from arms import random_robot
 from pliant import analysis, simulate, simulate_batch
 from pliant.base.derived import Derived, Same
+from pliant.loads import Wrench
 from pliant.model import read_state
 from pliant.simulation.runs.composition import compose
 
@@ -42,6 +42,7 @@ def test_motors_follow_their_joints(lab) -> None:
     assert turning.qd[0, lab.index("fore.motor")] == 2.0
 
 
+@pytest.mark.slow
 def test_a_sliding_beam_starts_at_its_length() -> None:
     few = {f"links.{link}.shapes.bending_{plane}": 1 for link in ("boom", "slide") for plane in "yz"}
     model = pliant.load("rrp").replace(few).model(stiffening=False)
@@ -60,6 +61,7 @@ def test_a_sliding_beam_starts_at_its_length() -> None:
             run({name: 0.0})
 
 
+@pytest.mark.slow
 def test_equilibrium_under_loads_by_every_door(lab) -> None:
     """Without torques that hold it an arm at static rest begins to fall without ringing: the same start everywhere."""
     given = {"upper": 0.4, "fore": -0.7}

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pliant.batch import BatchResult
 
 import pliant
 from arms import unequal_two_link
 from pliant import Joint, Limits, Link, RigidBody, Robot, simulate, simulate_batch
+from pliant.batch import BatchResult
 from pliant.errors import SimulationError
 from pliant.simulation.runs.limits import joint_limits
 
@@ -34,6 +34,7 @@ CASES: list[tuple[float, float, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow_cases("0.7-0.5-fore at its upper limit")
 @pytest.mark.parametrize(("position", "rate", "name"), CASES)
 def test_a_start_out_of_range_ends_at_once(position: float, rate: float, name: str) -> None:
     start: dict[str, Any] = {"q0": {"fore": position}, "qd0": {"fore": rate}}

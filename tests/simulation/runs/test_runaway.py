@@ -51,6 +51,7 @@ def planar() -> pliant.Model:
     return pliant.load("two-link").replace({"gravity": [0, 0, 0]}).model()
 
 
+@pytest.mark.slow_cases("negative kd-hanging", "torque of the speed-hanging")
 @pytest.mark.parametrize("arm", ["hanging", pytest.param("soft_arm", marks=pytest.mark.full)])
 @pytest.mark.parametrize("case", WRONG)
 def test_an_unstable_loop_stops_and_says_why(request: pytest.FixtureRequest, arm: str, case: str, tmp_path) -> None:

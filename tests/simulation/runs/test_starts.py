@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from pliant.control import PD, Quintic
 from pliant.errors import ModelError
+from pliant.loads import Wrench
 
 QUARTER = np.pi / 2
 

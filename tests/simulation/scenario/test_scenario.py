@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pliant.scenario import Outputs, Scenario, schema
 
 import pliant
 from pliant.errors import ModelError, PliantError
+from pliant.scenario import Outputs, Scenario, schema
 
 BASE = {"robot": "two-link", "duration": 0.02, "method": "dop853"}
 ROBOT = "name: one\nlinks: [{name: arm, beam: {length: 1, mass_per_length: 2, EI_z: 50}, shapes: {bending_y: 1}}]\n"
@@ -223,6 +223,7 @@ def test_rest_under_a_load() -> None:
     assert np.abs(scenario.start()[0] - Scenario(**BASE, initial={"equilibrium": True}).start()[0]).max() > 1e-4
 
 
+@pytest.mark.slow_cases("points")
 @pytest.mark.parametrize("engine", ["points", "batch"])
 def test_sweeps_keep_the_loads(engine: str, tmp_path: Path) -> None:
     """Thirty newtons at the tip bend the arm by more than its own weight does in a tenth of a second."""

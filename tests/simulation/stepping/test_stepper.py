@@ -9,7 +9,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from pliant.loads import Wrench
 
 import pliant
 from arms import unequal_arm, unequal_two_link
@@ -41,6 +40,7 @@ from pliant.control import (
     StrainGauge,
     TipPosition,
 )  # fmt: skip
+from pliant.loads import Wrench
 
 STEP = 1e-3
 START = {"upper": 0.4, "fore": -0.7}

@@ -722,7 +722,8 @@ class Measurement:
         --------
         >>> model, zero = pliant.load("two-link").model(), np.zeros(4)
         >>> measurement = pliant.control.Measurement(model, [pliant.control.Encoder("fore")])
-        >>> print(measurement.read(0.0, zero, zero, zero, pliant.control.controllers.controller.Felt((), None, lambda tau: tau)))
+        >>> from pliant.control.controllers.controller import Felt
+        >>> print(measurement.read(0.0, zero, zero, zero, Felt((), None, lambda tau: tau)))
         [0.]
         """
         reading = self.reading(felt.loads, felt.base)

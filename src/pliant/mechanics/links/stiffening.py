@@ -1,8 +1,8 @@
 """A bent beam is shorter, and twist turns its bending: place and rotation beyond first order as a map, [ZZZ] Section 2.
 
 The place of the axis is that of the shapes plus a field of second and third degree in the amplitudes (see
-`pliant.mechanics.shapes.bent_axis`), projected on a few polynomials P_k(x) along each axis: r = x e_x + sum psi_j c_j + sum P_k
-b_k(c). So a stiffened beam is a `LinearBeam` over the *lifted* coordinates g(c) = (c, b, turns of the tip) with
+`pliant.mechanics.shapes.bent_axis`), projected on a few polynomials P_k(x) along each axis:
+r = x e_x + sum psi_j c_j + sum P_k b_k(c). So a stiffened beam is a `LinearBeam` over the *lifted* coordinates g(c) = (c, b, turns of the tip) with
 constant integrals, seen through g(c): velocities are formed from the projected field, so that its inertia is a square
 and stays positive definite at any deflection. Tip, mass centre and first moment of the field are exact: through them
 tension, spin and a payload act.
