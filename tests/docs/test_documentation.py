@@ -189,7 +189,7 @@ def shared() -> Iterator[None]:
         yield
 
 
-@pytest.mark.slow_cases("control", "export", "identification", "model", "ringing")
+@pytest.mark.slow_cases("control", "export", "identification", "model")
 @pytest.mark.parametrize("room", sorted(examples()))
 def test_examples_run(room: str, shared: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a reader types them, after `import numpy as np` and `import pliant`, each in an empty folder."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradients.test_mechanism_gradients import LENGTHS, assert_near, differences, pendulum
 
 import pliant
 from coupled_arms import boom
@@ -15,6 +14,7 @@ from pliant import Recording
 from pliant.identification import Strain
 from pliant.identification.response import Response
 from pliant.robot import Beam, Link, Robot, Shapes
+from simulation.gradients.test_mechanism_gradients import LENGTHS, assert_near, differences, pendulum
 
 TIGHT = {"rtol": 1e-11, "atol": 1e-13}
 

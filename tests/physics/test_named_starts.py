@@ -14,13 +14,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from gradients.test_mechanism_gradients import assert_near, differences
 
 import pliant
 from linkages import FOUR_BAR, bar, four_bar, four_bar_angles, passive
 from pliant.errors import ModelError
 from pliant.robot import Beam, Joint, Link, Loop, LoopJoint, Robot, Shapes
 from pliant.simulation.runs.inputs import read_start
+from simulation.gradients.test_mechanism_gradients import assert_near, differences
 
 SAME = 1e-9
 """Of what follows from one closed place and from another that differs by Newton's last step, 1e-15 times the slopes."""

@@ -32,10 +32,11 @@ from pliant.studio.numbers_panel import History
 from pliant.studio.run import Workshop, saved_run, scenario, tip_error
 from pliant.studio.starts import STARTS, first_choices, limits_of
 from pliant.studio.studio import Visit
-from pliant.studio.texts import at_time, comparison, frequencies, readout, summary
+from pliant.studio.texts import comparison, frequencies, readout, summary
 from pliant.studio.uploads import uploaded
 from pliant.viewer import server as viewer
 from pliant.viewer.charts import PLOTS
+from pliant.viewer.readout import at_time
 from pliant.viewer.server import start_server
 from pliant.viewer.viewer_scene import KEPT
 

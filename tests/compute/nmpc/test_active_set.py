@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from horizon.programs import Given
 from scipy.optimize import LinearConstraint, minimize
 
+from compute.nmpc.programs import Given
 from pliant.compute.nmpc.active_set import BROKEN, INFEASIBLE, LIMIT, SOLVED
 
 

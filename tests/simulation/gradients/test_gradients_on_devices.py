@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradients.test_run_gradients import running, terminal
 
 import pliant
 from arms import unequal_two_link
@@ -15,6 +14,7 @@ from flyers import small, states
 from pliant import gradient_batch
 from pliant.compute.cuda import adjoint as cuda_adjoint
 from pliant.compute.cuda import device as cuda_device
+from simulation.gradients.test_run_gradients import running, terminal
 
 
 @pytest.fixture(autouse=True)

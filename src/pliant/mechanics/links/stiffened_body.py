@@ -1,9 +1,10 @@
 """A body from a file beyond first order: a linear body over its coordinates and what they take along.
 
 Points are at X + sum phi_j c_j + sum chi_a b_a(c) with b_a = c^T forms_a c / 2, see
-`pliant.mechanics.bodies.second_order_shapes`: a `LinearBody` over the lifted coordinates g(c) = (c, b), seen through g(c), as `stiffening` has it for beams. One map
-gives places, velocities and the tip, so that energy is kept and all formulations agree; the strain energy is that of
-first order, since what lies beyond relaxes without force.
+`pliant.mechanics.bodies.second_order_shapes`: a `LinearBody` over the lifted coordinates
+g(c) = (c, b), seen through g(c), as `stiffening` has it for beams. One map gives places, velocities and the tip, so
+that energy is kept and all formulations agree; the strain energy is that of first order, since what lies beyond
+relaxes without force.
 """
 
 from __future__ import annotations
