@@ -1,4 +1,4 @@
-"""The house has an order: a package imports only what stands above it, and heavy libraries only when they are used."""
+"""Rooms have an order: a room imports only rooms below it, deferred and typing imports counted."""
 
 from __future__ import annotations
 
@@ -6,86 +6,167 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from sources import nodes
+from sources import SOURCE, module_name, nodes, python_files
 
-ROOT = Path(__file__).parents[1] / "src" / "pliant"
 ORDER = (
-    "started", "version", "later", "options", "arrays", "errors", "interrupts", "stages", "deprecation", "derived",
-    "content", "tuning", "signatures", "progress", "reading", "array_files", "writing", "quoting", "algebra", "kernels",
-    "integrate", "horizon", "robot", "bodies", "shapes", "dynamics", "model", "control", "loads", "protocols",
-    "timing", "runs", "batch", "stepping", "gradients", "analysis", "export", "view", "scenario", "identification",
-    "validation", "rigs", "ringing", "sweeps", "environments", "products",
-    "jax", "torch", "studies", "bench", "cli",
+    "version", "errors", "options", "arrays", "base", "algebra", "robot", "mechanics", "compute", "model", "drawing",
+    "protocols", "control", "simulation", "control.planning", "analysis", "identification", "validation", "export",
+    "sweeps", "figures", "viewer", "environments", "learning", "studio", "cli", "pliant", "pliant_bench",
+    "pliant_studies",
 )  # fmt: skip
-TWICE = {"RestToRest"}  # a motion of `control`, and the task of an environment that asks for one; both public
-DOORS = {  # imports inside a method that point downwards, each for a user's convenience
-    ("robot", "model"),  # Robot.model
-    ("robot", "export"),  # Robot.to_mjcf
-    ("runs", "view"),  # Result.plot and its kin
-    ("model", "loads"),
-    ("model", "analysis"),
-    ("analysis", "view"),  # Campbell.plot and PoseMap.plot
-    ("robot", "view"),
-    ("model", "view"),
-    ("view", "scenario"),  # the studio reads and writes scenario files
-    ("bench", "cli"),  # times a command in a fresh process
+"""From the lowest room up. `pliant` is its `__init__` and `__main__`; planning simulates, the rest of control does
+not."""
+LOOSE = {"__init__", "__main__", "errors", "options", "arrays", "protocols", "version"}
+BACK = {
+    ("analysis.map_figures", "analysis.campbell"): "a figure of a result, which its method draws",
+    ("analysis.map_figures", "analysis.pose_maps"): "a figure of a result, which its method draws",
+    ("compute.integrate.sundials", "compute.integrate.settings"): "settings look whether the library is there",
+    ("compute.llvm.llvm", "compute.llvm.ir"): "text of a module, compiled",
+    ("control.planning.plan_figure", "control.planning.plan"): "a figure of a result, which its method draws",
+    ("identification.figures", "identification.estimate"): "a figure of a result, which its method draws",
+    ("identification.recording", "identification.calibration"): "readings take a calibration, which is a reading",
+    ("model.statics", "model.closed_statics"): "rest of trees and of mechanisms, two cases of one search",
+    ("model.statics", "model.loop_statics"): "rest of trees and of mechanisms, two cases of one search",
+    ("model.traced", "model.building"): "a model is built when its functions are not known",
+    ("robot.robot", "robot.cylinder_links"): "a heavy cylinder becomes links of the robot that has it",
+    ("simulation.runs.composition", "simulation.runs.composed_equations"): "a run and its equations",
+    ("simulation.runs.error_estimate", "simulation.runs.results"): "an estimate of a result, which its method makes",
+    ("simulation.scenario.scenario", "simulation.scenario.recordings"): "a scenario may stand in a recording file",
 }
+"""Pairs inside a room that import each other, with the reason."""
+EVERYWHERE = "model.model"
+"""Functions of the room `model` take a `Model`, and its methods call them."""
 
 
-def room(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+def room(module: str) -> str:
+    """Room of a module, by its dotted name."""
+    package, *inside = module.split(".")
+    if package != "pliant" or not inside or inside[0] == "__main__":
+        return package
+    return "control.planning" if inside[:2] == ["control", "planning"] else inside[0]
 
 
-def imports(path: Path) -> list[tuple[str, bool]]:
-    """Rooms that a file imports, and whether at the top level."""
-    found = []
-    for node in nodes(path):
-        names: list[str] = []
+MODULES = {module_name(path): path for path in python_files()}
+FACES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+ROOMS = sorted({room(name) for name in MODULES})
+
+
+@cache
+def imports(module: str) -> tuple[str, ...]:
+    """Modules that a module imports, wherever the import stands."""
+    found: dict[str, None] = {}
+    for node in nodes(MODULES[module]):
         if isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            if node.level:  # from . or .. import
-                parts = path.relative_to(ROOT.parent).with_suffix("").parts[: -node.level]
-                module = ".".join([*parts, module] if module else parts)
-            names = [f"{module}.{alias.name}" if module == "pliant" else module for alias in node.names]
+            assert not node.level, f"{module}: imports are absolute"
+            source = node.module or ""
+            for alias in node.names:
+                whole = f"{source}.{alias.name}"
+                found[whole if whole in MODULES else source] = None
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        for name in names:
-            if name.startswith("pliant."):
-                found.append((name.split(".")[1], node.col_offset == 0))
-    return found
+            found |= dict.fromkeys(alias.name for alias in node.names)
+    return tuple(name for name in found if name in MODULES and name != module)
 
 
-FILES = [
-    path for path in sorted(ROOT.rglob("*.py")) if path.parent != ROOT or path.stem not in ("__init__", "__main__")
-]
+@cache
+def edges() -> dict[str, tuple[str, ...]]:
+    """Imports among modules that do work: a face only passes names on."""
+    return {module: tuple(n for n in imports(module) if n not in FACES) for module in MODULES if module not in FACES}
 
 
-ROOMS = sorted({room(path) for path in FILES})
+def inner(module: str) -> str:
+    return module.removeprefix("pliant.")
 
 
 @pytest.mark.parametrize("own", ROOMS)
-def test_imports_point_upwards(own: str) -> None:
-    assert own in ORDER, f"{own} has no place in the house: add it to ORDER where it belongs"
-    for path in FILES:
-        for other, at_top in imports(path) if room(path) == own else ():
-            if other == own or other not in ORDER:
-                continue
-            allowed = ORDER.index(other) < ORDER.index(own)
-            if own in ("integrate", "kernels", "horizon") and other in ("robot", "shapes", "dynamics"):
-                allowed = False
-            if own in ("robot", "shapes", "dynamics") and other in ("kernels", "integrate", "horizon"):
-                allowed = False  # mechanics emits expressions and knows no machine code
-            assert allowed or (not at_top and (own, other) in DOORS), f"{path.name} imports pliant.{other}"
+def test_a_room_imports_only_rooms_below_it(own: str) -> None:
+    assert own in ORDER, f"{own} has no place in the order of rooms"
+    wrong = [
+        f"{module} imports {other}"
+        for module, others in edges().items()
+        for other in others
+        if room(module) == own and ORDER.index(room(other)) > ORDER.index(own)
+    ]
+    assert wrong == []
+    apart = {"mechanics": "compute", "robot": "compute", "compute": "mechanics"}
+    assert [m for m, others in edges().items() if room(m) == own and apart.get(own) in map(room, others)] == []
+
+
+def test_no_circle() -> None:
+    """But for pairs inside a room, each with a reason."""
+    found = {a: [b for b in others if not _back(a, b)] for a, others in edges().items()}
+    state: dict[str, int] = {}
+
+    def visit(module: str, way: list[str]) -> None:
+        if state.get(module) == 1:
+            raise AssertionError(" -> ".join([*way[way.index(module) :], module]))
+        if module in state:
+            return
+        state[module] = 1
+        for other in found[module]:
+            visit(other, [*way, module])
+        state[module] = 2
+
+    for module in found:
+        visit(module, [])
+
+
+def _back(module: str, other: str) -> bool:
+    a, b = inner(module), inner(other)
+    return (b, a) in BACK or (a, b) in BACK or (b == EVERYWHERE and a.startswith("model."))
+
+
+def test_every_exception_is_needed() -> None:
+    """Both modules of a pair import each other, and are in one room."""
+    for a, b in BACK:
+        first, second = f"pliant.{a}", f"pliant.{b}"
+        assert room(first) == room(second), (a, b)
+        assert second in imports(first) or first in imports(second), (a, b)
+
+
+def test_faces_are_for_others() -> None:
+    """Inside `pliant` a name comes from the module that defines it; users import it from the folder."""
+    wrong = []
+    for module in edges():
+        if module.split(".")[0] != "pliant":
+            continue
+        for node in nodes(MODULES[module]):
+            if isinstance(node, ast.ImportFrom) and node.module in FACES:
+                passed = _passed_on(node.module)
+                wrong += [f"{module}: {node.module}.{alias.name}" for alias in node.names if alias.name in passed]
+    assert wrong == []
+
+
+@cache
+def _passed_on(face: str) -> frozenset[str]:
+    return frozenset(
+        alias.asname or alias.name
+        for node in nodes(MODULES[face])
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0].startswith("pliant")
+        for alias in node.names
+        if f"{node.module}.{alias.name}" not in MODULES
+    )
+
+
+def test_nothing_lies_loose() -> None:
+    assert {path.stem for path in (SOURCE / "pliant").glob("*.py")} == LOOSE
+
+
+def test_every_folder_says_what_it_knows() -> None:
+    folders = {path.parent for path in python_files()}
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+    silent = [face for face in FACES if not ast.get_docstring(ast.parse(MODULES[face].read_text(encoding="utf-8")))]
+    assert silent == []
 
 
 @pytest.mark.parametrize("own", ROOMS)
 def test_a_leading_underscore_stays_at_home(own: str) -> None:
     """What another file needs has a name without one. (A table of NumPy and a call of the system have no other.)"""
-    faults = [fault for path in FILES if room(path) == own for fault in _strangers(path)]
+    faults = [fault for name, path in MODULES.items() if room(name) == own for fault in _strangers(path)]
     assert faults == []
 
 
@@ -93,37 +174,17 @@ def _strangers(path: Path) -> Iterator[str]:
     own = {node.name for node in nodes(path) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("pliant")):
-            yield from (f"{path}:{node.lineno}: {a.name}" for a in node.names if a.name.startswith("_"))
+            strange = [alias for alias in node.names if alias.name.startswith("_")]
+            yield from (f"{path}:{node.lineno}: {alias.name}" for alias in strange)
         elif isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
             here = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
             if not here and node.attr not in own and node.attr not in ("_ARRAY_API", "_exit"):
                 yield f"{path}:{node.lineno}: {ast.unparse(node)}"
 
 
-def test_a_name_means_one_thing() -> None:
-    """A file name, and the name of a class, occurs once. Commands are named by what the user types; the five studies
-    have one plan, and write down their references without the library."""
-    places: dict[str, list[str]] = {}
-    for path in FILES:
-        if path.name == "__init__.py" or room(path) in ("cli", "studies"):
-            continue
-        here = str(path.relative_to(ROOT))
-        classes = [node.name for node in nodes(path) if isinstance(node, ast.ClassDef)]
-        for name in [path.name, *(name for name in classes if not name.startswith("_"))]:
-            places.setdefault(name, []).append(here)
-    twice = {name: where for name, where in places.items() if len(where) > 1 and name not in TWICE}
-    assert not twice, f"give one of each pair another name: {twice}"
-
-
 def test_a_run_is_light() -> None:
-    """What a run itself needs: none of the libraries for linear algebra, figures and files."""
-    heavy = (
-        "numba",
-        "scipy.linalg",
-        "scipy.integrate",
-        "xarray",
-        "matplotlib",
-    )
+    """A run needs none of the libraries for linear algebra, figures and files."""
+    heavy = ("numba", "scipy.linalg", "scipy.integrate", "xarray", "matplotlib")
     run = "import sys, pliant; pliant.simulate(pliant.load('two-link').model(), 0.01)"
     code = f"{run}; print(*[m for m in {heavy!r} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -35,8 +35,8 @@ from pliant.identification import read_csv
 from pliant.identification.resuming import FitProgress
 from pliant.identification.study_file import IdentificationStudy
 from pliant.mechanics.bodies.mesh_reading import read_solid_mesh
-from pliant.robot.files import urdf_meshes
 from pliant.robot.files.mesh_files import read_mesh
+from pliant.robot.files.urdf_meshes import urdf_meshes
 from pliant.robot.files.yaml import write_yaml
 from pliant.robot.parts.reduced_body import ReducedBody
 from pliant.studio.uploads import uploaded

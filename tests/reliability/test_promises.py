@@ -50,6 +50,6 @@ def test_links_lead_somewhere(page: str) -> None:
 def test_a_promise_without_a_test_is_seen() -> None:
     assert not NAMED.search("in short, `make test`")
     assert NAMED.findall("`tests/viewer/test_access.py::test_a`, `test_b.py`") == [
-        ("view", "test_gate.py", "test_a"),
+        ("viewer", "test_access.py", "test_a"),
         ("", "test_b.py", ""),
     ]

@@ -15,12 +15,12 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model.robot import Robot
-from pliant.robot import pieces
 from pliant.robot.files.unique_names import UniqueNames
 from pliant.robot.lumped_segments import mass_between, section_place, springs, stiffness, stretches
 from pliant.robot.mass_sum import PLAUSIBLE, MassSum
 from pliant.robot.parts.beam import beam_properties
 from pliant.robot.parts.link import BeamStation, Link
+from pliant.robot.pieces import pieces
 from pliant.robot.skeleton import HERE, Bone, Pose, Skeleton, skeleton
 from pliant.robot.tree import BASE
 

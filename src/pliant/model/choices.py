@@ -18,8 +18,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.mechanics.links.build_chain import build_chain
 from pliant.mechanics.links.chain import Chain
-from pliant.mechanics.shapes import link_shapes
-from pliant.mechanics.shapes.builder import series_shapes, tapers
+from pliant.mechanics.shapes.builder import link_shapes, series_shapes, tapers
 from pliant.mechanics.shapes.integrals import FIELDS
 from pliant.mechanics.shapes.link_shapes import LinkShapes
 from pliant.model.piece_choice import chosen_pieces

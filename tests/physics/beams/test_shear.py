@@ -20,7 +20,7 @@ from pliant.errors import UnsupportedModel
 from pliant.loads import Wrench
 from pliant.mechanics import build_chain
 from pliant.mechanics.links.stations import shape_curvature
-from pliant.mechanics.shapes import link_shapes
+from pliant.mechanics.shapes.builder import link_shapes
 from pliant.robot import TipLoad, area_moments, beam_properties, shear_coefficients, tapered_moments
 
 THICK = Beam(

@@ -21,10 +21,11 @@ from pliant.cli import app
 from pliant.errors import ModelError
 from pliant.identification.study_file import IdentificationStudy
 from pliant.robot import Robot, Visual, parse
-from pliant.robot.files import mesh_files, urdf_meshes
+from pliant.robot.files import mesh_files
 from pliant.robot.files.error_messages import short
 from pliant.robot.files.file_paths import NOWHERE, FilePaths
 from pliant.robot.files.mesh_files import MOST_FACES, MeshContent, read_mesh
+from pliant.robot.files.urdf_meshes import urdf_meshes
 from pliant.sweeps import SweepStudy
 from pliant.validation.recording_file import RecordingFile
 from pliant.viewer.scene import make_scene

@@ -10,7 +10,7 @@ import pytest
 import pliant
 from pliant.errors import ModelError
 from pliant.robot import load
-from pliant.robot.files import urdf_meshes
+from pliant.robot.files.urdf_meshes import urdf_meshes
 from pliant.robot.files.urdf_text import KINDS
 from sources import ROOT
 

@@ -62,7 +62,7 @@ def test_a_tree_is_that_of_pinocchio() -> None:
 def compared(text: str, floating: bool) -> None:
     """Mass matrix, bias and poses, after the change of coordinates: twists linear first there, planar speeds turned."""
     pin = pytest.importorskip("pinocchio", reason="pinocchio (extra bench) is not installed")
-    robot = from_urdf(text, {}, floating=floating)
+    robot = from_urdf(Robot, text, {}, floating=floating)
     model = robot.model()
     free = (pin.JointModelFreeFlyer(),) if floating else ()
     twin = pin.buildModelFromXML(text, *free)
@@ -106,14 +106,14 @@ def compared(text: str, floating: bool) -> None:
 
 
 def test_the_robot_of_a_tree() -> None:
-    robot = from_urdf(TREE.replace("MIDDLE", "planar"), {}, floating=True)
+    robot = from_urdf(Robot, TREE.replace("MIDDLE", "planar"), {}, floating=True)
     assert [link.name for link in robot.links] == [
         "left", "left_arm", "left_hand", "left_eye", "right", "right_arm", "tool"
     ]  # fmt: skip
     assert [link.parent for link in robot.links] == [None, None, None, "left", "base", None, None]
     assert (robot.base.type, robot.base.mass) == ("free", 7.0)
     assert robot.link("right").joint.type == "planar"
-    chain = from_urdf(TREE.replace("MIDDLE", "floating"), {}, "tool", floating=True)
+    chain = from_urdf(Robot, TREE.replace("MIDDLE", "floating"), {}, "tool", floating=True)
     assert [link.joint.type for link in chain.links] == ["free", "revolute", "fixed"]
     assert chain.base.mass == pytest.approx(7.0 + 2.0 + 1.3 + 0.6 + 0.3)  # the left branch is held still
 
@@ -124,8 +124,8 @@ def test_a_planar_joint_moves_across_its_axis(axis: tuple[float, ...]) -> None:
     text = TREE.replace("MIDDLE", "planar").replace(
         "<axis xyz='0 0 1'/>", f"<axis xyz='{axis[0]} {axis[1]} {axis[2]}'/>"
     )
-    model = from_urdf(text, {}).model()
-    still = from_urdf(text.replace('"planar"', '"fixed"'), {}).model()
+    model = from_urdf(Robot, text, {}).model()
+    still = from_urdf(Robot, text.replace('"planar"', '"fixed"'), {}).model()
     home = model.pose(np.zeros(model.n), frame="right.tip")
     n = still.pose(np.zeros(still.n), frame="right.root")[:3, :3] @ np.array(axis) / np.linalg.norm(axis)
     states = [
@@ -146,7 +146,7 @@ def test_a_planar_joint_moves_across_its_axis(axis: tuple[float, ...]) -> None:
         turn = pose[:3, :3] @ home[:3, :3].T
         np.testing.assert_allclose(turn @ n, n, atol=1e-14)
         assert np.trace(turn) == pytest.approx(1 + 2 * np.cos(q[model.index("j_right.angle")]))
-    flying, held = (from_urdf(t, {}, floating=True).model() for t in (text, text.replace('"planar"', '"fixed"')))
+    flying, held = (from_urdf(Robot, t, {}, floating=True).model() for t in (text, text.replace('"planar"', '"fixed"')))
     rows = [flying.speed_index(name) for name in held.speeds]
     found, expected = (m.mass_matrix(m.chain.rest()) for m in (flying, held))
     np.testing.assert_allclose(found[np.ix_(rows, rows)], expected, atol=1e-13)
@@ -156,7 +156,7 @@ def test_a_beam_carries_its_branches_where_they_are() -> None:
     """The farthest joint is its end; the other hangs on the section beside it. Frames stay where they were."""
     text = TREE.replace("MIDDLE", "continuous")
     side = {"links": {"left": {"beam": {"EI_y": 1e4, "EI_z": 1e4}, "shapes": {"bending_y": 2}}}}
-    robot, rigid = from_urdf(text, side), from_urdf(text, {}).model()
+    robot, rigid = from_urdf(Robot, text, side), from_urdf(Robot, text, {}).model()
     assert robot.link("left").beam.length == pytest.approx(np.hypot(0.1, 0.5))
     assert robot.link("left_arm").at == "tip"
     u = np.array([0.1, 0.0, 0.5]) / np.hypot(0.1, 0.5)
@@ -176,7 +176,7 @@ def test_a_curved_beam_carries_its_branches_where_they_are() -> None:
     section = {"shape": "tube", "outer_diameter": 0.03, "inner_diameter": 0.026}
     beam = {"material": "aluminium", "section": section, "length": 0.55, "curvature": [0.7, -1.1], "twist": 0.8}
     side = {"links": {"left": {"beam": beam}}}
-    robot, rigid = from_urdf(text, side), from_urdf(text, {}).model()
+    robot, rigid = from_urdf(Robot, text, side), from_urdf(Robot, text, {}).model()
     assert 0.25 < robot.link("left_eye").at.x < 0.35
     model, q = robot.model(), np.linspace(-0.4, 0.7, rigid.n)
     for leaf in LEAVES:
@@ -184,7 +184,7 @@ def test_a_curved_beam_carries_its_branches_where_they_are() -> None:
         np.testing.assert_allclose(model.pose(q, frame=frame), rigid.pose(q, frame=frame), atol=1e-12)
 
     def inertia(text: str, side: dict[str, Any]) -> np.ndarray:
-        return from_urdf(text, side, tip="left_hand").model(stiffening=False).mass_matrix([0.3, 0.1, -0.6])
+        return from_urdf(Robot, text, side, tip="left_hand").model(stiffening=False).mass_matrix([0.3, 0.1, -0.6])
 
     light = text.replace('value="0.3"', 'value="0"').replace(
         'ixx="0.001" iyy="0.0012" izz="0.0008" ixy="0.0001"', 'ixx="0" iyy="0" izz="0" ixy="0"'
@@ -193,7 +193,7 @@ def test_a_curved_beam_carries_its_branches_where_they_are() -> None:
     np.testing.assert_allclose(inertia(text, side) - inertia(light, side), expected, atol=1e-13)
     del beam["length"]
     with pytest.raises(ModelError, match="link `left` is a curved beam, which needs its `length` along the curve"):
-        from_urdf(text, side)
+        from_urdf(Robot, text, side)
 
 
 def test_a_hub_of_the_side_file_keeps_the_rotor_of_the_file() -> None:
@@ -204,7 +204,7 @@ def test_a_hub_of_the_side_file_keeps_the_rotor_of_the_file() -> None:
         body("right", 0.0, "0 0 0", moments, rpy="0 0 0"),
     )
     hub = {"mass": 0.5, "com": [0.1, 0.0, 0.0], "inertia": [0.001, 0.002, 0.003]}
-    bare, given = from_urdf(text, {}).model(), from_urdf(text, {"links": {"right": {"hub": hub}}}).model()
+    bare, given = from_urdf(Robot, text, {}).model(), from_urdf(Robot, text, {"links": {"right": {"hub": hub}}}).model()
     q, k = np.zeros(bare.n), bare.speeds.index("j_right")
     assert (given.mass_matrix(q) - bare.mass_matrix(q))[k, k] == pytest.approx(0.003 + 0.5 * 0.1**2, abs=1e-12)
 
@@ -249,7 +249,7 @@ def test_wrong_trees_are_refused_by_name(
         assert old in text
         text = text.replace(old, new)
     with pytest.raises(ModelError, match=words) as caught:
-        from_urdf(text, **{"side": {}, **options})
+        from_urdf(Robot, text, **{"side": {}, **options})
     assert "\n" not in str(caught.value)
 
 

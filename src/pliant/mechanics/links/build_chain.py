@@ -51,7 +51,7 @@ from pliant.mechanics.links.pose_dependent_links import with_tracked_modes
 from pliant.mechanics.links.stiffened_body import StiffenedBody
 from pliant.mechanics.links.stiffening import FLAT, StiffenedBeam, lift
 from pliant.mechanics.links.turning_sections import SLENDER, CarriedSections, TurningSections
-from pliant.mechanics.shapes import link_shapes
+from pliant.mechanics.shapes.builder import link_shapes
 from pliant.mechanics.shapes.integrals import FIELDS, SPINS
 from pliant.mechanics.shapes.link_shapes import LinkShapes, section_profile, shear_ratio
 from pliant.mechanics.shapes.quadrature import gauss_rule
