@@ -39,8 +39,8 @@ def test_a_reader_who_has_only_the_readme_sees_an_arm_bend(
     assert np.linalg.norm(tip_shift(bent), axis=1).max() > 0.2  # m, of an arm of 1.9 m: seen without magnification
     numbers = [float(value) for value in re.findall(r"^\d+\.\d+$", said.getvalue(), re.MULTILINE)]
     assert f"bends by {100 * numbers[0]:.0f} cm" in TEXT
-    assert f"rings by {100 * numbers[1]:.0f} cm" in TEXT
-    assert not more or f"hardly excites it, {100 * numbers[2]:.0f} cm" in TEXT
+    assert f"oscillates by {100 * numbers[1]:.0f} cm" in TEXT
+    assert not more or f"excites only {100 * numbers[2]:.0f} cm" in TEXT
     assert '"magnification":1.0' in Path("arm.html").read_text(encoding="utf-8")
     assert Path("arm.png").exists()
 
