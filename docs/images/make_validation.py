@@ -85,7 +85,7 @@ def spun() -> None:
 
 def whirled_and_buckled() -> None:
     """The shaft and the strip of others, by both codes."""
-    from validation.problems import lateral_buckling, rotating_shaft
+    from other_codes.problems import lateral_buckling, rotating_shaft
 
     shaft, strip = rotating_shaft.ours(1)[0], lateral_buckling.ours(4)[0]
     few, many = (rotating_shaft.theirs(count, 1e-3)[0] for count in (12, 24))

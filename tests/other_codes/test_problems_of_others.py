@@ -1,6 +1,6 @@
 """Problems chosen by others, and a spatial arm with elastic drives, against published values and against Exudyn.
 
-The scripts in `problems` state each problem and print tables: `PYTHONPATH=tests python -m validation.problems`.
+The scripts in `problems` state each problem and print tables: `PYTHONPATH=tests python -m other_codes.problems`.
 Tolerances are the differences measured, rounded up, of the coarse models that are quick enough to test.
 """
 

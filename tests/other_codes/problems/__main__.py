@@ -1,4 +1,4 @@
-"""Print the tables of all problems, expected beside got: `PYTHONPATH=tests python -m validation.problems`. Ten minutes.
+"""Print the tables of all problems, expected beside got: `PYTHONPATH=tests python -m other_codes.problems`. Ten minutes.
 
 Names of problems as arguments run these alone.
 """
@@ -12,4 +12,4 @@ NAMES = ("space_manipulator", "twisted_beam", "spatial_arm", "four_bar", "rotati
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or NAMES:
-        importlib.import_module(f"validation.problems.{name}").main()
+        importlib.import_module(f"other_codes.problems.{name}").main()
