@@ -18,10 +18,11 @@ unexport PYTHONDONTWRITEBYTECODE
 # Of all that pip brings, what a start imports: one run of the command compiles it; the rest is compiled when it is used.
 BYTECODE = @$(BIN)/python -m compileall -q src && $(BIN)/pliant info two-link > /dev/null
 
-.PHONY: FORCE help demo test test-wheel test-full test-learning test-machines test-long mutants lint docs docs-version bench lock locked release clean
+.PHONY: FORCE help demo quick test test-wheel test-full test-learning test-machines test-long mutants lint docs docs-version bench lock locked release clean
 
 help:
 	@echo "make demo           install into .venv, swing a slender arm around and show it bend in 3-D"
+	@echo "make quick ROOM=control   daily tests of one room"
 	@echo "make test           ruff, mypy, pytest (what continuous integration runs)"
 	@echo "make test-wheel     the same tests against the wheel that users install"
 	@echo "make test-full      also the large random sets, on the wheel, with documentation and coverage"
@@ -51,6 +52,10 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Daily tests of one room, in under a minute: make quick ROOM=control
+quick: $(VENV)/installed-dev
+	$(BIN)/pytest -n 2 tests/$(subst .,/,$(ROOM))
 
 test: lint
 	$(BIN)/pytest -n 2 --dist worksteal
