@@ -1,4 +1,4 @@
-"""Print the tables of all problems, expected beside got: `PYTHONPATH=tests python -m other_codes.problems`. Ten minutes.
+"""Print the tables of all problems, expected and got: `PYTHONPATH=tests python -m other_codes.problems`. Ten minutes.
 
 Names of problems as arguments run these alone.
 """
