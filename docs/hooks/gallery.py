@@ -13,8 +13,8 @@ NAMES = {"urdf": "URDF", "lqr": "LQR", "casadi": "CasADi"}
 HEAD = """# Gallery
 
 Each example is one file and shows one idea. It prints a result and checks it by `assert`. Its function `picture` draws
-the picture. Choose an example by its picture, read it, and run it: `python first_arm.py`. The tests run all examples. The
-files are also in the folder `examples/` of the repository.
+the picture. Choose an example by its picture, read it, and run it: `python first_arm.py`. The tests run all examples.
+The files are also in the folder `examples/` of the repository.
 
 """
 
