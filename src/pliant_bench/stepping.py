@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.control.controllers.joint_controllers import PD
 from pliant.model.robot import load
-from pliant.simulation.batch.simulate_batch import simulate_batch
+from pliant.simulation.batch.batch_run import simulate_batch
 from pliant.simulation.runs.simulation import simulate
 from pliant.simulation.stepping.stepper import Stepper
 from pliant_bench.findings import Comparison, Report, Side

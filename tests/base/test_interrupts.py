@@ -127,7 +127,7 @@ def test_before_there_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_batch_keeps_the_arms_that_were_run(monkeypatch: pytest.MonkeyPatch) -> None:
     model = pliant.load("two-link").model()
-    monkeypatch.setattr("pliant.simulation.batch.simulate_batch.LEAST_STEPS", 100)
+    monkeypatch.setattr("pliant.simulation.batch.batch_run.LEAST_STEPS", 100)
     starts = np.zeros((200, model.n))
     starts[:, 0] = np.linspace(-1, 1, 200)
     whole = pliant.simulate_batch(model, 0.02, starts, torque=[1.0, 0.5], step=1e-3)

@@ -98,7 +98,7 @@ def test_exported_code_is_held_to_the_same_rule() -> None:
 
 LOOP = """
 from pliant.compute.integrate.explicit_loop import run_explicit
-from pliant.compute import compiled_loop, llvm
+from pliant.compute.llvm import compiled_loop, llvm
 made = llvm.object_code
 def told(text, target, *options):
     print(target.cpu, target.features)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import pliant
 from pliant.errors import ModelError
+from pliant.model.robot import bundled
 from pliant.studio.files import Shelf
 from pliant.studio.uploads import uploaded
 
@@ -123,11 +123,7 @@ def test_bundled_arms_are_those_of_pliant(server: Path, touched: list[str]) -> N
     (server / "two-link").mkdir()
     touched.clear()
     with uploaded("case.yaml", b"robot: two-link\nduration: 1\n") as (alone, file):
-        assert (
-            alone.read(file).robot
-            == Shelf(server / "mine").read("two-link")
-            == pliant.robot.files.robot_files.bundled("two-link")
-        )
+        assert alone.read(file).robot == Shelf(server / "mine").read("two-link") == bundled("two-link")
     assert touched == []
 
 

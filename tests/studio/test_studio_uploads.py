@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pliant.studio import uploads as studio_uploads
+from pliant.viewer import upload_limits
 from pliant.viewer.server import start_server
 from pliant.viewer.upload_limits import bound_uploads
 
@@ -63,8 +63,8 @@ def server() -> Iterator[Page]:
 
 @pytest.fixture
 def page(server: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
-    monkeypatch.setattr(studio_uploads, "MOST", 1000)
-    monkeypatch.setattr(studio_uploads, "SMALLEST_PART", 2)
+    monkeypatch.setattr(upload_limits, "MOST", 1000)
+    monkeypatch.setattr(upload_limits, "SMALLEST_PART", 2)
     server.told.clear()
     return server
 
@@ -142,11 +142,11 @@ def test_one_name_serves_one_file(page: Page, sender: Sender) -> None:
 
 
 def test_files_that_never_end_give_way(page: Page, sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
-    for k in range(studio_uploads.MOST_FILES + 1):
+    for k in range(upload_limits.MOST_FILES + 1):
         sender.start(page.upload, 2, 1, key=f"t{k}")
-    assert len(sender.states) == studio_uploads.MOST_FILES
+    assert len(sender.states) == upload_limits.MOST_FILES
     assert "on their way" in page.told[-1]
-    monkeypatch.setattr(studio_uploads, "PATIENCE", -1.0)
+    monkeypatch.setattr(upload_limits, "PATIENCE", -1.0)
     sender.start(page.upload, 1000, 1, key="new")
     assert list(sender.states) == ["new"]
 

@@ -216,7 +216,7 @@ def _batch_of_states() -> None:
 def _batch_of_runs(method: BatchMethodName) -> None:
     """In two threads."""
     from pliant.compute.llvm.threads import set_threads
-    from pliant.simulation.batch.simulate_batch import simulate_batch
+    from pliant.simulation.batch.batch_run import simulate_batch
 
     step = STEP if method == "rk4" else None
     set_threads(2)

@@ -71,7 +71,7 @@ def in_batches(points: Points, todo: Sequence[int]) -> Iterator[Outcomes]:
 
 def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
     """Run some points; what is returned measures them."""
-    from pliant.simulation.batch.simulate_batch import simulate_batch
+    from pliant.simulation.batch.batch_run import simulate_batch
 
     s, model = points.study.scenario, points.shared
     assert model is not None

@@ -127,7 +127,8 @@ def test_the_host_covers_itself() -> None:
 
 SCRIPT = """
 import casadi as ca, numpy as np
-from pliant.compute import Kernel, llvm
+from pliant.compute import Kernel
+from pliant.compute.llvm import llvm
 from pliant.compute.llvm.target import machine
 seen, original = [], llvm.object_code
 llvm.object_code = lambda text, *rest: seen.append(text) or original(text, *rest)

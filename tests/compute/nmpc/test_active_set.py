@@ -265,10 +265,15 @@ def test_how_near_a_solution_is_is_told(rng: np.random.Generator) -> None:
             over = np.maximum(value - given.high, given.low - value) / length
             bound = np.abs(np.where(value > given.high, given.high, given.low)) / length
             out = (given.y == 0) & (over > 0)
-            worst = (over[out] / (np.abs(given.g).max() + bound[out])).max(initial=0.0)
-            assert given.told[2] == pytest.approx(
-                worst if worst > 1e-11 else 0.0, rel=0.1
-            )  # of multipliers a part more
+            size = np.abs(given.g).max() + bound[out]
+            worst = (over[out] / size).max(initial=0.0)
+            noisy = (over[out] / (size + 0.01 * np.abs(given.y * length).max())).max(
+                initial=0.0
+            )  # of multipliers a part
+            if worst > 1e-11:
+                assert noisy <= given.told[2] <= worst * (1 + 1e-9)
+            else:
+                assert given.told[2] == 0.0
             beyond += worst > 1e-3
     assert beyond > 20
 

@@ -216,13 +216,13 @@ def test_a_change_of_the_source_is_noticed(tmp_path: Path) -> None:
 
     first = stamp()
     assert first == stamp() != "None"
-    file = copied / "dynamics" / "forces.py"
+    file = copied / "mechanics" / "formulations" / "generalized_forces.py"
     text = file.read_bytes()
     file.write_bytes(text.replace(b"\n", b"\n\n", 1))
     assert stamp() != first
     file.write_bytes(text)
     assert stamp() == first  # the content counts, not the time
-    (copied / "dynamics" / "more.py").write_text("", encoding="utf-8")
+    (copied / "mechanics" / "more.py").write_text("", encoding="utf-8")
     assert stamp() not in (first, "None")
     later = f"import pathlib, sys, pliant; pathlib.Path(sys.argv[1]).touch(); {STAMP}"
     assert stamp(later, file) == "None"  # what runs may be what stood there before

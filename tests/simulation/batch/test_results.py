@@ -31,7 +31,7 @@ def test_a_stored_batch_is_what_memory_would_hold(model, tmp_path, monkeypatch, 
     options = {"torque": np.arange(40.0).reshape(20, 2), "step": 1e-3, "output_step": 0.01}
     expected = simulate_batch(model, 0.05, starts(model, 20), **options)
     path = tmp_path / f"runs.{suffix}"
-    monkeypatch.setattr("pliant.simulation.batch.simulate_batch._Run._slice_size", lambda *_: 7)  # three slices
+    monkeypatch.setattr("pliant.simulation.batch.batch_run._Run._slice_size", lambda *_: 7)  # three slices
     stored = simulate_batch(model, 0.05, starts(model, 20), store=path, **options)
     assert stored.path == path
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
@@ -93,7 +93,7 @@ def test_a_folder_that_cannot_be_written(model, tmp_path) -> None:
 
 
 def test_progress_counts_to_one(model, monkeypatch) -> None:
-    monkeypatch.setattr("pliant.simulation.batch.simulate_batch.LEAST_STEPS", 100)
+    monkeypatch.setattr("pliant.simulation.batch.batch_run.LEAST_STEPS", 100)
     seen: list[float] = []
     simulate_batch(model, 0.01, starts(model, 100), step=1e-3, progress=seen.append)
     assert seen == sorted(seen)

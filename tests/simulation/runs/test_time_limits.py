@@ -23,7 +23,7 @@ from pliant.base.stages import stage
 from pliant.cli import app
 from pliant.compute.integrate.methods import FIXED
 from pliant.compute.llvm import llvm
-from pliant.simulation.batch import simulate_batch as batches
+from pliant.simulation.batch import batch_run
 from pliant.simulation.batch.devices import Cpu
 from pliant.simulation.batch.result import STATUS, BatchResult
 from pliant.sweeps import SweepStudy
@@ -200,7 +200,7 @@ def test_limits_that_are_none(arm: pliant.Model, asked: dict[str, Any], words: s
 def test_a_batch_gives_the_arms_that_were_run_in_time(
     arm: pliant.Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: str, clock: Clock
 ) -> None:
-    monkeypatch.setattr(batches, "LEAST_STEPS", 100)
+    monkeypatch.setattr(batch_run, "LEAST_STEPS", 100)
     starts = np.zeros((200, arm.n))
     starts[:, 0] = np.linspace(-1, 1, 200)
     whole = pliant.simulate_batch(arm, 0.02, starts, step=1e-3)

@@ -20,7 +20,7 @@ from pliant.model.model import Model
 from pliant.model.validity import tell
 from pliant.options import CheckpointsName, DeviceName, GradientMethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
-from pliant.simulation.batch.simulate_batch import simulate_batch
+from pliant.simulation.batch.batch_run import simulate_batch
 from pliant.simulation.gradients.costs import Cost
 from pliant.simulation.gradients.discrete import Found, adjoint
 from pliant.simulation.gradients.implicit import midpoint
