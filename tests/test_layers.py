@@ -32,7 +32,6 @@ BACK = {
     ("identification.recording", "identification.calibration"): "readings take a calibration, which is a reading",
     ("model.statics", "model.closed_statics"): "rest of trees and of mechanisms, two cases of one search",
     ("model.statics", "model.loop_statics"): "rest of trees and of mechanisms, two cases of one search",
-    ("model.traced", "model.building"): "a model is built when its functions are not known",
     ("robot.robot", "robot.cylinder_links"): "a heavy cylinder becomes links of the robot that has it",
     ("simulation.runs.composition", "simulation.runs.composed_equations"): "a run and its equations",
     ("simulation.runs.error_estimate", "simulation.runs.results"): "an estimate of a result, which its method makes",

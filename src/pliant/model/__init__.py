@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from pliant.base.later import later
 from pliant.mechanics.formulations.formulation import Formulation
 from pliant.model.model import Model
+from pliant.model.model_options import Options
 from pliant.model.states import named_places, normalised, read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
-from pliant.model.traced import Options
 
 if TYPE_CHECKING:
     from pliant.model.recipes import EXPRESSIONS

@@ -37,7 +37,7 @@ from pliant.robot.coordinates import Layout
 if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load
     from pliant.model.model import Model
-    from pliant.model.traced import Options
+    from pliant.model.model_options import Options
 
 KEPT = 32
 """Chains that are kept for the next model of the same robot."""

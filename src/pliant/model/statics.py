@@ -64,6 +64,14 @@ def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None, qd: Array |
     return at
 
 
+def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
+    """Return the torques under which nothing that is actuated accelerates."""
+    if not model.layout.is_open:
+        return closed_statics.holding_torque(model, q, qd, loads, p)
+    rows = [shaft.actuated for shaft in model.layout.shafts]
+    return np.asarray((model.bias(q, qd, p) - applied(model, loads, p, qd)(q)[0])[rows])
+
+
 def steady_rates(model: Model, rates: Any) -> Array:
     """(n,) rates of an arm whose joints spin steadily; nothing bends meanwhile."""
     qd = read_state(model, rates, "rates")

@@ -1,0 +1,19 @@
+"""Options that determine a model besides the robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pliant.options import RootsName, RotationName, ShapesName, StiffeningChoice
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a model, as `Model` takes them."""
+
+    formulation: str = "denoc"
+    rotation: RotationName = "exact"
+    stiffening: bool | StiffeningChoice = False
+    parameters: tuple[str, ...] = ()
+    shapes: ShapesName = "exact"
+    roots: RootsName = "solved"
