@@ -31,7 +31,7 @@ from pliant.model.damping_drift import drifted, drifted_rows
 from pliant.model.model_options import Options
 from pliant.model.robot import Robot
 from pliant.model.states import EQUILIBRIUM, read_state
-from pliant.model.stiffening_order import Effect, Level, is_checked
+from pliant.model.stiffening_order import Effect, Level, acts, corners, is_checked
 from pliant.model.terms import (
     DenocMatrices,
     DrivenTorques,
@@ -1945,6 +1945,8 @@ class Model:
         require_loads(loads)
         state = None if (isinstance(q, str) and q == EQUILIBRIUM) or (isinstance(q, Sized) and not len(q)) else q
         at, qd = read_state(self, state, name), read_state(self, rates, "rates")
+        if self.level.can_rise and not (acts(self, loads) or qd.any() or corners(self, p) is not None):
+            return self
         model = stiffening_check.fitted(self, at, loads, p, qd)
         return self if model is self else model._fitted(q, loads, p, rates, name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal
 
 import casadi as ca
@@ -19,13 +20,16 @@ from pliant.mechanics.links.kinematics import jacobian, tip_pose
 from pliant.mechanics.links.momentum import center_of_mass, momentum
 
 QUICKLY_COMPILED = 12_000
-"""Instructions that compile in about a second, once per machine: what is asked now and then is compiled up to here, and
-runs on the virtual machine beyond, some fifty times slower than machine code but at once (canadarm2: 2 ms)."""
+"""Instructions that compile in about a second, once per machine. A longer function that is asked now and then runs on
+CasADi's virtual machine, some fifty times slower than machine code but at once (canadarm2: 2 ms)."""
+SOON_COMPILED = 3_000
+"""Instructions that compile in some 0.2 s: of what is asked a few times only."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a function of the model is traced: names of its inputs, its expression, and where it runs.
+    """How a function of the model is traced: names of its inputs, its expression, and up to how many instructions it is
+    compiled; a `longest` one runs on the virtual machine beyond.
 
     Parameters `p` come behind the inputs, unless these name them; then, and for their change `dp`, the expression is
     built with none where the model has none. Links may have `shared` functions in recursions from link to link. What is
@@ -34,15 +38,13 @@ class Recipe:
 
     inputs: tuple[str, ...]
     build: Callable[..., Sequence[Any] | SolvedColumns]
-    backend: Literal["llvm", "vm", "by size"] = "llvm"
+    longest: float = inf
     shared: bool = False
     closed: bool = False
 
     def where(self, instructions: int) -> Literal["llvm", "vm"]:
         """Where a function of so many instructions runs."""
-        if self.backend == "by size":
-            return "llvm" if instructions <= QUICKLY_COMPILED else "vm"
-        return self.backend
+        return "llvm" if instructions <= self.longest else "vm"
 
 
 def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any] | SolvedColumns:
@@ -135,10 +137,10 @@ EXPRESSIONS: dict[str, Recipe] = {
     "energy": Recipe(("q", "qd"), lambda e, q, qd: [energies(e.chain, q, qd)], closed=True),
     "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)], closed=True),
     "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)], closed=True),
-    "stiffness": Recipe(("q",), lambda e, q: [stiffness(e, q)], "vm", closed=True),
-    "linearize": Recipe(("q", "qd", "tau"), _linearize, "by size", closed=True),
-    "matrices": Recipe(("q", "qd"), _matrices, "vm"),
-    "denoc_matrices": Recipe(("q",), lambda e, q: terms.denoc(e.chain, q), "vm"),
+    "stiffness": Recipe(("q",), lambda e, q: [stiffness(e, q)], SOON_COMPILED, closed=True),
+    "linearize": Recipe(("q", "qd", "tau"), _linearize, QUICKLY_COMPILED, closed=True),
+    "matrices": Recipe(("q", "qd"), _matrices, longest=0),
+    "denoc_matrices": Recipe(("q",), lambda e, q: terms.denoc(e.chain, q), longest=0),
     "momentum": Recipe(("q", "qd"), lambda e, q, qd: [momentum(e.chain, q, qd)], closed=True),
     "center_of_mass": Recipe(("q",), lambda e, q: [center_of_mass(e.chain, q)], closed=True),
     "mass_matrix_inverse": Recipe(("q",), lambda e, q: [solver(e, q).inverse()], closed=True),

@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.algebra.pencil import ROOM, natural_modes
 from pliant.arrays import Array, StateLike
-from pliant.base.derived import SYMBOLS, Same
 from pliant.base.later import LaterModule
-from pliant.base.signatures import require_loads
 from pliant.errors import ModelError, PliantError
-from pliant.mechanics.formulations.generalized_forces import dissipation
-from pliant.mechanics.formulations.terms import partition
 from pliant.model.states import EQUILIBRIUM, read_state
 from pliant.model.validity import bent_beams, steep, tell
 from pliant.options import HeldName
 from pliant.robot.parts.angles import in_radians
 
 if TYPE_CHECKING:
-    from pliant.model import closed_statics, loop_statics
+    from pliant.mechanics.formulations import terms
+    from pliant.model import closed_statics, force_functions, loop_statics
     from pliant.model.model import Model
-else:  # they compute with what stands here
-    loop_statics, closed_statics = (LaterModule(f"pliant.model.{name}") for name in ("loop_statics", "closed_statics"))
+else:  # the rest of a known arm needs no expressions
+    terms = LaterModule("pliant.mechanics.formulations.terms")
+    closed_statics, force_functions, loop_statics = (
+        LaterModule(f"pliant.model.{name}") for name in ("closed_statics", "force_functions", "loop_statics")
+    )
 
 Applied = Callable[[ArrayLike], tuple[Array, Array]]
 """q -> generalised forces (n,) and their slopes (n, n)."""
@@ -47,15 +46,9 @@ PIECES = 8
 
 def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None, qd: Array | None = None) -> Applied:
     """Forces of the loads at t = 0 on the arm at rest, or with rates `qd`."""
-    n = model.n
     if not len(loads):
-        return lambda q: (np.zeros(n), np.zeros((n, n)))
-    require_loads(loads)
-    rates, values = ca.SX(n, 1) if qd is None else ca.SX(ca.DM(qd)), model.values(p)
-    q = ca.SX.sym("q", model.n_q)
-    with SYMBOLS:
-        Q = sum((load.expression(model.chain, ca.SX(0), q, ca.densify(rates)) for load in loads), ca.SX.zeros(n))
-        function = ca.Function("applied", [q, model.parameter_symbols], [Q, ca.densify(model.chain.jacobian(Q, q))])
+        return lambda q: (np.zeros(model.n), np.zeros((model.n, model.n)))
+    function, values = force_functions.load_forces(model, loads, qd), model.values(p)
 
     def at(state: ArrayLike) -> tuple[Array, Array]:
         force, slope = function(np.asarray(state, dtype=float), values)
@@ -75,26 +68,10 @@ def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: A
 def steady_rates(model: Model, rates: Any) -> Array:
     """(n,) rates of an arm whose joints spin steadily; nothing bends meanwhile."""
     qd = read_state(model, rates, "rates")
-    bends = [k for k in np.flatnonzero(qd) if k in partition(model.chain)[1]]
+    bends = [k for k in np.flatnonzero(qd) if k in terms.partition(model.chain)[1]]
     if bends:
         raise ModelError(f"rates: got one of {model.speeds[bends[0]]!r}, expected rates of joints and motors only")
     return qd
-
-
-def slopes(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike | None) -> tuple[Array, Array]:
-    """(n, n) slopes by q and by qd of what acts besides inertia and torque: bias less loads at t = 0."""
-
-    def function() -> Any:
-        x, xd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
-        force = model.equations.bias(x, xd)
-        force -= sum((load.expression(model.chain, ca.SX(0), x, xd) for load in loads), ca.SX.zeros(model.n))
-        by: Any = [ca.densify(model.chain.jacobian(force, x)), ca.densify(ca.jacobian(force, xd))]
-        return ca.Function("slopes", [x, xd, model.parameter_symbols], ca.cse(by))
-
-    require_loads(loads)
-    found = model.derived("slopes of forces", tuple(map(Same, loads)), function)(q, qd, model.values(p))
-    by_q, by_qd = (np.array(a, dtype=float) for a in found)
-    return by_q, by_qd
 
 
 def resting(model: Model, held: HeldName = "joints") -> tuple[list[int], list[int]]:
@@ -104,7 +81,9 @@ def resting(model: Model, held: HeldName = "joints") -> tuple[list[int], list[in
     joint that it drives.
     """
     drives = {shaft.actuated: shaft.index for shaft in model.layout.driven}
-    joints = {k for link in model.chain.links for k in link.joint_indices} | {s.index for s in model.chain.shafts}
+    joints = {shaft.index for shaft in model.layout.all_shafts} | {
+        k for ball in model.layout.balls for k in ball.indices
+    }
     unknown = [k for k in range(model.n) if k not in joints]
     if held == "joints":
         return unknown, [drives.get(k, k) for k in unknown]
@@ -221,7 +200,9 @@ def growing(
             return Growth(float(np.sqrt(-squares[0])) / (2 * np.pi), model.speeds[int(np.argmax(energy))], False)
         K, M, by_qd = along.K, along.M, np.zeros(along.K.shape)
     else:
-        by_q, by_qd = (a[np.ix_(free, free)] for a in slopes(model, q, steady_rates(model, rates), loads, p))
+        by_q, by_qd = (
+            a[np.ix_(free, free)] for a in force_functions.slopes(model, q, steady_rates(model, rates), loads, p)
+        )
         K, M = _finite(by_q, model.mass_matrix(q, p)[np.ix_(free, free)])
     lowest = float(roots(K, by_qd, M).min(initial=0.0))
     return Growth(-lowest, "", True) if lowest < 0 else None
@@ -303,7 +284,7 @@ def _newton(
     for _ in range(MOST_STEPS):
         force, slope = forces(q)
         residual = (model.bias(q, qd, p) - force)[rows]
-        K = model.stiffness(q, p=p) - slope if rates is None else slopes(model, q, qd, loads, p)[0]
+        K = model.stiffness(q, p=p) - slope if rates is None else force_functions.slopes(model, q, qd, loads, p)[0]
         K = K[np.ix_(rows, unknown)]
         try:
             step = np.linalg.solve(K, residual)
@@ -335,10 +316,8 @@ def _has_play(model: Model) -> bool:
 
 def _press(model: Model, q: Array, load: Array, p: ArrayLike | None, held: HeldName) -> None:
     """Presses the teeth of elastic gears together, as far as the loads (n,) of their joints bend the springs."""
-    for shaft in model.chain.driven:
+    for shaft, twist in zip(model.chain.driven, force_functions.spring_twists(model, load, p)):
         assert shaft.drive is not None
-        under = shaft.drive.spring.twist_under(ca.SX(load[shaft.index]))
-        twist = float(ca.Function("twist", [model.parameter_symbols], [under])(model.values(p)))
         if held == "motors":
             q[shaft.place] = q[shaft.drive.place] - twist
         else:
@@ -372,14 +351,14 @@ def settled_arms(model: Model, q: Array, p: Array | None = None) -> Array:
 
 
 def _positions(model: Model, q: Array) -> Array:
-    return q[[shaft.place for shaft in model.chain.shafts if shaft.place is not None]]
+    return q[[shaft.place for shaft in model.layout.shafts if shaft.place is not None]]
 
 
 def _require_steady(
     model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike | None, rows: list[int]
 ) -> None:
     """Refuse a spin in which forces on the arm change as it turns."""
-    by_q, _ = slopes(model, q, qd, loads, p)
+    by_q, _ = force_functions.slopes(model, q, qd, loads, p)
     turned = by_q[rows] * qd
     room = STEADY * (
         np.abs(model.bias(q, qd, p)[rows]).max(initial=0.0) * np.abs(qd).max() + np.abs(turned).max(initial=0.0)
@@ -404,15 +383,7 @@ def rest_slope(
         slope[places(model, known)] = along[known]
         return slope
 
-    def slopes() -> Any:
-        x, rest, symbols = ca.SX.sym("q", model.n_q), ca.SX.zeros(model.n), model.parameter_symbols
-        force = model.equations.bias(x, rest)
-        force -= sum((load.expression(model.chain, ca.SX(0), x, rest) for load in loads), rest)
-        by = [model.chain.jacobian(force, x), ca.jacobian(force, symbols)]
-        return ca.Function("slopes", [x, symbols], by)
-
-    function = model.derived("slopes of rest", tuple(map(Same, loads)), slopes)
-    K, by_p = (np.array(ca.densify(o), dtype=float) for o in function(q, model.values(p)))
+    K, by_p = force_functions.rest_force_slopes(model, q, loads, p)
     unknown, rows = resting(model)
     slope = np.zeros((model.n_q, len(model.parameters)))
     if unknown:
@@ -424,8 +395,7 @@ def gravity_of(model: Model, p: ArrayLike | None) -> Array:
     """(3,) acceleration of free fall with these parameters."""
     if not model.parameters:
         return np.array(model.robot.gravity, dtype=float)
-    found = ca.Function("gravity", [model.parameter_symbols], [model.chain.gravity])(model.values(p))
-    return np.array(found, dtype=float).ravel()
+    return force_functions.gravity(model, p)
 
 
 def require_no_fall(model: Model, p: ArrayLike | None) -> None:
@@ -548,7 +518,7 @@ def frequencies(
     if model.layout.is_open:
         qd = steady_rates(model, rates)
         _require_steady(model, q, qd, loads, p, free)
-        by_q, by_qd = (a[np.ix_(free, free)] for a in slopes(model, q, qd, loads, p))
+        by_q, by_qd = (a[np.ix_(free, free)] for a in force_functions.slopes(model, q, qd, loads, p))
         K, M = _finite(by_q, model.mass_matrix(q, p)[np.ix_(free, free)])
     else:
         closed_statics.require_held_still(model, rates)
@@ -575,22 +545,9 @@ def damping_ratios(model: Model, q: Array, free: list[int], p: ArrayLike | None)
     """Ratio of each mode of the free coordinates about q to first order, phi^T D phi / 2 omega; NaN without a
     frequency."""
     squares, Phi = modes(model, q, free, (), p)
-    D = _damping(model, q, p)
+    D = force_functions.damping(model, q, p)
     omega = np.sqrt(np.where(squares > 0, squares, np.nan))
     return np.asarray(np.einsum("ik,ij,jk->k", Phi, D, Phi) / (2 * omega))
-
-
-def _damping(model: Model, q: Array, p: ArrayLike | None) -> Array:
-    """(n, n) slopes by the speeds of what takes energy, at rest; those of inertia are zero there."""
-
-    def function() -> Any:
-        x, xd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
-        by = ca.jacobian(dissipation(model.chain, x, xd), xd)
-        return ca.Function("damping", [x, xd, model.parameter_symbols], [ca.densify(by)])
-
-    with SYMBOLS:
-        made = model.derived("slopes of dissipation", (), function)
-    return np.array(made(q, np.zeros(model.n), model.values(p)), dtype=float)
 
 
 def rounding(model: Model, K: Array, q: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
@@ -599,7 +556,7 @@ def rounding(model: Model, K: Array, q: Array, loads: Sequence[Any], p: ArrayLik
     Gravity does not hold a joint with a vertical axis, but its moments about the axis cancel to rounding only.
     """
     angles = np.zeros(model.n_q)
-    for shaft in model.chain.shafts:
+    for shaft in model.layout.shafts:
         if shaft.place is not None:
             angles[shaft.place] = float(shaft.turns)
     random = np.random.default_rng(0)

@@ -23,7 +23,7 @@ from pliant.model import closed_statics, statics, stiffening_choice
 from pliant.model.model import Model, raised
 from pliant.model.robot import Robot
 from pliant.model.stiffening_choice import RootLoads, effects, worst
-from pliant.model.stiffening_order import Effect, is_checked, linear_bodies
+from pliant.model.stiffening_order import CORNERS, Effect, acts, corners, is_checked, linear_bodies
 from pliant.model.validity import tell
 from pliant.robot.parts.link import Link
 from pliant.robot.pieces import in_pieces
@@ -32,8 +32,6 @@ STATIONS = (0.0, 0.25, 0.5, 0.75)
 """Sections of a beam at which forces are looked at: a tendon from root to tip does not show at the root."""
 POINTS = 2
 """Points of quadrature of the inertia between two of them."""
-CORNERS = 32
-"""Rows of parameters of a batch that are looked at, those with the extremes."""
 FEW = 9
 """Times spread over a run at which forces are looked at, besides those at which loads and motions are largest."""
 
@@ -82,11 +80,10 @@ def fitted(
     it at states (n_q,) or (N, n_q). Where there is none, warn, if this shall be `told`."""
     if not is_checked(model):
         return model
-    values = _corners(model, p)
+    values = corners(model, p)
     changed = values is not None
     spins = bool(course.paths) or (qd is not None and bool(np.any(qd)))
-    tied = bool(model.robot.couplings or model.robot.contacts) or not model.layout.is_open
-    acted = tied or len(loads) > 0 or course.base is not None or bool(course.paths)
+    acted = acts(model, loads) or course.base is not None or bool(course.paths)
     if model.level.can_rise:
         if not (changed or spins or acted):
             return model
@@ -133,22 +130,10 @@ def with_values(model: Model, values: Array | None) -> Robot:
     return model.robot.replace(dict(zip(model.parameters, np.asarray(values, dtype=float).tolist())))
 
 
-def _corners(model: Model, p: ArrayLike | None) -> Array | None:
-    """Rows of parameters with the extremes of each; None where all are those of the robot."""
-    if p is None or not model.parameters:
-        return None
-    values = np.atleast_2d(np.asarray(p, dtype=float))
-    if values.shape[1] != len(model.parameters) or not np.isfinite(values).all():
-        return None  # which is refused where it is read
-    rows = np.unique([*values.argmin(axis=0), *values.argmax(axis=0)])[:CORNERS]
-    found = np.unique(values[rows], axis=0)
-    return None if len(found) == 1 and np.array_equal(found[0], model.nominal_parameters) else found
-
-
 def speeds_bound(model: Model, p: ArrayLike | None, qd: Array | None, qdd: Array | None = None) -> Effect:
     """The largest effect of weight and spin on the links that are checked, whatever the pose: with parameters (P,) or
     (N, P), at rates (n,) or (N, n), and under accelerations of joints likewise."""
-    return _bound(model, _corners(model, p), qd, accelerations=qdd)
+    return _bound(model, corners(model, p), qd, accelerations=qdd)
 
 
 def _bound(

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array
 from pliant.options import StiffeningChoice, StiffeningName
 
 if TYPE_CHECKING:
@@ -13,6 +18,8 @@ NOTICED = 1e-3
 """Part of a beam's stiffness, or of its deflection, below which second order is left out."""
 NOTICED_BODY = 1e-2
 """The same for a body whose file has no second order, which only another reduction mends."""
+CORNERS = 32
+"""Rows of parameters of a batch that are looked at, those with the extremes."""
 RIGID = "no link bends"
 LINEAR = "no beam bends, and no file of a body has its second order"
 LACKS = "has none"
@@ -105,3 +112,20 @@ def linear_bodies(model: Model) -> tuple[str, ...]:
         return tuple(name for name, body in bodies if body.size and not body.beyond)
 
     return model.derived("linear bodies", (), found)
+
+
+def acts(model: Model, loads: Sequence[Any]) -> bool:
+    """Whether something besides weight and speed acts on the arm: loads, couplings, contacts or loops."""
+    return bool(len(loads) or model.robot.couplings or model.robot.contacts) or not model.layout.is_open
+
+
+def corners(model: Model, p: ArrayLike | None) -> Array | None:
+    """Rows of parameters with the extremes of each; None where all are those of the robot."""
+    if p is None or not model.parameters:
+        return None
+    values = np.atleast_2d(np.asarray(p, dtype=float))
+    if values.shape[1] != len(model.parameters) or not np.isfinite(values).all():
+        return None  # which is refused where it is read
+    rows = np.unique([*values.argmin(axis=0), *values.argmax(axis=0)])[:CORNERS]
+    found = np.unique(values[rows], axis=0)
+    return None if len(found) == 1 and np.array_equal(found[0], model.nominal_parameters) else found

@@ -66,6 +66,7 @@ def test_operation_equals_the_virtual_machine(name):
     batch = Kernel(f)(*given)
     with np.errstate(over="ignore"):
         np.testing.assert_allclose(batch, expected, rtol=1e-13, atol=0)  # one or two units in the last place: 4e-16
+    np.testing.assert_allclose(Kernel(f).interpreted(*given), expected, rtol=1e-13, atol=0)
     kernel = Kernel(f)
     single = np.array([kernel(a.copy(), b.copy()) for a, b in zip(*given)])
     np.testing.assert_array_equal(single.view(np.int64), batch.view(np.int64))

@@ -19,6 +19,7 @@ from pliant.compute.llvm import llvm
 from pliant.compute.llvm.fastcall import fast_call
 from pliant.compute.llvm.many_states import BatchCode
 from pliant.compute.tape.arguments import Shape, Signature, batch_shape, plain, refuse_non_finite
+from pliant.compute.tape.interpreter import interpret
 from pliant.compute.tape.trace_cache import Recorded
 from pliant.errors import ModelError
 
@@ -107,12 +108,14 @@ class Kernel:
         """How often it calls functions that links share."""
         return self._known.n_calls()
 
-    @functools.cached_property
-    def interpreted(self) -> Kernel:
-        """The same function on the virtual machine, for a few states that are worth no compile; its last bits are
-        others."""
-        s = self.signature
-        return Kernel(self._known, "vm", in_shapes=s.in_shapes, out_shapes=s.out_shapes, names=s.in_names)
+    def interpreted(self, *arrays: Any) -> Any:
+        """Return the outputs for many states by NumPy, for states that are worth no compile; the last bits are others
+        than those of machine code."""
+        given = plain(self.signature, arrays)
+        leading = batch_shape(self.signature, given)
+        target = interpret(self._known.plain_tape, self._rows(given, leading))
+        outputs = [y.reshape(leading + s) for y, s in zip(_pieces(target, self.signature), self.signature.out_shapes)]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     @property
     def address(self) -> int:
@@ -208,18 +211,22 @@ class Kernel:
     def _one_by_one(self, arrays: Sequence[Array], leading: Shape) -> list[Array]:
         """A handful of states by the code for one state; it has the same bits and needs no second compile."""
         evaluate = _SINGLE(self.address)
-        count = math.prod(leading)
-        given = [
-            np.broadcast_to(x, leading + shape).reshape(count, size)
-            for x, shape, size in zip(arrays, self.signature.in_shapes, self.signature.in_sizes)
-        ]
-        source = np.concatenate([np.empty((count, 0)), *given], axis=1)
-        target = np.empty((count, sum(self.signature.out_sizes)))
+        source = self._rows(arrays, leading)
+        target = np.empty((len(source), sum(self.signature.out_sizes)))
         for x, y in zip(source, target):
             evaluate(x.ctypes.data, y.ctypes.data)
         if self._fast is _refuse:
             self._fast = self._fast_path()
         return [y.reshape(leading + s) for y, s in zip(_pieces(target, self.signature), self.signature.out_shapes)]
+
+    def _rows(self, arrays: Sequence[Array], leading: Shape) -> Array:
+        """Return the inputs of all states, (N, n_in)."""
+        count = math.prod(leading)
+        given = [
+            np.broadcast_to(x, leading + shape).reshape(count, size)
+            for x, shape, size in zip(arrays, self.signature.in_shapes, self.signature.in_sizes)
+        ]
+        return np.concatenate([np.empty((count, 0)), *given], axis=1)
 
     def _fast_path(self) -> Callable[..., Any]:
         """What answers plain single states from now on."""

@@ -19,6 +19,7 @@ from pliant.base.derived import SYMBOLS
 from pliant.base.stages import preparation
 from pliant.compute.llvm import cache
 from pliant.compute.llvm.target import machine
+from pliant.compute.tape.interpreter import plain_tape
 from pliant.compute.tape.source_digest import code_stamp
 
 if TYPE_CHECKING:
@@ -107,6 +108,17 @@ class Recorded:
 
         with SYMBOLS:
             return ca.Function.deserialize(zlib.decompress(kept).decode())
+
+    @cached_property
+    def plain_tape(self) -> dict[str, Any]:
+        """The same as plain data that NumPy evaluates: as it was kept for the recipe, or read now."""
+
+        def read() -> dict[str, Any]:
+            from pliant.compute.tape.tape import Tape
+
+            return plain_tape(Tape.from_function(self.function))
+
+        return recalled(self.recipe and f"{self.recipe} plain tape", read)  # type: ignore[no-any-return]
 
     @cached_property
     def _record(self) -> dict[str, Any]:

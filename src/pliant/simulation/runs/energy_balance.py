@@ -32,7 +32,7 @@ SINGLE_STATIC = 1e-2
 ROWS = 250
 """Rows of a run that are looked at, evenly spaced; all of them where the arm touches something, which is brief."""
 MOST_INTERPRETED = 1e6
-"""Instructions that are interpreted for a look at the energy: some 0.03 s of the virtual machine."""
+"""Instructions that are interpreted for a look at the energy, counted by state: 0.01 s or less."""
 STATUS = "energy error"
 """Status of a run that came to its end with more than the allowed error."""
 

@@ -1,0 +1,89 @@
+"""Forces of an arm at rest as functions of its state, and their slopes: loads, dampers, springs of gears, gravity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array
+from pliant.base.derived import SYMBOLS, Same
+from pliant.base.signatures import require_loads
+from pliant.mechanics.formulations.generalized_forces import dissipation
+
+if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
+    from pliant.model.model import Model
+
+
+def load_forces(model: Model, loads: Sequence[Load], qd: Array | None = None) -> Any:
+    """Return the function (q, p) -> generalized forces (n,) of the loads at t = 0 and their slopes (n, n) by q."""
+    require_loads(loads)
+    rates = ca.SX(model.n, 1) if qd is None else ca.SX(ca.DM(qd))
+    q = ca.SX.sym("q", model.n_q)
+    with SYMBOLS:
+        Q = sum((load.expression(model.chain, ca.SX(0), q, ca.densify(rates)) for load in loads), ca.SX.zeros(model.n))
+        return ca.Function("applied", [q, model.parameter_symbols], [Q, ca.densify(model.chain.jacobian(Q, q))])
+
+
+def slopes(model: Model, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> tuple[Array, Array]:
+    """Return the slopes (n, n) by q and by qd of what acts besides inertia and torque: bias less loads at t = 0."""
+
+    def function() -> Any:
+        x, xd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
+        force = model.equations.bias(x, xd) - _sum_of_loads(model, loads, x, xd)
+        by: Any = [ca.densify(model.chain.jacobian(force, x)), ca.densify(ca.jacobian(force, xd))]
+        return ca.Function("slopes", [x, xd, model.parameter_symbols], ca.cse(by))
+
+    require_loads(loads)
+    found = model.derived("slopes of forces", tuple(map(Same, loads)), function)(q, qd, model.values(p))
+    by_q, by_qd = (np.array(a, dtype=float) for a in found)
+    return by_q, by_qd
+
+
+def rest_force_slopes(model: Model, q: ArrayLike, loads: Sequence[Load], p: ArrayLike | None) -> tuple[Array, Array]:
+    """Return the slopes (n, n) by q and (n, P) by the parameters of bias less loads, at rest."""
+
+    def function() -> Any:
+        x, still, symbols = ca.SX.sym("q", model.n_q), ca.SX.zeros(model.n), model.parameter_symbols
+        force = model.equations.bias(x, still) - _sum_of_loads(model, loads, x, still)
+        by: Any = [ca.densify(model.chain.jacobian(force, x)), ca.densify(ca.jacobian(force, symbols))]
+        return ca.Function("slopes", [x, symbols], by)
+
+    found = model.derived("slopes of rest", tuple(map(Same, loads)), function)(q, model.values(p))
+    by_q, by_p = (np.array(a, dtype=float) for a in found)
+    return by_q, by_p
+
+
+def damping(model: Model, q: Array, p: ArrayLike | None) -> Array:
+    """Return the slopes (n, n) by the speeds of what takes energy, at rest; those of inertia are zero there."""
+
+    def function() -> Any:
+        x, xd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
+        by = ca.jacobian(dissipation(model.chain, x, xd), xd)
+        return ca.Function("damping", [x, xd, model.parameter_symbols], [ca.densify(by)])
+
+    with SYMBOLS:
+        made = model.derived("slopes of dissipation", (), function)
+    return np.array(made(q, np.zeros(model.n), model.values(p)), dtype=float)
+
+
+def spring_twists(model: Model, load: Array, p: ArrayLike | None) -> list[float]:
+    """Return the twist of the spring of each elastic drive under the forces (n,) of their joints."""
+    springs = [(shaft.drive.spring, shaft.index) for shaft in model.chain.driven if shaft.drive is not None]
+    under = ca.vertcat(*(spring.twist_under(ca.SX(load[index])) for spring, index in springs))
+    function = ca.Function("twists", [model.parameter_symbols], [under])
+    return np.array(function(model.values(p)), dtype=float).ravel().tolist()
+
+
+def gravity(model: Model, p: ArrayLike | None) -> Array:
+    """Return the acceleration (3,) of free fall with these parameters."""
+    function = ca.Function("gravity", [model.parameter_symbols], [model.chain.gravity])
+    return np.array(function(model.values(p)), dtype=float).ravel()
+
+
+def _sum_of_loads(model: Model, loads: Sequence[Load], q: Any, qd: Any) -> Any:
+    return sum((load.expression(model.chain, ca.SX(0), q, qd) for load in loads), ca.SX.zeros(model.n))
