@@ -197,6 +197,7 @@ def iterate(program: QuadraticProgram, working: WorkingSet, count: int, strength
         if at >= 0:
             count = changed(program, working, count, at)
     if status == LIMIT:
+        noise = strength + NOISE / SHARP * largest(working.lam, count)  # the last step changed the multipliers
         place(program, working, count)
         program.told[1] = missed(program, working, count, noise)
         most_violated(program, working, noise)
