@@ -97,7 +97,7 @@ _LATER = {
 _ROOMS = ("analysis", "batch", "bodies", "control", "environments", "export", "gradients", "identification", "loads",
           "rigs", "ringing", "robot", "scenario", "studies", "sweeps", "validation", "view")  # fmt: skip
 _INNER = ("compute", "errors", "mechanics", "model", "simulation")
-"""Where public names come from."""
+"""Modules that can be reached as attributes of `pliant`: public rooms, then inner ones."""
 _LEARNERS = ("jax", "torch")  # not listed: what completes names would ask for libraries that take seconds to import
 
 _alias_modules(

@@ -1,1 +1,1 @@
-"""What every room uses: caches, checks of arguments, files read and written, progress, interrupts."""
+"""Services that every room uses: caches, checks of arguments, files read and written, progress, interrupts."""

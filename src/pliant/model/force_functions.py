@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def load_forces(model: Model, loads: Sequence[Load], qd: Array | None = None) -> Any:
     """Return the function (q, p) -> generalized forces (n,) of the loads at t = 0 and their slopes (n, n) by q."""
     require_loads(loads)
-    rates = ca.SX(model.n, 1) if qd is None else ca.SX(ca.DM(qd))
+    rates = ca.SX.zeros(model.n) if qd is None else ca.densify(ca.SX(ca.DM(qd)))
     q = ca.SX.sym("q", model.n_q)
     with SYMBOLS:
-        Q = sum((load.expression(model.chain, ca.SX(0), q, ca.densify(rates)) for load in loads), ca.SX.zeros(model.n))
+        Q = _sum_of_loads(model, loads, q, rates)
         return ca.Function("applied", [q, model.parameter_symbols], [Q, ca.densify(model.chain.jacobian(Q, q))])
 
 

@@ -1,10 +1,9 @@
-"""Where mechanics and computing meet: the expressions of a formulation become functions of numbers.
+"""Model of a robot: functions of its state, traced by a formulation and compiled.
 
-A `Model` is a robot, a formulation and a few switches. Each of its functions is traced on first use, in memory once
-per content, and handed to a `Kernel`, which compiles it (or takes the object code from the disk cache). What is
-asked thousands of times per second is compiled; what is asked once (stiffness, terms by name) runs on CasADi's virtual
-machine, and so does linearisation where it would compile for long. The choice depends on the function alone, so that
-equal input always gives equal bits.
+A `Model` is a robot, a formulation and a few options. Each function is traced on first use and handed to a `Kernel`,
+which compiles it or takes the object code from the cache on disk. Functions that are called often are compiled;
+stiffness and linearization are, up to a number of instructions; terms by name run on CasADi's virtual machine
+(`recipes.py`). The choice depends on the function alone, so that equal input gives equal bits.
 """
 
 from __future__ import annotations
@@ -444,7 +443,7 @@ class Model:
 
     @property
     def bodies(self) -> tuple[Link, ...]:
-        """What the equations are made of, as links: the base where it is free, then every piece of every link."""
+        """Links that the equations consist of: the base where it is free, then every piece of every link."""
         return self.derived("bodies", (), lambda: in_pieces(self.robot).bodies)
 
     @cached_property
@@ -1951,7 +1950,7 @@ class Model:
         return self if model is self else model._fitted(q, loads, p, rates, name)
 
     def _free(self, locked: bool) -> list[int]:
-        held = {shaft.actuated for shaft in self.chain.shafts} if locked else set()
+        held = {shaft.actuated for shaft in self.layout.shafts} if locked else set()
         return [k for k in range(self.n) if k not in held]
 
 

@@ -23,7 +23,7 @@ QUICKLY_COMPILED = 12_000
 """Instructions that compile in about a second, once per machine. A longer function that is asked now and then runs on
 CasADi's virtual machine, some fifty times slower than machine code but at once (canadarm2: 2 ms)."""
 SOON_COMPILED = 3_000
-"""Instructions that compile in some 0.2 s: of what is asked a few times only."""
+"""Instructions that compile in some 0.3 s: the limit for functions that are asked a few times only."""
 
 
 @dataclass(frozen=True)

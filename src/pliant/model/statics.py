@@ -81,9 +81,8 @@ def resting(model: Model, held: HeldName = "joints") -> tuple[list[int], list[in
     joint that it drives.
     """
     drives = {shaft.actuated: shaft.index for shaft in model.layout.driven}
-    joints = {shaft.index for shaft in model.layout.all_shafts} | {
-        k for ball in model.layout.balls for k in ball.indices
-    }
+    joints = {shaft.index for shaft in model.layout.all_shafts}
+    joints |= {k for ball in model.layout.balls for k in ball.indices}
     unknown = [k for k in range(model.n) if k not in joints]
     if held == "joints":
         return unknown, [drives.get(k, k) for k in unknown]
@@ -200,9 +199,8 @@ def growing(
             return Growth(float(np.sqrt(-squares[0])) / (2 * np.pi), model.speeds[int(np.argmax(energy))], False)
         K, M, by_qd = along.K, along.M, np.zeros(along.K.shape)
     else:
-        by_q, by_qd = (
-            a[np.ix_(free, free)] for a in force_functions.slopes(model, q, steady_rates(model, rates), loads, p)
-        )
+        both = force_functions.slopes(model, q, steady_rates(model, rates), loads, p)
+        by_q, by_qd = (slope[np.ix_(free, free)] for slope in both)
         K, M = _finite(by_q, model.mass_matrix(q, p)[np.ix_(free, free)])
     lowest = float(roots(K, by_qd, M).min(initial=0.0))
     return Growth(-lowest, "", True) if lowest < 0 else None

@@ -115,7 +115,7 @@ def linear_bodies(model: Model) -> tuple[str, ...]:
 
 
 def acts(model: Model, loads: Sequence[Any]) -> bool:
-    """Whether something besides weight and speed acts on the arm: loads, couplings, contacts or loops."""
+    """Return True if loads, couplings, contacts or loops act on the arm, besides weight and speed."""
     return bool(len(loads) or model.robot.couplings or model.robot.contacts) or not model.layout.is_open
 
 

@@ -108,7 +108,7 @@ class SceneLink:
 
     @property
     def flexible(self) -> bool:
-        """Whether it has a deformation of its own."""
+        """True if the link has a deformation of its own."""
         return len(self.half) > 2
 
 

@@ -88,3 +88,5 @@ def test_an_operation_without_machine_code_says_so():
     with pytest.raises(UnsupportedModel, match=r"erfinv.*backend='vm'"):
         Kernel(f)(np.array([0.3]))
     assert Kernel(f, "vm")(np.array([0.3])) == pytest.approx(np.array(f(0.3)).ravel(), rel=1e-15)
+    with pytest.raises(UnsupportedModel, match="erfinv, which NumPy does not have"):
+        Kernel(f).interpreted(np.array([0.3]))

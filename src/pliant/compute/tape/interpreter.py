@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.errors import UnsupportedModel
 
 if TYPE_CHECKING:
     from pliant.compute.tape.tape import Tape
@@ -18,28 +19,34 @@ def _remainder(x: float, y: float) -> float:
     return math.remainder(x, y) if y and math.isfinite(x) else math.nan
 
 
-UNARY: dict[str, Callable[[Any], Any]] = {
+OF_ONE: dict[str, Callable[[Any], Any]] = {
     "neg": np.negative, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sq": np.square, "twice": lambda x: x + x,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "not": np.logical_not, "floor": np.floor, "ceil": np.ceil, "fabs": np.abs, "sign": np.sign,
     "erf": np.vectorize(math.erf, [float]), "inv": np.reciprocal, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "log1p": np.log1p, "expm1": np.expm1,
 }  # fmt: skip
-BINARY: dict[str, Callable[[Any, Any], Any]] = {
+"""Functions of NumPy for operations with one operand, by their names on a tape."""
+OF_TWO: dict[str, Callable[[Any, Any], Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power, "constpow": np.power,
     "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "and": np.logical_and,
     "or": np.logical_or, "fmod": np.fmod, "copysign": np.copysign,
     "if_else_zero": lambda x, y: np.where(x != 0, y, 0.0), "fmin": np.fmin, "fmax": np.fmax, "atan2": np.arctan2,
     "hypot": np.hypot, "remainder": np.vectorize(_remainder, [float]),
 }  # fmt: skip
+"""The same for two operands."""
 
 
 def plain_tape(tape: Tape) -> dict[str, Any]:
     """Return a tape without calls as plain data, operations by name, so that it can be kept in a file."""
     from pliant.compute.tape.operations import NAMES
 
+    names = [NAMES[op] for op in tape.op.tolist()]
+    unknown = set(names) - {"input", "const", *OF_ONE, *OF_TWO}
+    if unknown:
+        raise UnsupportedModel(f"operations: got {', '.join(sorted(unknown))}, which NumPy does not have")
     return {
-        "operations": [NAMES[op] for op in tape.op.tolist()], "a": tape.a.tolist(), "b": tape.b.tolist(),
+        "operations": names, "a": tape.a.tolist(), "b": tape.b.tolist(),
         "constant": tape.constant.tolist(), "outputs": tape.outputs.tolist(),
     }  # fmt: skip
 
@@ -53,10 +60,10 @@ def interpret(tape: dict[str, Any], inputs: Array) -> Array:
                 values.append(columns[a])
             elif name == "const":
                 values.append(np.float64(constant))
-            elif name in BINARY:
-                values.append(BINARY[name](values[a], values[b]))
+            elif name in OF_TWO:
+                values.append(OF_TWO[name](values[a], values[b]))
             else:
-                values.append(UNARY[name](values[a]))
+                values.append(OF_ONE[name](values[a]))
     outputs = np.zeros((len(inputs), len(tape["outputs"])))
     for column, value in enumerate(tape["outputs"]):
         if value >= 0:

@@ -239,7 +239,7 @@ class BeamData:
 
 
 class ShapeFunctions(Protocol):
-    """What a linear beam asks of its shape functions; `pliant.mechanics.shapes.LinkShapes` is one."""
+    """Shape functions as a linear beam uses them; `pliant.mechanics.shapes.LinkShapes` is one."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -108,7 +108,7 @@ def save(robot: RobotDescription, path: str | os.PathLike[str]) -> None:
 
 
 def has_files(robot: RobotDescription) -> bool:
-    """Whether bodies or meshes come from files."""
+    """Return True if a body or a mesh of the robot comes from a file."""
     visuals = [*robot.base.visuals, *(visual for link in robot.links for visual in link.visuals)]
     return any(link.body is not None for link in robot.links) or any(visual.mesh is not None for visual in visuals)
 

@@ -14,7 +14,7 @@ import numpy as np
 from pliant.arrays import Array
 
 DEEPEST = 12
-"""Of parts inside parts, as in `pliant.base.content`."""
+"""Most levels of parts inside parts that are searched, as in `pliant.base.content`."""
 
 
 @dataclass(frozen=True)
