@@ -19,6 +19,8 @@ GROUPS = {
     "Run": ("simulate", "simulate_batch", "Event", "Result", "Scenario"),
     "Errors": ("PliantError", "ModelError", "UnsupportedModel", "SimulationError"),
 }  # fmt: skip
+OPTIONS = {"Robot": "    options: {inherited_members: true}\n"}
+"""Options of entries: methods of a robot come from its description too."""
 HEAD = """# API
 
 Public names of the package. Rooms such as `pliant.control`, `pliant.loads` and `pliant.view` have their own pages.
@@ -42,5 +44,5 @@ def page() -> str:
     text = HEAD
     for title, names in groups.items():
         if names:
-            text += f"\n## {title}\n\n" + "".join(f"::: pliant.{name}\n" for name in names)
+            text += f"\n## {title}\n\n" + "".join(f"::: pliant.{name}\n{OPTIONS.get(name, '')}" for name in names)
     return text
