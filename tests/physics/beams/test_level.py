@@ -83,6 +83,7 @@ def test_the_level_and_its_reason(robot: Robot, options: Any, level: Any, reason
     model = robot.model(**options)
     assert (model.options.stiffening, model.level.stiffening) == (level, level)
     assert model.level.reason.startswith(reason)
+    assert model.level.asked == options.get("stiffening", "auto")  # what a fit makes the model of other numbers with
     assert str(model).splitlines()[1] == f"stiffening: {model.level}"
     assert pickle.loads(pickle.dumps(model)).level == model.level
 
