@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import os
 import shutil
 import subprocess
@@ -27,7 +29,8 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 PATIENCE = 20.0
 """So many times the limit of its processor time a run may take by the clock of a busy machine."""
 
-OPTIONS = ("-q", "-p", "no:cacheprovider", "--no-header", "--tb=line", "-m", "not full and not long")
+OPTIONS = ("-q", "-p", "no:cacheprovider", "--no-header", "--tb=line")
+DAILY_MARKS = ("-m", "not full and not long")
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,10 @@ class Bench:
             return Verdict(mutant, "broken", 0.0, str(error))
         limit, start = 120.0 + 10.0 * sum(float(part) for part in took), time.perf_counter()
         with self.planted(mutant) as fresh:
-            code, said = self.run(["-x", *mutant.selection], limit, fresh=fresh)
+            code, said = 0, ""
+            for marks, names in calls_for(mutant.selection):
+                if code == 0:
+                    code, said = self.run([*marks, "-x", *names], limit, fresh=fresh)
         return Verdict(mutant, "survived" if code == 0 else "killed", time.perf_counter() - start, said)
 
     @contextmanager
@@ -90,16 +96,17 @@ class Bench:
         An entry may name the file, a test in it, or one case of a test.
         """
         report = self.folder / "report.xml"
-        report.unlink(missing_ok=True)
-        code, said = self.run([*selection, f"--junitxml={report}"], LIMIT, write=True)
-        if not report.exists():
-            return dict.fromkeys(selection, said or f"pytest ended with {code}")
         cases: dict[str, float | str] = {}
-        for case in ElementTree.parse(report).getroot().iter("testcase"):
-            bad = [part for part in case if part.tag in ("failure", "error", "skipped")]
-            cases[f"{file}::{case.get('name')}"] = (
-                f"{bad[0].tag}: {bad[0].get('message', '')[:120]}" if bad else float(case.get("time", 0.0))
-            )
+        for marks, names in calls_for(selection):
+            report.unlink(missing_ok=True)
+            code, said = self.run([*marks, *names, f"--junitxml={report}"], LIMIT, write=True)
+            if not report.exists():
+                return dict.fromkeys(selection, said or f"pytest ended with {code}")
+            for case in ElementTree.parse(report).getroot().iter("testcase"):
+                bad = [part for part in case if part.tag in ("failure", "error", "skipped")]
+                cases[f"{file}::{case.get('name')}"] = (
+                    f"{bad[0].tag}: {bad[0].get('message', '')[:120]}" if bad else float(case.get("time", 0.0))
+                )
         return {name: _of_cases(name, cases) for name in selection}
 
     def run(
@@ -113,7 +120,7 @@ class Bench:
         """Likewise with marks of its own, a limit in processor time, and the processor time that it took.
 
         Plugins that these tests do without take as long to import as many tests to run."""
-        given = ["-m", "mutants.limited", str(limit), *OPTIONS[:-2], *asked]
+        given = ["-m", "mutants.limited", str(limit), *OPTIONS, *asked]
         code, said, out = self._pytest(
             given, PATIENCE * limit, fresh, False, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **ONE_THREAD
         )
@@ -122,7 +129,7 @@ class Bench:
 
     def failing(self, nodes: Sequence[str]) -> list[str]:
         """Those of these tests that fail on the sound source."""
-        _, _, out = self._pytest(["-m", "pytest", *OPTIONS, *nodes], 20 * LIMIT, False, False)
+        _, _, out = self._pytest(["-m", "pytest", *OPTIONS, *DAILY_MARKS, *nodes], 20 * LIMIT, False, False)
         return [line.split()[1] for line in out.splitlines() if line.startswith(("FAILED", "ERROR"))]
 
     def _pytest(
@@ -152,6 +159,25 @@ class Bench:
         said = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
         first = said[0].removeprefix("FAILED ")[:160] if said else done.stderr.strip()[-160:]
         return done.returncode, first, done.stdout
+
+
+def calls_for(selection: Sequence[str]) -> list[tuple[tuple[str, ...], list[str]]]:
+    """Calls of pytest that run the named tests, each with its marks: daily cases of files and of most tests; a test
+    all of whose cases belong to the full set runs as it stands."""
+    large = [name for name in selection if name.partition("::")[2].split("[")[0] in _large_tests(name.split("::")[0])]
+    daily = [name for name in selection if name not in large]
+    return [(marks, names) for marks, names in ((DAILY_MARKS, daily), ((), large)) if names]
+
+
+@functools.cache
+def _large_tests(file: str) -> frozenset[str]:
+    """Functions of a file of tests with the mark `full` or `long` on all of their cases."""
+    functions = (node for node in ast.parse((ROOT / file).read_text("utf-8")).body if isinstance(node, ast.FunctionDef))
+    return frozenset(
+        node.name
+        for node in functions
+        if any(ast.unparse(mark) in ("pytest.mark.full", "pytest.mark.long") for mark in node.decorator_list)
+    )
 
 
 def _of_cases(name: str, cases: dict[str, float | str]) -> float | str:
