@@ -19,7 +19,7 @@ import numpy as np
 
 import pliant
 from benchmarks.gpu import chain
-from pliant.algebra.runge_kutta import rk4
+from pliant.algebra.tableaux import explicit
 from pliant.batch import equations, simulate_batch
 from pliant.compute import set_threads
 from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
@@ -34,7 +34,7 @@ def loops(name: str, seconds: float) -> dict[str, Any]:
     model = chain(*ARMS[name]).model(stiffening=False)
     f = equations(model).function
     start = time.perf_counter()
-    integrator = BatchIntegrator(f, rk4())
+    integrator = BatchIntegrator(f, explicit("rk4"))
     row: dict[str, Any] = {"arm": name, "instructions": f.n_instructions(), "compile s": time.perf_counter() - start}
     arms = max(64, 400_000 // f.n_instructions() // 16 * 16)
     zero = np.zeros(1, dtype=int)

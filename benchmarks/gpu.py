@@ -109,7 +109,7 @@ def prepare(folder: Path, only: str) -> None:
         sys.modules[f"tests_{name}"] = importlib.import_module(name)
     from tests_flyers import states as poses
 
-    from pliant.algebra.runge_kutta import dopri5, rk4
+    from pliant.algebra.tableaux import explicit
     from pliant.batch import equations
     from pliant.compute.cuda.source import emit, emit_evaluation
     from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
@@ -138,7 +138,7 @@ def prepare(folder: Path, only: str) -> None:
         reference = x.copy()
         plan = TimeSegments(np.zeros(1), np.full(1, h), np.full(1, 2), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
         nothing = np.zeros((1, 1, 0)), np.zeros((1, 0))
-        packs = BatchIntegrator(f, rk4(), quaternions=turns, closing=composed.closing)
+        packs = BatchIntegrator(f, explicit("rk4"), quaternions=turns, closing=composed.closing)
         packs(reference, *nothing, plan, np.empty((257, 1, n)), np.zeros(4))
         t, s, w, p = (np.zeros((257, 1)), x, np.zeros((257, 0)), np.zeros((257, 0)))
         from pliant.compute import Kernel
@@ -149,10 +149,10 @@ def prepare(folder: Path, only: str) -> None:
         operations = tape.count()
         variants: list[tuple[str, str, Any]] = []
         for precision in ("double", "single"):
-            variants.append((precision, "rk4", emit(tape, rk4(), precision, states=states, **stepping)))
+            variants.append((precision, "rk4", emit(tape, explicit("rk4"), precision, states=states, **stepping)))
             variants.append((precision, "evaluate", emit_evaluation(tape, precision, states=states)))
         if name in ("2-link", "random 1", "random 5", "free-flying, rigid", "four-bar", "slider-crank"):
-            variants.append(("double", "dopri5", emit(tape, dopri5(), **stepping)))
+            variants.append(("double", "dopri5", emit(tape, explicit("dopri5"), **stepping)))
         for k, (precision, kind, source) in enumerate(variants):
             (folder / f"{stem}.{k}.cu").write_text(source.text)
             index.append({

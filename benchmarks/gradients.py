@@ -64,7 +64,7 @@ def plan_of(asked: Any) -> Any:
 
 def ratios(arms: int, quick: bool) -> dict[str, Any]:
     """Times of gradients over those of runs, of one arm or of a batch."""
-    from pliant.algebra.runge_kutta import rk4
+    from pliant.algebra.tableaux import explicit
     from pliant.compute.integrate import solve
     from pliant.compute.loops.adjoint import AdjointIntegrator, block_length
     from pliant.compute.loops.pack import BatchIntegrator
@@ -75,7 +75,7 @@ def ratios(arms: int, quick: bool) -> dict[str, Any]:
     asked, width = inquiry(arms), 1 if arms == 1 else None
     plan, c, f = plan_of(asked), asked.f.composition, asked.f
     run = asked.run.differentiated([])
-    integrator, runs = AdjointIntegrator(run, rk4(), width), BatchIntegrator(f.function, rk4(), width)
+    integrator, runs = AdjointIntegrator(run, explicit("rk4"), width), BatchIntegrator(f.function, explicit("rk4"), width)
     x, w, own = asked.starts(), asked.given.pieces(), asked.given.held(f)
     steps, out = int(plan.count.sum()), np.empty((arms, 1, f.n))
     back = partial(integrator, x, w, own, plan, DURATION)
@@ -119,7 +119,7 @@ def main(quick: bool = False) -> None:
 
 def prepare(folder: Path) -> None:
     """Sources, and results of this machine for the first arms."""
-    from pliant.algebra.runge_kutta import rk4
+    from pliant.algebra.tableaux import explicit
     from pliant.compute.cuda.adjoint import source
     from pliant.compute.cuda.source import emit
     from pliant.compute.tape.tape import Tape
@@ -128,9 +128,9 @@ def prepare(folder: Path) -> None:
     asked = inquiry(8)
     run, plan = asked.run.differentiated([]), plan_of(asked)
     found = adjoint(asked, DURATION, asked.f.composition.breaks(DURATION, []), STEP, "all", "cpu")
-    alone = emit(Tape.from_function(asked.f.function), rk4(), "double")
+    alone = emit(Tape.from_function(asked.f.function), explicit("rk4"), "double")
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "adjoints.cu").write_text(source(run, rk4()))
+    (folder / "adjoints.cu").write_text(source(run, explicit("rk4")))
     (folder / "steps.cu").write_text(alone.text)
     early, late = plan.sides()
     np.savez_compressed(

@@ -16,6 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 import pliant
+from pliant.algebra.tableau import ExplicitTableau
+from pliant.algebra.tableaux import explicit
 from pliant.cli import app, doctor
 from pliant.cli.self_test import SelfCheck, parts
 from pliant.compute.integrate import METHODS
@@ -87,6 +89,17 @@ def _raises_for_lists(signature: Any, given: Any) -> Any:
     return plain(signature, given)
 
 
+def _raises_for(message: str, *broken: str) -> Callable[[str], ExplicitTableau]:
+    """Tableaux by name, but for some."""
+
+    def of(name: str) -> ExplicitTableau:
+        if name in broken:
+            raise ValueError(message)
+        return explicit(name)
+
+    return of
+
+
 _BATCH = BatchCode.__call__
 
 
@@ -99,7 +112,7 @@ def _raises_but_for_energies(self: BatchCode, *given: Any) -> Any:
 
 RUNS = ("batch of runs, rk4", "batch of runs, dopri5")
 IMPLICIT = {  # what is broken, how, and the parts that must be named; every part falls to one break only
-    "pliant.compute.integrate.methods.EXPLICIT:dop853": (_raises("tableau dop853: dense order 7 violated"),
+    "pliant.compute.integrate.methods.explicit": (_raises_for("tableau dop853: dense order 7 violated", "dop853"),
         ("simulate, default", "simulate, dop853", "simulate, torque by a Python function")),
     "pliant.compute.integrate.methods.rodas5p": (_raises("gamma"), ("simulate, rodas5p",)),
     "pliant.compute.integrate.methods._midpoint": (_raises("no Jacobian"), ("simulate, midpoint",)),
@@ -111,8 +124,10 @@ IMPLICIT = {  # what is broken, how, and the parts that must be named; every par
     **{f"pliant.export.EXPORTS:{kind}": (_raises(f"no {kind}"), (f"export to {kind}",)) for kind in EXPORTS},
 }  # fmt: skip
 EXPLICIT = {
-    "pliant.compute.integrate.methods.EXPLICIT:rk4": (_raises("no rk4"), ("simulate, rk4",)),
-    "pliant.compute.integrate.methods.EXPLICIT:dopri5": (_raises("no dopri5"), ("simulate, dopri5",)),
+    "pliant.compute.integrate.methods.explicit": (
+        _raises_for("no tableau", "rk4", "dopri5"),
+        ("simulate, rk4", "simulate, dopri5"),
+    ),
     "pliant.compute.llvm.kernel.plain": (_raises_for_lists, ("arrays of any layout",)),
     "pliant.compute.llvm.llvm.object_code": (_raises("no LLVM"), ("cache", "no cache")),
     "pliant.compute.llvm.many_states.BatchCode.__call__": (_raises_but_for_energies, ("batch of states",)),

@@ -19,6 +19,7 @@ import numpy as np
 from pliant.arrays import Array
 
 EPS = float(np.finfo(np.float64).eps)
+NONE: Array = np.empty(0)
 TYPED = 1e-12
 """Defect allowed to sums without rounding: coefficients of order one to a hundred, typed with 16 digits."""
 
@@ -43,6 +44,15 @@ def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
 def _freeze(*arrays: Array) -> None:
     for array in arrays:
         array.setflags(write=False)
+
+
+def rows(size: int, entries: dict[int, dict[int, float]]) -> Array:
+    """Matrix from its nonzero entries, each row a dict {column: value}."""
+    matrix = np.zeros((size, size))
+    for i, row in entries.items():
+        for j, value in row.items():
+            matrix[i, j] = value
+    return matrix
 
 
 def nested_dense(b: Array, last: int, extra: Array) -> Array:
@@ -107,6 +117,12 @@ class ExplicitTableau:
     def adaptive(self) -> bool:
         """Whether there is an error estimate."""
         return self.error.size > 0
+
+    @property
+    def error_power(self) -> int:
+        """k where the estimated error of a step h goes with h^k; two estimates together (of orders q and r, as
+        E_q^2 / (E_q^2 + 0.01 E_r^2)^1/2) go with 2 (q + 1) - (r + 1), the order of dop853."""
+        return self.order if self.error_low.size else self.error_order + 1
 
     @cached_property
     def low_storage(self) -> tuple[tuple[float, float, float], ...]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import PliantError
-from pliant.options import BatchMethodName, ExportName, FormulationName, MethodName
+from pliant.options import BatchMethodName, ExportName, FormulationName, MethodName, PackedName
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
@@ -65,6 +65,7 @@ def parts() -> dict[str, Callable[[], None]]:
     names = get_args(MethodName)
 
     runs = {f"simulate, {'default' if name == 'auto' else name}": functools.partial(_run, name) for name in names}
+    batches = {f"batch of runs, {name}": functools.partial(_batch_of_runs, name) for name in get_args(PackedName)}
     exports = {f"export to {kind}": functools.partial(_export, kind) for kind in get_args(ExportName)}
     return {
         "formulations": _formulations,
@@ -75,8 +76,7 @@ def parts() -> dict[str, Callable[[], None]]:
         **runs,
         "simulate, torque by a Python function": _python_torque,
         "batch of states": _batch_of_states,
-        "batch of runs, rk4": functools.partial(_batch_of_runs, "rk4"),
-        "batch of runs, dopri5": functools.partial(_batch_of_runs, "dopri5"),
+        **batches,
         **exports,
     }
 
@@ -190,10 +190,10 @@ def _reference() -> NDArray[np.float64]:
 
 
 def _run(method: MethodName) -> None:
-    from pliant.compute.integrate.methods import FIXED
+    from pliant.compute.integrate.methods import has_fixed_steps
     from pliant.simulation.runs.simulation import simulate
 
-    step = STEP if method in FIXED else None
+    step = STEP if has_fixed_steps(method) else None
     run = simulate(_model(), T_END, START, torque=TORQUE, method=method, step=step, progress=False)
     _require(run.q[-1], _reference(), LIMIT, f"a run by {run.stats.method}, compared with SciPy's,")
 
@@ -215,10 +215,11 @@ def _batch_of_states() -> None:
 
 def _batch_of_runs(method: BatchMethodName) -> None:
     """In two threads."""
+    from pliant.compute.integrate.methods import has_fixed_steps
     from pliant.compute.llvm.threads import set_threads
     from pliant.simulation.batch.batch_run import simulate_batch
 
-    step = STEP if method == "rk4" else None
+    step = STEP if has_fixed_steps(method) else None
     set_threads(2)
     try:
         batch = simulate_batch(

@@ -12,13 +12,13 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
 from pliant.base.interrupts import Lifeline, deaf_children, hang_on
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel, extra, install
-from pliant.options import BatchMethodName
+from pliant.options import BatchMethodName, PackedName
 from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point, run_points
 from pliant.sweeps.sweep_file import SweepStudy
@@ -77,12 +77,13 @@ def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
     assert model is not None
     q, qd, torque, p = points.inputs(points.values[chosen])
     controller, motion = s.driving
+    method = cast(PackedName, s.method if s.method in get_args(PackedName) else "dopri5")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # arms that break down are reported point by point
             batch = simulate_batch(
                 model, s.duration, q, qd, torque, controller, motion or None, p if points.robot_paths else None,
-                step=s.step, method="rk4" if s.method == "rk4" else "dopri5", rtol=s.rtol,
+                step=s.step, method=method, rtol=s.rtol,
                 atol=s.atol or 1e-12, output_step=s.output_step, progress=False, **s.surroundings, limits=s.limits,
                 breaks=s.breaks, max_steps=s.max_steps,
             )  # fmt: skip

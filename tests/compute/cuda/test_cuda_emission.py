@@ -12,7 +12,7 @@ import pytest
 
 from compute.loops.test_pack_loop import ADAPTIVE, FIXED, SETTINGS, circle, oscillator
 from cuda_shim import COMPILER, FakeCupy
-from pliant.algebra.runge_kutta import dopri5, rk4
+from pliant.algebra.tableaux import explicit
 from pliant.compute import Kernel
 from pliant.compute.cuda import device as cuda_device
 from pliant.compute.cuda import source as cuda
@@ -32,7 +32,7 @@ CHOICES = (
 )  # fmt: skip
 CLOSED = [
     pytest.param(method, plan, c, id=f"{name}-{c.strategy}-{c.values}-{c.unroll}")
-    for name, method, plan in (("rk4", rk4(), FIXED), ("dopri5", dopri5(), ADAPTIVE))
+    for name, method, plan in (("rk4", explicit("rk4"), FIXED), ("dopri5", explicit("dopri5"), ADAPTIVE))
     for c in CHOICES
     if c.strategy != "chunks" or not method.adaptive
 ]
@@ -111,7 +111,7 @@ def reference(x: np.ndarray, w: np.ndarray, p: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("precision", "tolerance"), [("double", DOUBLE), ("single", SINGLE)])
 def test_every_strategy_steps_as_the_kernel_does(device, tape, choice, precision, tolerance) -> None:
     x, w, p = batch(np.random.default_rng(1))
-    integrator = cuda_device.DeviceIntegrator(emit(tape, rk4(), precision, choice=choice))
+    integrator = cuda_device.DeviceIntegrator(emit(tape, explicit("rk4"), precision, choice=choice))
     if choice.strategy == "chunks":
         integrator.tile = 1  # several tiles
     X = integrator.states(x)
@@ -142,7 +142,7 @@ def test_wide_values_keep_their_digits_wherever_they_are_stored(device, choice, 
         np.zeros(1), np.full(1, 0.1), np.ones(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
     )
     expected = np.empty((40, 1, n))
-    BatchIntegrator(f, rk4())(arms.astype(float), *nothing, plan, expected, np.zeros(4))
+    BatchIntegrator(f, explicit("rk4"))(arms.astype(float), *nothing, plan, expected, np.zeros(4))
 
     def error(chosen: Callable[[int], bool]) -> float:
         def some(nodes: Nodes, states: np.ndarray) -> Nodes:
@@ -152,7 +152,7 @@ def test_wide_values_keep_their_digits_wherever_they_are_stored(device, choice, 
 
         monkeypatch.setattr(cuda, "widened", some)
         integrator = cuda_device.DeviceIntegrator(
-            emit(tape, rk4(), "single", choice=choice, states=np.zeros((1, n + 1)))
+            emit(tape, explicit("rk4"), "single", choice=choice, states=np.zeros((1, n + 1)))
         )
         return float(np.abs(integrator(integrator.states(arms), *nothing, plan, 1)[0][0].T - expected[:, 0]).max())
 
@@ -186,7 +186,7 @@ def test_every_strategy_closes_states_as_packs_do(device, method, plan, choice) 
 @needs_compiler
 def test_inputs_shared_by_all_arms(device, tape) -> None:
     x, w, p = batch(np.random.default_rng(2), 5)
-    integrator = cuda_device.DeviceIntegrator(emit(tape, rk4()))
+    integrator = cuda_device.DeviceIntegrator(emit(tape, explicit("rk4")))
     out, _ = integrator(integrator.states(x), w[:1], p[:1], PLAN, 2)
     expected = reference(x, np.repeat(w[:1], 5, axis=0), np.repeat(p[:1], 5, axis=0))
     np.testing.assert_allclose(out.transpose(2, 0, 1), expected, rtol=0, atol=DOUBLE * np.abs(expected).max())
@@ -200,7 +200,7 @@ def test_inputs_shared_by_all_arms(device, tape) -> None:
 def test_adaptive_steps_take_the_decisions_of_the_packs(device, choice) -> None:
     """The same control on both: numbers of steps agree but where an error sits on the edge, states to the tolerance."""
     x, w, p = batch(np.random.default_rng(3), 20)
-    pair = dopri5()
+    pair = explicit("dopri5")
     ends = np.array([0.1, 0.4, 0.5])
     plan = TimeSegments(
         np.array([0.0, 0.1, 0.4]), ends, np.zeros(3, dtype=int), np.array([0, -1, 1]), np.array([0, 1, 1])
@@ -222,7 +222,7 @@ def test_an_arm_that_breaks_down_ends_in_nan_and_the_others_go_on(device) -> Non
     """xdot = x^2 from x = 1 has no value at t = 1."""
     x = ca.SX.sym("x")
     f = ca.Function("f", [ca.SX.sym("t"), x, ca.SX.sym("w", 0), ca.SX.sym("p", 0)], [x**2])
-    pair, nothing = dopri5(), (np.zeros((1, 1, 0)), np.zeros((1, 0)))
+    pair, nothing = explicit("dopri5"), (np.zeros((1, 1, 0)), np.zeros((1, 0)))
     plan = TimeSegments(
         np.array([0.0, 0.5]), np.array([0.5, 1.5]), np.zeros(2, dtype=int), np.arange(2), np.zeros(2, dtype=int)
     )
@@ -281,11 +281,11 @@ def test_an_operation_without_gpu_code_is_refused() -> None:
     x = ca.SX.sym("x")
     f = ca.Function("f", [ca.SX.sym("t"), x, ca.SX.sym("w", 0), ca.SX.sym("p", 0)], [ca.erfinv(x)])
     with pytest.raises(UnsupportedModel, match="erfinv"):
-        emit(Tape.from_function(f), rk4())
+        emit(Tape.from_function(f), explicit("rk4"))
 
 
 def test_adaptive_steps_of_a_tape_in_chunks_are_refused(tape) -> None:
-    pair = dopri5()
+    pair = explicit("dopri5")
     with pytest.raises(UnsupportedModel, match="rk4"):
         emit(tape, pair, choice=CudaForm("chunks", 1, 20))
 

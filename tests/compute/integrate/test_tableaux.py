@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from scipy.integrate._ivp import dop853_coefficients as scipy_dop853
 
-from pliant.algebra import runge_kutta, tableau
-from pliant.algebra.runge_kutta import dop853, dopri5, rk4
+from pliant.algebra import tableau
+from pliant.algebra.tableaux import dop853, dopri5, explicit, rk4
 from pliant.compute.integrate.rosenbrock import rodas5p
 from rooted_trees import density, exact, inverse_of_lower, order_defects, size, stage_weights, trees
 
-EXPLICIT = [rk4, dopri5, dop853]
+MAKE = {"rk4": rk4.tableau, "dopri5": dopri5.tableau, "dop853": dop853.tableau, "rodas5p": rodas5p.__wrapped__}
 FIELDS = [
-    *((make, field) for make in EXPLICIT for field in ("A", "c", "error", "error_low", "dense")),
-    *((rodas5p, field) for field in ("A", "C", "c", "d", "b", "error", "dense", "gamma")),
+    *((name, field) for name in ("rk4", "dopri5", "dop853") for field in ("A", "c", "error", "error_low", "dense")),
+    *(("rodas5p", field) for field in ("A", "C", "c", "d", "b", "error", "dense", "gamma")),
 ]
 THETAS = [F(3, 10), F(3, 4), F(1)]
 PRINTED = 2e-13
@@ -98,12 +98,12 @@ def hermite(b: np.ndarray, extra: np.ndarray | None, theta: F) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("make", "A", "extra", "low"),
-    [(rk4, RK4_A, None, None), (dopri5, DOPRI5_A, DOPRI5_EXTRA, DOPRI5_LOW)],
+    ("name", "A", "extra", "low"),
+    [("rk4", RK4_A, None, None), ("dopri5", DOPRI5_A, DOPRI5_EXTRA, DOPRI5_LOW)],
     ids=["rk4", "dopri5"],
 )
-def test_published_fractions_satisfy_every_condition_exactly(make, A, extra, low):
-    promised, weights = make(), stage_weights(A, A)
+def test_published_fractions_satisfy_every_condition_exactly(name, A, extra, low):
+    promised, weights = explicit(name), stage_weights(A, A)
     assert set(order_defects(A[-1], weights, promised.order)) == {0}
     assert largest(A[-1], weights, promised.order + 1) > 1e-5  # and not one order more
     if low is not None:
@@ -112,33 +112,33 @@ def test_published_fractions_satisfy_every_condition_exactly(make, A, extra, low
         assert set(order_defects(hermite(A[-1], extra, theta), weights, promised.dense_order, theta)) == {0}
 
 
-@pytest.mark.parametrize(("make", "A"), [(rk4, RK4_A), (dopri5, DOPRI5_A)])
-def test_coefficients_are_the_published_fractions_rounded_once(make, A):
-    np.testing.assert_array_equal(make().A, A.astype(float))
-    np.testing.assert_array_equal(make().c, A.sum(axis=1).astype(float))
+@pytest.mark.parametrize(("name", "A"), [("rk4", RK4_A), ("dopri5", DOPRI5_A)], ids=["rk4", "dopri5"])
+def test_coefficients_are_the_published_fractions_rounded_once(name, A):
+    np.testing.assert_array_equal(explicit(name).A, A.astype(float))
+    np.testing.assert_array_equal(explicit(name).c, A.sum(axis=1).astype(float))
 
 
 def test_estimate_and_dense_output_of_dopri5_are_the_published_fractions():
-    np.testing.assert_array_equal(dopri5().error, (DOPRI5_A[-1] - DOPRI5_LOW).astype(float))
+    np.testing.assert_array_equal(explicit("dopri5").error, (DOPRI5_A[-1] - DOPRI5_LOW).astype(float))
     for theta in THETAS:
         wanted = hermite(DOPRI5_A[-1], DOPRI5_EXTRA, theta).astype(float)
-        np.testing.assert_allclose(at(dopri5().dense, theta).astype(float), wanted, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(at(explicit("dopri5").dense, theta).astype(float), wanted, rtol=0, atol=1e-14)
 
 
 def test_dop853_is_the_table_of_scipy_bit_by_bit():
     """The last digits, which no condition can hold: typed here and there from the same code of Hairer's."""
-    ours, n = dop853(), scipy_dop853.N_STAGES
+    ours, n = explicit("dop853"), scipy_dop853.N_STAGES
     np.testing.assert_array_equal(ours.A[:n, :n], scipy_dop853.A[:n, :n])
     np.testing.assert_array_equal(ours.A[n, :n], scipy_dop853.B)
     np.testing.assert_array_equal(ours.A[n + 1 :], scipy_dop853.A[n + 1 :])
     np.testing.assert_array_equal(ours.c, scipy_dop853.C)
     np.testing.assert_array_equal(ours.error[: n + 1], scipy_dop853.E5)
     np.testing.assert_array_equal(ours.error_low[: n + 1], scipy_dop853.E3)
-    np.testing.assert_array_equal(runge_kutta._rows(16, runge_kutta.DOP853_DENSE)[:4], scipy_dop853.D)
+    np.testing.assert_array_equal(tableau.rows(16, dop853.DENSE)[:4], scipy_dop853.D)
 
 
 def test_dop853_in_exact_arithmetic():
-    table = dop853()
+    table = explicit("dop853")
     A, b = exact(table.A), exact(table.A[table.stages - 1])
     weights = stage_weights(A, A)
     assert largest(b, weights, table.order) < PRINTED
@@ -173,30 +173,31 @@ def neighbours(value: float) -> list[float]:
     return [value + step for step in steps] + [value - steps[-1]]
 
 
-@pytest.mark.parametrize(("make", "field"), FIELDS, ids=lambda v: getattr(v, "__name__", v))
-def test_a_wrong_digit_among_the_first_eight_is_refused(make, field):
-    whole = np.atleast_1d(np.array(getattr(make(), field)))
+@pytest.mark.parametrize(("name", "field"), FIELDS)
+def test_a_wrong_digit_among_the_first_eight_is_refused(name, field):
+    made = MAKE[name]()
+    whole = np.atleast_1d(np.array(getattr(made, field)))
     for place in np.argwhere(whole):
         for wrong in neighbours(whole[tuple(place)]):
             changed = whole.copy()
             changed[tuple(place)] = wrong
-            with pytest.raises(ValueError, match=make.__name__):
-                replace(make(), **{field: float(changed[0]) if field == "gamma" else changed})
+            with pytest.raises(ValueError, match=name):
+                replace(made, **{field: float(changed[0]) if field == "gamma" else changed})
 
 
-@pytest.mark.parametrize("table", ["DOP853_A", "DOP853_DENSE"])
+@pytest.mark.parametrize("table", ["WEIGHTS", "DENSE"])
 def test_a_wrong_digit_as_typed_is_refused(monkeypatch, table):
-    rows = getattr(runge_kutta, table)
+    rows = getattr(dop853, table)
     for i, row in rows.items():
         for j, value in row.items():
             for wrong in neighbours(value):
                 monkeypatch.setitem(row, j, wrong)
                 with pytest.raises(ValueError, match="dop853"):
-                    dop853.__wrapped__()
+                    dop853.tableau()
             monkeypatch.setitem(rows[i], j, value)
 
 
-@pytest.mark.parametrize("make", [*EXPLICIT, rodas5p])
+@pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
 def test_no_order_of_addition_comes_near_a_limit(monkeypatch, make):
     """With the largest rounding error that any machine could add on top, less than half of each limit is used."""
     used = []
@@ -206,7 +207,7 @@ def test_no_order_of_addition_comes_near_a_limit(monkeypatch, make):
         used.extend(zip(map(math.fsum, np.atleast_2d(terms.T)), np.atleast_1d(half)))
 
     monkeypatch.setattr(tableau, "_check", record)
-    make.__wrapped__()
+    make()
     assert len(used) > 10
     for defect, half in used:
         assert abs(defect) <= half / 2
@@ -214,15 +215,15 @@ def test_no_order_of_addition_comes_near_a_limit(monkeypatch, make):
 
 def test_tableaux_are_frozen():
     with pytest.raises(ValueError, match="read-only"):
-        dop853().A[3, 0] = 1.0
+        explicit("dop853").A[3, 0] = 1.0
 
 
 def test_an_implicit_matrix_is_refused_as_explicit_method():
     with pytest.raises(ValueError, match="above its diagonal"):
-        replace(rk4(), A=rk4().A + np.diag([0.0, 0.1, 0.0, 0.0, 0.0]))
+        replace(explicit("rk4"), A=explicit("rk4").A + np.diag([0.0, 0.1, 0.0, 0.0, 0.0]))
 
 
-@pytest.mark.parametrize(("make", "real_axis"), [(rk4, 2.785), (dopri5, 3.307)])
-def test_stability_radius_lies_within_the_known_interval_of_the_real_axis(make, real_axis):
+@pytest.mark.parametrize(("name", "real_axis"), [("rk4", 2.785), ("dopri5", 3.307)])
+def test_stability_radius_lies_within_the_known_interval_of_the_real_axis(name, real_axis):
     # The half disc touches the boundary of the stability region nowhere beyond the real interval.
-    assert 0.9 < make().stability < real_axis
+    assert 0.9 < explicit(name).stability < real_axis

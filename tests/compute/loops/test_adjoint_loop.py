@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.algebra.runge_kutta import rk4
+from pliant.algebra.tableaux import explicit
 from pliant.compute.llvm.target import machine
 from pliant.compute.loops import adjoint, adjoint_loop
 from pliant.compute.loops.adjoint import AdjointIntegrator, Adjoints, Differentiated, block_length
@@ -46,7 +46,7 @@ def by_python(monkeypatch: Any, run: Differentiated, x: Any, w: Any, p: Any, blo
 
         return call
 
-    form = AdjointForm(rk4(), 2, 1, 1, 0, 1, True, (), by_w=1, by_p=1)
+    form = AdjointForm(explicit("rk4"), 2, 1, 1, 0, 1, True, (), by_w=1, by_p=1)
     steps, B = int(PLAN.count.sum()), len(x)
     blocks = -(-steps // block)
     begin = np.array([0, 4, 10])
@@ -76,7 +76,7 @@ def test_packs_have_the_bits_of_python(monkeypatch, block: int, rng) -> None:
     expected = by_python(monkeypatch, run, x, w, p, block)
     monkeypatch.setattr(adjoint, "machine", lambda: replace(machine(), fma=False))
     for width in (1, 4):
-        found = AdjointIntegrator(run, rk4(), width)(x, w, p, PLAN, 0.7, block)
+        found = AdjointIntegrator(run, explicit("rk4"), width)(x, w, p, PLAN, 0.7, block)
         for name in ("value", "end", "by_x", "by_w", "by_p"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
     assert np.abs(expected.by_w).min() > 0

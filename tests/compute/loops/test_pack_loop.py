@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.algebra.runge_kutta import dopri5, rk4
+from pliant.algebra.tableaux import explicit
 from pliant.compute.llvm.target import machine
 from pliant.compute.loops import pack, pack_loop
 from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
@@ -19,6 +19,7 @@ SETTINGS = np.array([1e-6, 1e-8, 0.3, 1e4])
 ROW, PIECE = np.array([-1, 0]), np.array([1, 0])
 FIXED = TimeSegments(np.array([0.0, 0.4]), np.array([0.1, 0.05]), np.array([4, 6]), ROW, PIECE)
 ADAPTIVE = TimeSegments(np.array([0.0, 0.4]), np.array([0.4, 1.1]), np.zeros(2, int), ROW, PIECE)
+BOTH = [(explicit("rk4"), FIXED), (explicit("dopri5"), ADAPTIVE)]
 
 
 def oscillator() -> ca.Function:
@@ -70,7 +71,9 @@ def by_python(monkeypatch, f, method, plan, x, w, p, judged=None, ceilings=None,
 
 
 @pytest.mark.slow_cases("dopri5")
-@pytest.mark.parametrize(("method", "plan"), [(rk4(), FIXED), (dopri5(), ADAPTIVE)], ids=["rk4", "dopri5"])
+@pytest.mark.parametrize(
+    ("method", "plan"), [(explicit("rk4"), FIXED), (explicit("dopri5"), ADAPTIVE)], ids=["rk4", "dopri5"]
+)
 def test_packs_have_the_bits_of_python(monkeypatch, method, plan) -> None:
     rng = np.random.default_rng(3)
     x, w, p = rng.normal(size=(11, 2)), rng.normal(size=(11, 2, 1)), rng.uniform(0.5, 2, size=(11, 1))
@@ -85,7 +88,9 @@ def test_packs_have_the_bits_of_python(monkeypatch, method, plan) -> None:
     assert (expected[2][:, 0].min() > 5) == method.adaptive
 
 
-@pytest.mark.parametrize(("method", "plan"), [(rk4(), FIXED), (dopri5(), ADAPTIVE)], ids=["rk4", "dopri5"])
+@pytest.mark.parametrize(
+    ("method", "plan"), [(explicit("rk4"), FIXED), (explicit("dopri5"), ADAPTIVE)], ids=["rk4", "dopri5"]
+)
 def test_packs_close_their_states_lane_by_lane(monkeypatch, method, plan) -> None:
     """Lanes that are closed at once are not moved on with their neighbours; one that cannot be closed is NaN."""
     rng = np.random.default_rng(3)
@@ -104,7 +109,9 @@ def test_packs_close_their_states_lane_by_lane(monkeypatch, method, plan) -> Non
     np.testing.assert_allclose(np.linalg.norm(end[sound], axis=1), 1.0, atol=1e-6)
 
 
-@pytest.mark.parametrize(("method", "plan"), [(rk4(), FIXED), (dopri5(), ADAPTIVE)], ids=["rk4", "dopri5"])
+@pytest.mark.parametrize(
+    ("method", "plan"), [(explicit("rk4"), FIXED), (explicit("dopri5"), ADAPTIVE)], ids=["rk4", "dopri5"]
+)
 def test_packs_tick_where_a_segment_says_so(method, plan) -> None:
     """x' = u; a tick sets u = memory + w x + t and counts: of two segments both tick, or the second alone."""
     t, x, w, p = ca.SX.sym("t"), ca.SX.sym("x", 1), ca.SX.sym("w", 1), ca.SX.sym("p", 3)
@@ -132,7 +139,7 @@ def test_packs_take_slopes_of_closed_states() -> None:
     t, x, w, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("w", 1), ca.SX.sym("p", 1)
     f = ca.Function("f", [t, x, w, p], [ca.vertcat(x[1], -x[0])])
     end, held = np.array([[1.3, 0.0]]), np.ones((1, 2, 1))
-    packs = BatchIntegrator(f, dopri5(), closing=circle())
+    packs = BatchIntegrator(f, explicit("dopri5"), closing=circle())
     counts = packs(end, held, held[0, :1], ADAPTIVE, np.zeros((1, 1, 2)), SETTINGS)
     np.testing.assert_allclose(end[0], [np.cos(1.1), -np.sin(1.1)], atol=1e-5)
     assert counts[0, 1] == 0  # a slope from elsewhere is refused until the step is next to nothing
@@ -145,8 +152,8 @@ def test_a_state_that_is_watched_ends_its_run_and_changes_no_other(monkeypatch) 
     x, w, p = rng.normal(size=(9, 2)), rng.normal(size=(9, 2, 1)), rng.uniform(0.5, 2, size=(9, 1))
     monkeypatch.setattr(pack, "machine", lambda: replace(machine(), fma=False))
     plain, free = np.zeros((9, 1, 2)), np.zeros((9, 1, 3))
-    counts = BatchIntegrator(oscillator(), dopri5(), 4)(x.copy(), w, p, ADAPTIVE, plain, SETTINGS)
-    f = BatchIntegrator(watched(), dopri5(), 4, judged=2)
+    counts = BatchIntegrator(oscillator(), explicit("dopri5"), 4)(x.copy(), w, p, ADAPTIVE, plain, SETTINGS)
+    f = BatchIntegrator(watched(), explicit("dopri5"), 4, judged=2)
     start = np.column_stack([x, np.zeros(9)])
     steps = f(start.copy(), w, p, ADAPTIVE, free, SETTINGS)
     np.testing.assert_array_equal(free[:, :, :2], plain)
@@ -160,19 +167,19 @@ def test_a_state_that_is_watched_ends_its_run_and_changes_no_other(monkeypatch) 
     assert np.isposinf(out[away]).all()
     assert (fewer[away].sum(axis=1) < steps[away].sum(axis=1)).all()
     np.testing.assert_array_equal(out[~away], free[~away])
-    expected = by_python(monkeypatch, watched(), dopri5(), ADAPTIVE, start, w, p, 2, ceilings)
+    expected = by_python(monkeypatch, watched(), explicit("dopri5"), ADAPTIVE, start, w, p, 2, ceilings)
     np.testing.assert_array_equal(out, expected[1])
     np.testing.assert_array_equal(fewer, expected[2])
 
 
 def test_the_short_form_of_a_method() -> None:
     """Kutta's weights; Dormand's and Prince's stages need all slopes before them."""
-    assert rk4().low_storage == ((0.0, 1 / 6, 0.5), (0.5, 1 / 3, 0.5), (0.5, 1 / 3, 1.0), (1.0, 1 / 6, 1.0))
+    assert explicit("rk4").low_storage == ((0.0, 1 / 6, 0.5), (0.5, 1 / 3, 0.5), (0.5, 1 / 3, 1.0), (1.0, 1 / 6, 1.0))
     with pytest.raises(ValueError, match="tableau dopri5: a stage needs more"):
-        _ = dopri5().low_storage
+        _ = explicit("dopri5").low_storage
 
 
-@pytest.mark.parametrize("method", [rk4(), dopri5()], ids=["rk4", "dopri5"])
+@pytest.mark.parametrize("method", [explicit("rk4"), explicit("dopri5")], ids=["rk4", "dopri5"])
 def test_a_step_in_plain_python(method) -> None:
     """xdot = t x from x(0) = 1 is exp(t^2 / 2); one step of 0.1 is off by the power order + 1 of it."""
     found = method.step(lambda t, x: t * x, 0.0, 1.0, 0.1)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cuda_shim import COMPILER, SHIM, FakeCupy
-from pliant.algebra.runge_kutta import dopri5
+from pliant.algebra.tableaux import explicit
 from pliant.compute import Kernel
 from pliant.compute.cuda import device as cuda_device
 from pliant.compute.cuda.c_functions import controller
@@ -90,8 +90,8 @@ def test_single_runs_packs_and_threads_of_a_gpu_take_the_same_steps(monkeypatch,
     f, kernel = ca.Function("f", [t, x, *none], [rate]), Kernel(ca.Function("g", [t, x, none[1]], [rate]))
     problem = Problem(kernel.address, 2, 0, owner=kernel)
     run = solve(problem, (0.0, 40.0), start[0], method="dopri5", rtol=1e-5, atol=1e-7)
-    packs = BatchIntegrator(f, dopri5())(start.copy(), *held, plan, np.zeros((1, 1, 2)), np.array(settings))
-    device = cuda_device.DeviceIntegrator(emit(Tape.from_function(f), dopri5()))
+    packs = BatchIntegrator(f, explicit("dopri5"))(start.copy(), *held, plan, np.zeros((1, 1, 2)), np.array(settings))
+    device = cuda_device.DeviceIntegrator(emit(Tape.from_function(f), explicit("dopri5")))
     _, threads = device(device.states(start), *held, plan, 1, settings)
     single = np.array([run.stats.steps, run.stats.rejected])
     assert single.min() > 50

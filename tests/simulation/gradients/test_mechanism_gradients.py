@@ -15,7 +15,7 @@ from coupled_arms import boom
 from linkages import SLIDER_CRANK, bar, four_bar, four_bar_angles, passive, slider_crank
 from physics.loops.test_tied_forces import spatial
 from pliant import analysis, gradient, gradient_batch
-from pliant.algebra.runge_kutta import rk4
+from pliant.algebra.tableaux import explicit
 from pliant.compute.cuda.adjoint import source
 from pliant.errors import UnsupportedModel
 from pliant.model.states import displaced
@@ -201,7 +201,7 @@ def test_a_gpu_refuses_gradients_of_loops() -> None:
     model = four_bar().model()
     asked = Inquiry.read(model, None, None, None, None, {}, None, terminal, None, ["q0"], (), None, False, 0.1, False)
     with pytest.raises(UnsupportedModel, match=r"gradients on a GPU are not built yet for closed loops"):
-        source(asked.run.differentiated([]), rk4())
+        source(asked.run.differentiated([]), explicit("rk4"))
 
 
 @pytest.mark.full

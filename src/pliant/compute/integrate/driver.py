@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pliant.algebra.runge_kutta import dop853, dopri5
+from pliant.algebra.tableaux import EXPLICIT
+from pliant.algebra.tableaux import explicit as tableau_of
 from pliant.arrays import Array
 from pliant.base.interrupts import TimeOver, pending, require_time, time_limit
 from pliant.base.stages import working_time
 from pliant.compute.integrate.loop_state import Clock, LoopStatus, Tally
-from pliant.compute.integrate.methods import FIXED, MethodLoop, make_loop
+from pliant.compute.integrate.methods import MethodLoop, has_fixed_steps, make_loop
 from pliant.compute.integrate.problem import Events, Hold, Jumps, Problem, SampledInput, StageCallback
 from pliant.compute.integrate.settings import Settings, prepare
 from pliant.compute.integrate.solution import EventLog, Failure, Solution, Stats, Status, Stiffness
@@ -158,7 +159,7 @@ class _Driver:
         if self.method == "auto":
             self.method, self.reason = self._decide()
             state.tally[Tally.CHECK_AT] = 0
-        fixed = self.method in FIXED
+        fixed = has_fixed_steps(self.method)
         state.clock[Clock.H] = (
             run.step if fixed else first_guess(state, self.method, run.t1 - run.t0, slope, run.rtol, run.atol)
         )
@@ -169,7 +170,7 @@ class _Driver:
     def _measure(self, explicit: str, span: float, noise: float = 1.0) -> Stiffness:
         state, run = self.state, self.run
         t, x = float(state.clock[Clock.T]), state.x.copy()
-        tableau = dopri5() if explicit == "dopri5" else dop853()
+        tableau = tableau_of(explicit)
         return measure(
             difference_jacobian(lambda z: state.evaluate(t, z), x),
             state.evaluate(t, x),
@@ -303,7 +304,8 @@ class _Driver:
     def _stats(self, status: Status, wall: float) -> Stats:
         tally = self.state.tally
         crawling = False
-        if self.method in ("dopri5", "dop853") and 15 * tally[Tally.CRAWL] > max(0.2 * tally[Tally.STEPS], 100):
+        adaptive = self.method in EXPLICIT and not has_fixed_steps(self.method)
+        if adaptive and 15 * tally[Tally.CRAWL] > max(0.2 * tally[Tally.STEPS], 100):
             found = self._measure(self.method, self.run.t1 - self.run.t0, CRAWL_NOISE)
             crawling = bool(found.explicit_steps > CHEAP_STEPS and found.gain >= LEAST_GAIN)
             self.stiffness = found if crawling or self.stiffness is None else self.stiffness

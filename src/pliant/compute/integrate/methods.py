@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from pliant.algebra.runge_kutta import dop853, dopri5, rk4
 from pliant.algebra.tableau import ExplicitTableau
+from pliant.algebra.tableaux import EXPLICIT, explicit
 from pliant.arrays import Array
 from pliant.compute.integrate.explicit_loop import run_explicit
 from pliant.compute.integrate.loop_state import (
@@ -30,10 +30,9 @@ from pliant.compute.integrate.state import Rows, RunPlan, State
 from pliant.compute.llvm.compiled_loop import compiled
 from pliant.compute.loops.primitives import table
 from pliant.compute.loops.step_control import exponents
+from pliant.options import StepMethodName
 
-EXPLICIT = {"rk4": rk4, "dopri5": dopri5, "dop853": dop853}
-FIXED = ("rk4", "midpoint")
-COMPILED = ("rk4", "dopri5", "dop853", "rodas5p", "midpoint")
+COMPILED: tuple[str, ...] = get_args(StepMethodName)
 
 
 class MethodLoop:
@@ -78,22 +77,29 @@ def _ticking(ticks: CompiledTicks | None) -> Ticking:
     return Ticking(ticks.address, *sizes, ticks.given, ticks.found, ticks.noise, ticks.log, ticks.count)
 
 
-def error_order(method: str) -> int:
-    """The k of the step size controller, err ~ h^k."""
-    return {"dopri5": 5, "dop853": 8, "rodas5p": 5}.get(method, 4)
+def has_fixed_steps(method: str) -> bool:
+    """Whether a method has no estimate of its error, so that its caller gives the step."""
+    return method == "midpoint" or (method in EXPLICIT and not explicit(method).adaptive)
+
+
+def error_power(method: str) -> int:
+    """k of a method with error control whose estimated error goes with h^k."""
+    return explicit(method).error_power if method in EXPLICIT else rodas5p().error_order + 1
 
 
 def make_loop(method: str, state: State, plan: RunPlan, rows: Rows, rtol: float, atol: Array) -> MethodLoop:
     """The loop of a method, continuing from the state."""
-    state.clock[[Clock.RTOL, Clock.ALPHA, Clock.BETA]] = rtol, *exponents(error_order(method))
+    state.clock[Clock.RTOL] = rtol
+    if not has_fixed_steps(method):
+        state.clock[[Clock.ALPHA, Clock.BETA]] = exponents(error_power(method))
     if method in EXPLICIT:
-        return _explicit(EXPLICIT[method](), state, plan, rows, atol)
+        return _explicit(explicit(method), state, plan, rows, atol)
     return (_rosenbrock if method == "rodas5p" else _midpoint)(state, plan, rows, atol)
 
 
 def _explicit(pair: ExplicitTableau, state: State, plan: RunPlan, rows: Rows, atol: Array) -> MethodLoop:
     state.clock[Clock.STABILITY] = 0.8 * pair.stability
-    sizes = (pair.name in FIXED, pair.stages, len(pair.c), pair.error_low.size > 0)
+    sizes = (not pair.adaptive, pair.stages, len(pair.c), pair.error_low.size > 0)
     K = np.zeros(len(pair.c) * state.problem.n)
     method = Explicit(*sizes, pair.A, pair.c, pair.error, pair.error_low, pair.dense, K)
     return MethodLoop(run_explicit, state, plan, rows, pair.dense.shape[1], atol.copy(), method)

@@ -15,7 +15,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.compute.integrate.evaluation import EPS, SMALLEST
 from pliant.compute.integrate.loop_state import Clock, LoopStatus, Tally
-from pliant.compute.integrate.methods import FIXED, make_loop
+from pliant.compute.integrate.methods import has_fixed_steps, make_loop
 from pliant.compute.integrate.problem import Events, Problem, StageCallback
 from pliant.compute.integrate.starting import first_guess, least_step
 from pliant.compute.integrate.state import Rows, RunPlan, State
@@ -52,10 +52,10 @@ class OpenRun:
         arrays: Any = (state.clock, state.tally, self._ends)
         views: Any = [memoryview(array) for array in arrays]  # their entries take a third of the time
         self._clock, self._tally, self._end = views
-        self._clock[Clock.H] = step if method in FIXED and step is not None else 0.0
+        self._fixed = has_fixed_steps(method)
+        self._clock[Clock.H] = step if self._fixed and step is not None else 0.0
         self._clock[Clock.H_MAX] = step or math.inf
         self._scale = self._loop.method[0].scale if method == "midpoint" else None  # sizes that its iteration compares
-        self._fixed = method in FIXED
         fresh: Any = np.zeros_like(state.tally)  # everything that was computed before is stale
         fresh[[Tally.FRESH, Tally.CHECK_AT]] = 1, np.iinfo(np.int64).max
         self._fresh = memoryview(fresh)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pliant.arrays import Array
-from pliant.compute.integrate.methods import COMPILED, FIXED
+from pliant.compute.integrate.methods import COMPILED, has_fixed_steps
 from pliant.compute.integrate.problem import Hold, Jumps, Problem, SampledInput
 from pliant.compute.integrate.state import RunPlan, make_plan
 from pliant.compute.integrate.sundials import MULTISTEP
@@ -61,9 +61,9 @@ def prepare(
         raise ModelError(f"t_span: got ({t0}, {t1}), expected finite times with t0 <= t1")
     if step is not None and not (np.isfinite(step) and step > 0):
         raise ModelError(f"step: got {step}, expected a positive number of seconds")
-    if method in FIXED and step is None:
+    if has_fixed_steps(method) and step is None:
         raise ModelError(f"method {method!r} has a fixed step: give step=")
-    if method in FIXED and step is not None and t1 - t0 > step * MOST_STEPS:
+    if has_fixed_steps(method) and step is not None and t1 - t0 > step * MOST_STEPS:
         raise ModelError(
             f"step: got {step:g} s for a run of {t1 - t0:g} s, which takes more than {MOST_STEPS:g} steps; take longer "
             "steps, or an adaptive method"

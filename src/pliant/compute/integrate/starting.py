@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.compute.integrate.loop_state import Clock, LoopStatus
-from pliant.compute.integrate.methods import error_order
+from pliant.compute.integrate.methods import error_power
 from pliant.compute.integrate.state import State
 from pliant.compute.loops.step_control import LEAST_FIRST, first_step
 
@@ -39,7 +39,7 @@ def first_guess(state: State, method: str, span: float, slope: Array, rtol: floa
         return 1.0
     bend = norm(state.evaluate(t + h0, x + h0 * slope) - slope) / h0
     largest = max(d1, bend)
-    h1 = max(LEAST_FIRST, 1e-3 * h0) if largest <= 1e-15 else (0.01 / largest) ** (1.0 / error_order(method))
+    h1 = max(LEAST_FIRST, 1e-3 * h0) if largest <= 1e-15 else (0.01 / largest) ** (1.0 / error_power(method))
     return float(min(100 * h0, h1, span)) if np.isfinite(h1) else h0
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.algebra.runge_kutta import rk4
+from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array
 from pliant.base.signatures import checked
 from pliant.compute.cuda.program import nodes_of
@@ -133,7 +133,7 @@ def header(model: Model, tapes: Mapping[str, Tape]) -> str:
     declared = "\n".join(_DECLARATIONS.replace("real", real) for real in PRECISIONS.values())
     parts = [_nominal(model)] if model.parameters else []
     parts += [_function(model, f, tape) for f, tape in tapes.items()]
-    clock, weight, _ = zip(*rk4().low_storage)
+    clock, weight, _ = zip(*explicit("rk4").low_storage)
     words = _sizes(model)
     step = template("cuda_step.cuh.in" if model.layout.plain else "cuda_turning_step.cuh.in").substitute(
         ahead=_shares(clock), weight=_shares(weight), stages=len(clock), pass_p=_pass_p(model), upper=name.upper(),
@@ -211,7 +211,7 @@ def stepping(model: Model, precision: str, shared_bytes: int) -> Source:
     q, qd = typical(model) if model.layout.plain else (given["q"], given["qd"])
     rest = [np.zeros((len(q), model.n_joints)), np.tile(model.nominal_parameters, (len(q), 1))]
     states = np.column_stack([np.zeros(len(q)), q, qd, *rest])
-    return emit(tape, rk4(), precision, choice=choice, shared_bytes=shared_bytes, states=states)
+    return emit(tape, explicit("rk4"), precision, choice=choice, shared_bytes=shared_bytes, states=states)
 
 
 _GATHER = "\n    for (int j = 0; j < NAME::n_parameters; ++j) p[j] = own[j * own_row + i * own_arm];"
@@ -274,7 +274,7 @@ def reference(model: Model, f: Any) -> dict[str, Any]:
     start = np.hstack([given["q"], given["qd"]])
     h, x = _short_step(model, f, start[0], [value[0] for value in fixed]), start
     for _ in range(STEPS):
-        x = rk4().step(rates, 0.0, x, h)
+        x = explicit("rk4").step(rates, 0.0, x, h)
     return {"x": start, "tau": tau, "p": p, "qdd": rates(0.0, start)[:, n_q:], "h": h, "steps": STEPS, "x_end": x}
 
 

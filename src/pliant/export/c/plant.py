@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.algebra.runge_kutta import rk4
+from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array
 from pliant.compute.loops.step_control import (
     MOST_CLOSING,
@@ -97,7 +97,7 @@ class CPlant:
             nearer, moved, least = e.closer()
             closed = ca.vertcat(nearer[: self.n], moved, least)
             self.functions.append(self._function("closing", given, {"closed": closed}))
-        frame = FRAME + self.real.bytes * (c.m + len(rk4().low_storage))
+        frame = FRAME + self.real.bytes * (c.m + len(explicit("rk4").low_storage))
         own = f"void {self.name}_step({self.name}_state *s, const {self.real.name} tau[{max(c.m, 1)}], "
         own += f"{self.real.name} y[{self.n_y}])"
         deepest = max(f.stack for f in self.functions)
@@ -182,7 +182,7 @@ class CPlant:
 
     def _step(self) -> str:
         real, c = self.real, self.composition
-        clock, weight, ahead = zip(*rk4().low_storage)
+        clock, weight, ahead = zip(*explicit("rk4").low_storage)
         starts = {"x": self.start[: self.n], "p": self.model.nominal_parameters}
         starts |= {"z": self.memory, "held": np.zeros(max(c.m, 1))}
         starts = {key: value for key, value in starts.items() if key in self.members}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.algebra.runge_kutta import dopri5
+from pliant.algebra.tableaux import explicit
 from pliant.arrays import StateLike
 from pliant.base.quoting import quoted
 from pliant.base.signatures import checked
@@ -210,7 +210,7 @@ def _header(functions: UnitFunctions, limits: Sequence[JointLimit], token: str, 
 
 def _method(meets: bool) -> str:
     """The pair of Dormand and Prince and the step controller, as single runs have them."""
-    pair = dopri5()
+    pair = explicit("dopri5")
     alpha, beta = exponents(pair.order)
     numbers = {"ALPHA": alpha, "BETA": beta, "FIRST_ERROR": FIRST_ERROR, "LEAST_MEMORY": LEAST_MEMORY}
     numbers |= {"NEARLY_CLOSED": NEARLY_CLOSED, "SINGULAR": SINGULAR}

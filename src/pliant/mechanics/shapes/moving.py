@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pliant.algebra.runge_kutta import rk4
+from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array
 from pliant.mechanics.shapes.roots import CLAMPED, clamped_mass_roots, products
 from pliant.mechanics.shapes.tip_load import LoadRatios
@@ -83,7 +83,7 @@ def follow_beta(beta: float, rate: Callable[[float, float], float], times: Array
     for start, stop in pairwise(times):
         h = (stop - start) / substeps
         for t in start + h * np.arange(substeps):
-            beta = rk4().step(rate, float(t), beta, float(h))
+            beta = explicit("rk4").step(rate, float(t), beta, float(h))
         path.append(beta)
     return np.array(path)
 

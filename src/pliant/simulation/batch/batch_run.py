@@ -15,6 +15,7 @@ from pliant.arrays import Array
 from pliant.base.interrupts import TimeLimit, TimeOver, interruptible, require_time
 from pliant.base.progress import reporter
 from pliant.base.signatures import checked
+from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.compute.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.compute.llvm.target import machine
 from pliant.errors import Interrupted, ModelError, SimulationError, UnsupportedModel, warn_user
@@ -185,14 +186,14 @@ def simulate_batch(
         integrated = work or (device == "cuda" and touches(model))
         f = composed(model, *drives, motion or {}, loads, base, integrated, True, device == "cpu", device == "cpu")
         given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads, t_end)
-        t = output_times(t_end, output_step, step if method == "rk4" else None)
-        fixed = step if method == "rk4" else None
+        fixed = step if has_fixed_steps(method) else None
+        t = output_times(t_end, output_step, fixed)
         tell(model, drifted_rows(model, given.parameters))
         stops = f.composition.breaks(t_end, read_breaks(breaks), given.parameters, fixed_step=fixed)
         starts = given.samples.starts if given.samples else None
         impulses = replace(f.composition.impulses(stops, t_end), at_start=given.work is not None)
         ticks = f.composition.tick_times(t_end) if f.composition.ticks else None
-        plan = make_plan(t, stops, starts, step, method == "dopri5", ticks)
+        plan = make_plan(t, stops, starts, step, not has_fixed_steps(method), ticks)
         if max_steps is not None and plan.count.sum() > max_steps:
             plan = plan.within(max_steps)
             impulses = impulses.until(float(plan.t[-1]))
@@ -221,11 +222,12 @@ def _check(
     for name, value, most in (("step", step, MOST_FIXED_STEPS), ("output_step", output_step, MOST_ROWS)):
         if value is not None and t_end > value * most:
             raise ModelError(f"{name}: got {value:g} s for a run of {t_end:g} s; expected at most {most:g} of them")
-    if method == "rk4" and step is None:
-        raise ModelError("step: got none, expected one for method='rk4'; give it, or use method='dopri5'")
+    fixed = has_fixed_steps(method)
+    if fixed and step is None:
+        raise ModelError(f"step: got none, expected one for method={method!r}; give it, or use method='dopri5'")
     if precision == "single" and device == "cpu":
         raise UnsupportedModel("precision: 'single' runs on the GPU; use precision='double' with device='cpu'")
-    if precision == "single" and method == "dopri5" and rtol < LEAST_RTOL_SINGLE:
+    if precision == "single" and not fixed and rtol < LEAST_RTOL_SINGLE:
         raise ModelError(f"rtol: got {rtol!r}, expected at least {LEAST_RTOL_SINGLE} in single precision")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.algebra.runge_kutta import dopri5, rk4
+from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array
 from pliant.base.interrupts import TimeOver, haltable
 from pliant.compute.cuda.device import DeviceIntegrator, cupy, shared_bytes
@@ -22,9 +22,6 @@ SLICE_BYTES = 64e6
 """Histories that are held at once on their way to a file."""
 DEVICE_SHARE = 0.4
 """Part of the free device memory that histories may take at once."""
-
-
-METHODS = {"rk4": rk4, "dopri5": dopri5}
 
 
 class Stages:
@@ -56,7 +53,7 @@ class Cpu:
     ) -> None:  # fmt: skip
         key = (method, f.has_constant, f.n, f.judged)
         make = partial(
-            BatchIntegrator, f.function, METHODS[method](), quaternions=f.composition.quaternions, judged=f.judged,
+            BatchIntegrator, f.function, explicit(method), quaternions=f.composition.quaternions, judged=f.judged,
             closing=f.closing, tick=f.tick, ticks=f.ticks, approach=f.approach,
         )  # fmt: skip
         self.integrator: BatchIntegrator = f.composition.derived("packs", key, make)
@@ -107,7 +104,7 @@ class Cuda:
             states, tape = f.typical_inputs(given.held(f)[0]), Tape.from_function(f.function)
             turns, closing = f.composition.quaternions, f.closing and Tape.from_function(f.closing)
             met = f.approach and Tape.from_function(f.approach)
-            source = emit(tape, METHODS[method](), precision, None, shared_bytes(), states, turns, closing, met)
+            source = emit(tape, explicit(method), precision, None, shared_bytes(), states, turns, closing, met)
             return DeviceIntegrator(source)
 
         self.integrator: DeviceIntegrator = f.composition.derived("gpu", key, make)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.algebra.runge_kutta import rk4
+from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array
 from pliant.compute.cuda.adjoint import DeviceAdjoints
 from pliant.compute.llvm.threads import get_threads
@@ -42,7 +42,7 @@ class Found:
 
 def adjoint(asked: Inquiry, t_end: float, stops: Array, step: float, checkpoints: Any, device: str) -> Found:
     """By "rk4"."""
-    c, given, method = asked.f.composition, asked.given, rk4()
+    c, given, method = asked.f.composition, asked.given, explicit("rk4")
     starts = given.samples.starts if given.samples else None
     plan = make_plan(np.array([0.0, t_end]), stops, starts, step, False)
     steps, stages = int(plan.count.sum()), len(method.low_storage)

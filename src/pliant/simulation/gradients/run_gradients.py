@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, StateLike
 from pliant.base.signatures import checked
 from pliant.base.stages import work
-from pliant.compute.integrate.methods import FIXED
+from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.errors import ModelError, SimulationError, warn_user
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.validity import tell
-from pliant.options import CheckpointsName, DeviceName, GradientMethodName
+from pliant.options import CheckpointsName, DeviceName, StepMethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.simulation.batch.batch_run import simulate_batch
 from pliant.simulation.gradients.costs import Cost
@@ -105,7 +105,7 @@ def gradient(
     running: Cost | None = None,
     with_respect_to: Sequence[str] | None = None,
     step: float | None = None,
-    method: GradientMethodName = "rk4",
+    method: StepMethodName = "rk4",
     rtol: float = 1e-8,
     atol: float = 1e-10,
     checkpoints: CheckpointsName | int = "auto",
@@ -175,7 +175,7 @@ def gradient(
             model, q0, qd0, torque, controller, motion or {}, p, terminal, running, with_respect_to, listed(loads),
             base, equilibrium, t_end, False,
         )  # fmt: skip
-        fixed = step if method in FIXED else None
+        fixed = step if has_fixed_steps(method) else None
         stops = asked.f.composition.breaks(t_end, read_breaks(breaks), asked.given.parameters, fixed_step=fixed)
         refuse_impulses(asked.f, stops, t_end)
         if method == "rk4":
@@ -279,9 +279,9 @@ def _check(t_end: float, step: float | None, rtol: float, atol: float, method: s
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ModelError(f"{name}: got {value!r}, expected a positive number")
     require_span(t_end)
-    if method in FIXED and step is None:
+    if has_fixed_steps(method) and step is None:
         raise ModelError(f"step: got none, expected one for method={method!r}")
-    if method in FIXED and step is not None and t_end > step * MOST_STEPS:
+    if has_fixed_steps(method) and step is not None and t_end > step * MOST_STEPS:
         raise ModelError(f"step: got {step:g} s for a run of {t_end:g} s; expected at most {MOST_STEPS:g} of them")
     if isinstance(checkpoints, int) and checkpoints < 1:
         raise ModelError(f"checkpoints: got {checkpoints}, expected at least 1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pliant.compute.integrate.driver import ASKED
-from pliant.compute.integrate.methods import FIXED
+from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.compute.integrate.solution import Stats
 from pliant.model.validity import Findings
 from pliant.robot.parts.shapes import amplitudes
@@ -32,7 +32,7 @@ def _crawl(composed: Composition, stats: Stats) -> Findings:
 
 
 def _elements(composed: Composition, stats: Stats) -> Findings:
-    if stats.steps < MANY_STEPS or stats.method in FIXED:
+    if stats.steps < MANY_STEPS or has_fixed_steps(stats.method):
         return {}
     whole = {
         link.name: amplitudes(link.shapes, link.beam.shearing)

@@ -25,7 +25,7 @@ from pliant.base.signatures import checked
 from pliant.base.stages import listening, prepared, stage
 from pliant.compute.integrate.driver import solve
 from pliant.compute.integrate.loop_state import EventKind
-from pliant.compute.integrate.methods import FIXED
+from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.compute.integrate.problem import Events, Jumps
 from pliant.compute.integrate.solution import EventLog, Solution
 from pliant.compute.integrate.sundials import MULTISTEP
@@ -206,7 +206,7 @@ def simulate(
             bounds = joint_limits(model, limits)
             met = [*contact_events(model), *(gear_events(model) if method not in MULTISTEP else ())]
             watch = _watched(composed, [*events, *(limit.event for limit in bounds), *met])
-            fixed = step if method in FIXED else None
+            fixed = step if has_fixed_steps(method) else None
             called = inputs.called_over(q, qd) if inputs.callback is not None else None
             stops = composed.breaks(t_end, read_breaks(breaks), inputs.parameters, called, fixed)
             impulses = replace(composed.impulses(stops, t_end), at_start=work is not None)

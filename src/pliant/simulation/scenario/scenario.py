@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.base.signatures import checked
 from pliant.base.writing import atomic_write, inside
-from pliant.compute.integrate.methods import FIXED
+from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
 from pliant.model.model import Model
@@ -252,7 +252,7 @@ class Scenario(Document):
                 yield ("loads", k), clash(f"{words} the size"), None
         yield from self._misfits(built, controller, **self.surroundings)
         yield from self._sensor_troubles(built)
-        if self.method in FIXED and self.step is None:
+        if has_fixed_steps(self.method) and self.step is None:
             yield (
                 ("step",),
                 clash(f"missing key `step`: method {self.method!r} has a fixed step; give it in seconds"),

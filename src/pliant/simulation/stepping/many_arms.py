@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from pliant.algebra.runge_kutta import dopri5, rk4
+from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array
 from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.tape import one_sided_time
 from pliant.errors import UnsupportedModel, warn_user
+from pliant.options import PackedName
 from pliant.simulation.batch.batch_equations import BatchEquations
 from pliant.simulation.runs.limits import JointLimit, passing_words
 from pliant.simulation.stepping.energy_watch import EnergyWatch
 from pliant.simulation.stepping.interruptions import SAME, Interruptions
 from pliant.simulation.stepping.validity_watch import ValidityWatch
 
-METHODS = {"rk4": rk4, "dopri5": dopri5}
 BROKEN = "broke down"
 MOST_STEPS = 1e7
 """Of one arm in one step of the caller."""
@@ -31,15 +31,16 @@ class ManyArms:
         self, f: BatchEquations, limits: list[JointLimit], method: str, step: float | None, rtol: float, atol: float,
         p: Array, q: Array, qd: Array,
     ) -> None:  # fmt: skip
-        if method not in METHODS:
-            raise UnsupportedModel(f"method: got {method!r}, expected rk4 or dopri5 for many arms")
+        if method not in get_args(PackedName):
+            expected = " or ".join(get_args(PackedName))
+            raise UnsupportedModel(f"method: got {method!r}, expected {expected} for many arms")
         key, c = (method, f.has_constant, f.n, f.judged), f.composition
         make = partial(
-            BatchIntegrator, f.function, METHODS[method](), quaternions=c.quaternions, judged=f.judged,
+            BatchIntegrator, f.function, explicit(method), quaternions=c.quaternions, judged=f.judged,
             closing=f.closing, approach=f.approach,
         )  # fmt: skip
         self._integrator: BatchIntegrator = c.derived("packs", key, make)
-        self._f, self._limits, self._fixed, self._step = f, limits, method == "rk4", step
+        self._f, self._limits, self._fixed, self._step = f, limits, not explicit(method).adaptive, step
         self._settings = np.array([rtol, atol, step or np.inf, MOST_STEPS])
         self._m = c.m
         self.t, self.p = 0.0, np.hstack([np.zeros((len(p), c.m)), p])

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
 from pliant.base.signatures import checked, near, shown
-from pliant.compute.integrate.methods import FIXED
+from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.control.sensing.sensors import Encoder, Measurement, Sensor, TipPosition
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.loads.wrenches import Load
@@ -173,7 +173,7 @@ class Stepper:
         values = self._values(p)
         self.model = model = fitted_to_start(model, q0, qd0, acting, values, None, many, motion=motion, base=base)
         tell(model, drifted_rows(model, values))
-        self.step_length = step if step is not None or method not in FIXED else longest_step(model)
+        self.step_length = step if step is not None or not has_fixed_steps(method) else longest_step(model)
         self._sensors = sensors
         self._rng, self._seed = np.random.default_rng(seed), seed
         self._equilibrium = equilibrium

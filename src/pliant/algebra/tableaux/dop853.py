@@ -1,73 +1,17 @@
-"""The explicit methods: rk4, dopri5 and dop853 with their dense outputs.
-
-Coefficients: W. Kutta (1901); J. R. Dormand and P. J. Prince, J. Comp. Appl. Math. 6 (1980) 19-26; dop853 and both
-dense outputs from E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential Equations I, II.5 and II.6.
-"""
+"""The method 8(5,3) of J. R. Dormand and P. J. Prince with the dense output of E. Hairer, S. P. Nørsett, G. Wanner,
+Solving Ordinary Differential Equations I, II.5 and II.6."""
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
-from pliant.algebra.tableau import ExplicitTableau, nested_dense
-from pliant.arrays import Array
+from pliant.algebra.tableau import ExplicitTableau, nested_dense, rows
 
-NONE: Array = np.empty(0)
-
-
-def _rows(size: int, rows: dict[int, dict[int, float]]) -> Array:
-    """Matrix from its nonzero entries, each row a dict {column: value}."""
-    matrix = np.zeros((size, size))
-    for i, row in rows.items():
-        for j, value in row.items():
-            matrix[i, j] = value
-    return matrix
-
-
-@cache
-def rk4() -> ExplicitTableau:
-    """The classical method; the fifth stage is the first of the next step and carries the cubic dense output."""
-    A = _rows(5, {1: {0: 1 / 2}, 2: {1: 1 / 2}, 3: {2: 1.0}, 4: {0: 1 / 6, 1: 1 / 3, 2: 1 / 3, 3: 1 / 6}})
-    c = np.array([0, 1 / 2, 1 / 2, 1, 1])
-    dense = nested_dense(A[4], 4, np.empty((0, 5)))
-    return ExplicitTableau("rk4", A, c, NONE.copy(), NONE.copy(), dense, 5, 4, 0, 3)
-
-
-@cache
-def dopri5() -> ExplicitTableau:
-    """Dormand-Prince 5(4), seven stages, dense output of order 4."""
-    A = _rows(
-        7,
-        {
-            1: {0: 1 / 5},
-            2: {0: 3 / 40, 1: 9 / 40},
-            3: {0: 44 / 45, 1: -56 / 15, 2: 32 / 9},
-            4: {0: 19372 / 6561, 1: -25360 / 2187, 2: 64448 / 6561, 3: -212 / 729},
-            5: {0: 9017 / 3168, 1: -355 / 33, 2: 46732 / 5247, 3: 49 / 176, 4: -5103 / 18656},
-            6: {0: 35 / 384, 2: 500 / 1113, 3: 125 / 192, 4: -2187 / 6784, 5: 11 / 84},
-        },
-    )
-    c = np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1])
-    error = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
-    extra = [
-        -12715105075 / 11282082432,
-        0,
-        87487479700 / 32700410799,
-        -10690763975 / 1880347072,
-        701980252875 / 199316789632,
-        -1453857185 / 822651844,
-        69997945 / 29380423,
-    ]
-    dense = nested_dense(A[6], 6, np.array([extra]))
-    return ExplicitTableau("dopri5", A, c, error, NONE.copy(), dense, 7, 5, 4, 4)
-
-
-DOP853_C = (
+TIMES = (
     0.0, 0.05260015195876773, 0.0789002279381516, 0.1183503419072274, 0.2816496580927726, 1 / 3, 1 / 4, 4 / 13,
     0.6512820512820513, 3 / 5, 6 / 7, 1.0, 1.0, 1 / 10, 1 / 5, 7 / 9,
 )  # fmt: skip
-DOP853_A: dict[int, dict[int, float]] = {
+WEIGHTS: dict[int, dict[int, float]] = {
     1: {0: 0.05260015195876773},
     2: {0: 0.0197250569845379, 1: 0.0591751709536137},
     3: {0: 0.02958758547680685, 2: 0.08876275643042054},
@@ -161,7 +105,7 @@ DOP853_A: dict[int, dict[int, float]] = {
     },
 }
 
-DOP853_DENSE: dict[int, dict[int, float]] = {
+DENSE: dict[int, dict[int, float]] = {
     0: {
         0: -8.428938276109013,
         5: 0.5667149535193777,
@@ -220,7 +164,7 @@ DOP853_DENSE: dict[int, dict[int, float]] = {
     },
 }
 
-DOP853_ERROR = {
+ERROR = {
     0: 0.01312004499419488,
     5: -1.2251564463762044,
     6: -0.4957589496572502,
@@ -232,16 +176,15 @@ DOP853_ERROR = {
 }
 
 
-@cache
-def dop853() -> ExplicitTableau:
+def tableau() -> ExplicitTableau:
     """Dormand-Prince 8(5,3), twelve stages and the next first one; three more for the dense output of order 7."""
-    A, c = _rows(16, DOP853_A), np.array(DOP853_C)
-    error = _rows(16, {0: DOP853_ERROR})[0]
+    A, c = rows(16, WEIGHTS), np.array(TIMES)
+    error = rows(16, {0: ERROR})[0]
     low = A[12].copy()
     low[[0, 8, 11]] -= [
         0.244094488188976377952755905512,
         0.733846688281611857341361741547,
         0.0220588235294117647058823529412,
     ]
-    dense = nested_dense(A[12], 12, _rows(16, DOP853_DENSE)[:4])
+    dense = nested_dense(A[12], 12, rows(16, DENSE)[:4])
     return ExplicitTableau("dop853", A, c, error, low, dense, 13, 8, 5, 7)
