@@ -120,7 +120,9 @@ def function(model: Model, name: str) -> Any:
 
 def require_no_drive_states(model: Model, what: str) -> None:
     """An export that steps has no states of drives: it refuses what would creep where a run holds, or not yield."""
-    names = [shaft.name for shaft in model.layout.shafts if set(shaft.states) - {"friction"}]
+    names = [
+        shaft.name for shaft in model.layout.shafts if not all(state.startswith("friction") for state in shaft.states)
+    ]
     if names:
         raise UnsupportedModel(
             f"{what}: the drive of {', '.join(names)} has states in a run ({', '.join(model.layout.drive_states)}), "
@@ -276,7 +278,7 @@ def description(model: Model) -> list[str]:
     if model.layout.commanded:
         names = ", ".join(coupling.name for coupling in model.layout.commanded)
         lines.append(f"Without its command, {names} does not push in functions of q, qd and tau.")
-    if any("friction" in shaft.states for shaft in model.layout.all_shafts):
+    if any(state.startswith("friction") for shaft in model.layout.all_shafts for state in shaft.states):
         lines.append(
             "Coulomb friction is smooth in these functions, coulomb tanh(qd / coulomb_speed); in a run it holds."
         )

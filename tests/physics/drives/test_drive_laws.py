@@ -15,8 +15,10 @@ import pliant
 from driven_arms import MOTOR, everything
 from pliant import Drive, Friction, Hysteresis, Joint, Link, Motor, RigidBody, Robot
 from pliant.control import Sine
-from pliant.mechanics.actuation.friction_laws import Bristle, DryLevel, LuGre, Yielding
-from pliant.mechanics.actuation.gear_springs import GearSpring
+from pliant.mechanics.actuation.friction.bristle import Bristle
+from pliant.mechanics.actuation.friction.dry_level import DryLevel
+from pliant.mechanics.actuation.friction.lugre import LuGre
+from pliant.mechanics.actuation.gear_springs import GearSpring, Yielding
 
 PUBLISHED: dict[str, Any] = {
     "law": "lugre", "coulomb": 1.0, "stiction": 1.5, "stribeck_speed": 1e-3, "stiffness": 1e5,

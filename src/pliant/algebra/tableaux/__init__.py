@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import get_args
 
 from pliant.algebra.tableau import ExplicitTableau
+from pliant.base.choices import implementation
 from pliant.options import ExplicitName
 
 EXPLICIT: tuple[str, ...] = get_args(ExplicitName)
@@ -15,5 +15,5 @@ EXPLICIT: tuple[str, ...] = get_args(ExplicitName)
 @cache
 def explicit(name: str) -> ExplicitTableau:
     """The tableau of a method by its name."""
-    found: ExplicitTableau = import_module(f"{__name__}.{name}").tableau()
+    found: ExplicitTableau = implementation(__name__, name).tableau()
     return found

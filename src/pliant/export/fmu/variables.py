@@ -72,14 +72,14 @@ def variables(
     drives = [(part.name, state) for part in model.layout.state_parts for state in part.states]
     within = [f"{structured(of)}.{state}" for of, state in drives]
     for name, (of, state), start in zip(within, drives, states[n_q + n :]):
-        unit, text = DRIVE_STATES[state]
+        unit, text = DRIVE_STATES[state.rstrip("23456789")]
         out.append(Variable(name, "local", "continuous", "exact", unit, f"{text} of {of}", start))
     faster = [f"der({name},2)" for name in names] if plain else [f"der({name})" for name in speeds]
     for k, (name, of) in enumerate(zip(faster, model.speeds)):
         text, unit = f"acceleration of {of}", f"{rated[k]}2"
         out.append(Variable(name, "local", "continuous", "calculated", unit, text, None, 1 + n_q + k))
     for k, (name, (of, state)) in enumerate(zip(within, drives)):
-        unit, text = DRIVE_STATES[state]
+        unit, text = DRIVE_STATES[state.rstrip("23456789")]
         unit = "1/s" if unit == "1" else f"{unit}/s"
         text = f"rate of the {text} of {of}"
         out.append(Variable(f"der({name})", "local", "continuous", "calculated", unit, text, None, 1 + n_q + n + k))

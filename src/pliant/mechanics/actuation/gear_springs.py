@@ -160,3 +160,37 @@ def _slopes(table: Sequence[tuple[float, float]]) -> np.ndarray:
     first, second = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
     slopes[1:-1] = (first + second) / (first / secants[:-1] + second / secants[1:])
     return slopes
+
+
+@dataclass(frozen=True)
+class Yielding:
+    """The part of a gear's stiffness that yields, after Bouc and Wen, less the spring that stands for it elsewhere.
+
+    A spring `stiffness` acts on the bend `twist` r in place of the twist x of the gear. Without a state it does not
+    yield, and the gear has all its stiffness.
+    """
+
+    stiffness: SX
+    twist: SX
+    exponent: SX
+    loading: SX
+
+    n_states = 1
+
+    def force(self, x: SX, v: SX, r: SX) -> SX:
+        """Torque of the yielding spring less that of the elastic one."""
+        return self.stiffness * (self.twist * r - x)
+
+    def rate(self, x: SX, v: SX, r: SX) -> SX:
+        """Rate of the bend."""
+        linear = isinstance(self.exponent, float) and self.exponent == 1.0
+        size = ca.fabs(r) if linear else ca.fabs(r) ** self.exponent
+        return (v - size * (self.loading * ca.fabs(v) * ca.sign(r) + (1 - self.loading) * v)) / self.twist
+
+    def carrying(self, x: SX, v: SX, load: SX) -> SX:
+        """Bent as the gear is, as far as it can be."""
+        return ca.fmin(ca.fmax(x / self.twist, -1), 1)
+
+    def smooth(self, v: SX) -> SX:
+        """It does not yield."""
+        return ca.SX(0)

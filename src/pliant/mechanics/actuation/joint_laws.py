@@ -7,9 +7,9 @@ from typing import Any
 import casadi as ca
 
 from pliant.errors import ModelError
-from pliant.mechanics.actuation.friction_laws import Bristle, DryLevel, LuGre, Placed, Yielding
-from pliant.mechanics.actuation.gear_springs import GearSpring, Wave
+from pliant.mechanics.actuation.gear_springs import GearSpring, Wave, Yielding
 from pliant.mechanics.actuation.motor_laws import MotorMap
+from pliant.mechanics.actuation.shaft_laws import Placed
 from pliant.mechanics.constraints.contact_law import Core, Pressing, StopMap
 from pliant.mechanics.constraints.coupling_laws import (
     CommandedPush,
@@ -26,19 +26,6 @@ from pliant.mechanics.constraints.coupling_laws import (
 from pliant.mechanics.links.link_maps import is_zero
 from pliant.robot.parts.joint import Freedom
 from pliant.robot.parts.stops import Restitution
-
-
-def rubbing(friction: Any, state: str, index: int) -> Placed:
-    """Friction on a speed."""
-    speed = friction.stribeck_speed
-    level = DryLevel(
-        friction.coulomb, friction.stiction, 10 * friction.coulomb_speed if speed is None else speed,
-        friction.stribeck_exponent, friction.coulomb_speed,
-    )  # fmt: skip
-    law: Any = Bristle(level, friction.bristle)
-    if friction.law != "bristle":
-        law = LuGre(level, friction.stiffness, friction.micro_damping)
-    return Placed(state, law, (index,), (), viscous=friction.viscous)
 
 
 def gear_spring(drive: Any) -> GearSpring:

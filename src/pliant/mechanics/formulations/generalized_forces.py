@@ -9,6 +9,7 @@ from __future__ import annotations
 import casadi as ca
 
 from pliant.algebra.rotations import SX
+from pliant.mechanics.actuation.shaft_laws import Placed
 from pliant.mechanics.constraints.contact_geometry import touch_energy, touch_push, touch_resistance
 from pliant.mechanics.constraints.couplings import (
     line_energy,
@@ -55,7 +56,7 @@ def dissipation(chain: Chain, q: SX, qd: SX, states: SX | None = None) -> SX:
             out[list(link.body_indices)] += chain.body_step("damping", _damping_forces, link, c, cd)
         for shaft in link.shafts:
             for placed in shaft.laws:
-                force = placed.force(q, qd, own.get((shaft.name, placed.state)))
+                force = placed.force(q, qd, _law_states(shaft, placed, own))
                 for index, sign in zip(placed.indices, placed.signs):
                     out[index] += force if sign > 0 else -force
             for stop in shaft.stops:
@@ -124,7 +125,9 @@ def drive_rates(chain: Chain, q: SX, qd: SX, states: SX, command: SX) -> SX:
     """(k,) rates of the states of drives."""
     own, rates = _own(chain, states), []
     for shaft, given in _commanded(chain, command):
-        rates += [placed.rate(q, qd, own[shaft.name, placed.state]) for placed in shaft.laws if placed.law.has_state]
+        for placed in shaft.laws:
+            r = _law_states(shaft, placed, own)
+            rates += [] if r is None else [placed.rate(q, qd, r)]
         if shaft.motor is not None:
             rates += shaft.motor.rates(given, qd[shaft.actuated], _motor_states(shaft, own))
     if chain.commanded:
@@ -138,7 +141,7 @@ def drive_start(chain: Chain, q: SX, qd: SX, load: SX, command: SX, pushed: SX |
     found = []
     for shaft, given in _commanded(chain, command):
         for placed in shaft.laws:
-            if placed.law.has_state:
+            if placed.states:
                 found.append(placed.carrying(q, qd, load[placed.indices[0]]))
         if shaft.motor is not None:
             found += shaft.motor.start(given, qd[shaft.actuated])
@@ -158,6 +161,12 @@ def _own(chain: Chain, states: SX | None) -> dict[tuple[str, str], SX]:
         return {}
     keys = [(part.name, state) for part in chain.state_parts for state in part.states]
     return {key: states[k] for k, key in enumerate(keys)}
+
+
+def _law_states(shaft: Shaft, placed: Placed, own: dict[tuple[str, str], SX]) -> SX | None:
+    """States of a law as a column; none where it has none, or they are not known."""
+    r = [own[shaft.name, state] for state in placed.states if (shaft.name, state) in own]
+    return ca.vertcat(*r) if r else None
 
 
 def _motor_states(shaft: Shaft, own: dict[tuple[str, str], SX]) -> list[SX]:

@@ -17,6 +17,7 @@ from pliant.algebra.canonical import canonical
 from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.actuation.friction import friction_on
 from pliant.mechanics.actuation.joint_laws import (
     core,
     gear_spring,
@@ -24,7 +25,6 @@ from pliant.mechanics.actuation.joint_laws import (
     line_laws,
     motor_map,
     pressing,
-    rubbing,
     stops,
     yielding,
 )
@@ -419,12 +419,12 @@ def _shaft(link: str, freedom: Freedom, order: _Coordinates) -> Shaft:
     name, friction, drive = freedom.name(link), freedom.friction, freedom.drive
     rotor = 0.0 if drive is None else drive.rotor_inertia * drive.gear_ratio**2
     index, place = order.index[name], order.place.get(name)
-    laws = [rubbing(friction, "friction", index)]
+    laws = [friction_on(friction, "friction", index)]
     elastic, reversal = None, friction.coulomb_speed
     if freedom.elastic:
         at, stands = order.index[f"{name}.motor"], order.place[f"{name}.motor"]
         elastic = DriveMap(at, stands, rotor, gear_spring(drive), drive.damping)
-        laws.append(rubbing(drive.friction, "motor_friction", at))
+        laws.append(friction_on(drive.friction, "motor_friction", at))
         laws += yielding(drive, (at, index), (stands, order.place[name]))
         reversal = drive.friction.coulomb_speed
     return Shaft(

@@ -21,9 +21,9 @@ import numpy as np
 from pliant.algebra.recursion_steps import OFTEN, Called, Taken, content_of
 from pliant.algebra.rotations import SX, Identity, Rotation
 from pliant.errors import ModelError
-from pliant.mechanics.actuation.friction_laws import Placed
 from pliant.mechanics.actuation.gear_springs import GearSpring
 from pliant.mechanics.actuation.motor_laws import MotorMap
+from pliant.mechanics.actuation.shaft_laws import Placed
 from pliant.mechanics.constraints.contact_law import Core, Pressing, StopMap
 from pliant.mechanics.constraints.coupling_laws import LineDrive, LineLaw
 from pliant.mechanics.links.attachments import Place, place_map
@@ -92,7 +92,7 @@ class Shaft:
     @property
     def states(self) -> tuple[str, ...]:
         """Names of the states that it has in a run: of laws, then of its motor."""
-        laws = [placed.state for placed in self.laws if placed.law.has_state]
+        laws = [state for placed in self.laws for state in placed.states]
         return (*laws, *(() if self.motor is None else self.motor.states))
 
 

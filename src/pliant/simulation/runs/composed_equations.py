@@ -213,7 +213,7 @@ class ComposedEquations:
             eq, q, qd, applied_forces(chain, q, acting) + extra, held, free, acting[chain.n_joints :, :]
         )
         applied = applied_forces(chain, q, ca.vertcat(acting[: chain.n_joints, :], pushed)) + extra
-        rubbed = {placed.indices for shaft in chain.all_shafts for placed in shaft.laws if placed.law.has_state}
+        rubbed = {placed.indices for shaft in chain.all_shafts for placed in shaft.laws if placed.states}
         stuck = {indices[0]: ca.SX(0) for indices in rubbed if len(indices) == 1 and indices[0] not in held}
         found = eq.constrained(q, qd, applied, {**held, **dict(sorted(stuck.items()))}, free)
         load = applied + found.forces - eq.tree_forces(q, qd, found.qdd, free)
