@@ -335,6 +335,20 @@ def test_bad_input_is_told(model: pliant.Model) -> None:
         wild.step(500.0)
 
 
+def test_a_stepper_chooses_steps_that_bristles_allow() -> None:
+    """LuGre's bristles bounce far faster than the links bend; a joint that sticks bends them by torque / stiffness."""
+    stiffness, torque = 1e6, [0.5, 0.3]
+    friction = {"law": "lugre", "coulomb": 1.0, "stiction": 1.4, "stiffness": stiffness, "micro_damping": 30.0}
+    description = pliant.load("two-link").to_dict()
+    for link in description["links"]:
+        link["joint"]["friction"] = {**friction, "viscous": 12.5}
+    arm = Stepper(pliant.Robot.from_dict({**description, "gravity": [0.0, 0.0, 0.0]}).model())
+    for _ in range(20):
+        arm.step(0.01, torque)
+    bent = np.array(torque) / stiffness
+    assert ((0.5 * bent < arm.q[:2]) & (arm.q[:2] < 4 * bent)).all()  # while it vibrates, LuGre's law drifts a little
+
+
 def test_elastic_drives_and_friction_step_as_they_run() -> None:
     model = unequal_arm().model()
     arm = Stepper(model, method="dop853", q0={"boom": 0.2})

@@ -87,6 +87,21 @@ def oil_rates(model: Model, by: Yields) -> list[float]:
     return rates
 
 
+def sticking_rates(model: Model, by: Yields) -> list[float]:
+    """Frequencies of joints and motors that stick to friction with a stiffness, and rates of its damping, rad/s; one that
+    slides fast has higher rates, which hang on its speed."""
+    rates: list[float] = []
+    for name, freedom in model.robot.freedoms.items():
+        rubbed = {name: freedom.friction}
+        if freedom.elastic:
+            rubbed[f"{name}.motor"] = freedom.drive.friction
+        for speed, friction in rubbed.items():
+            if friction.stiffness is not None:
+                soft = by.speed(speed)
+                rates += [np.sqrt(friction.stiffness * soft), (friction.viscous + friction.micro_damping) * soft]
+    return rates
+
+
 def longest_step(model: Model) -> float:
     """Seconds that an explicit method with fixed steps should not exceed, by what bends, bounces and slips fastest.
 
@@ -99,6 +114,7 @@ def longest_step(model: Model) -> float:
         rubbing = [freedom.friction, freedom.drive.friction] if freedom.elastic else [freedom.friction]
         rates += [f.coulomb_speed / f.bristle / SLIPS for f in rubbing if f.law == "bristle" and f.bristle and f.level]
         rates += [freedom.motor.fastest / SLIPS] if freedom.motor is not None else []
+    rates += [rate / RADIANS for rate in sticking_rates(model, by)]
     rates += [rate / RADIANS for rate in oil_rates(model, by)]
     highest = max(rates)
     return 1.0 / highest if highest > 0 else np.inf
