@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
 from pliant.identification.study_file import IdentificationStudy, MotionColumn
+from pliant.options import SectionShape
 from pliant.robot import MATERIALS, Robot
 from pliant.robot.files.urdf import LINK_KEYS, SIDE_KEYS
 from pliant.robot.parts.keys import Key, keys, parts, prose, written
-from pliant.robot.parts.section_formulas import FORMULAS, OUTLINES
+from pliant.robot.parts.section_shapes import section_shape
 from pliant.scenario import REGISTRY, Part, Scenario
 from pliant.simulation.scenario.parts import part_keys
 from pliant.simulation.scenario.robots import UrdfRobot
@@ -77,8 +78,7 @@ def _values(key: Key) -> str:
 
 def _robots() -> str:
     materials = ((f"`{name}`", f"{m.E:g}", f"{m.G:g}", f"{m.density:g}") for name, m in MATERIALS.items())
-    shapes = {**FORMULAS, **OUTLINES}
-    sections = ((f"`{name}`", _names(keys)) for name, (keys, _) in shapes.items())
+    sections = ((f"`{name}`", _names(section_shape(name).dimensions)) for name in get_args(SectionShape))
     return f"""
 ### Materials by name
 

@@ -8,7 +8,7 @@ import json
 import re
 import runpy
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import numpy as np
 import pytest
@@ -17,10 +17,10 @@ from pydantic import BaseModel, TypeAdapter
 import pliant
 from bodies import random_body
 from pliant.cli.schema import DOCUMENTS, schema_of
+from pliant.options import SectionShape
 from pliant.robot.files.yaml import read_yaml
 from pliant.robot.parts.fields import Description, Document
 from pliant.robot.parts.keys import Key, documented, keys, parts, prose, written
-from pliant.robot.parts.section_formulas import FORMULAS, OUTLINES
 from pliant.robot.robot import RobotDescription
 from pliant.scenario import REGISTRY, Part
 from pliant.simulation.scenario.parts import part_keys
@@ -153,7 +153,7 @@ def test_parts_of_scenarios_have_words_and_stand_on_the_page() -> None:
 
 
 def test_materials_and_sections_are_listed() -> None:
-    names = [*pliant.MATERIALS, *FORMULAS, *OUTLINES]
+    names = [*pliant.MATERIALS, *get_args(SectionShape)]
     assert [name for name in names if f"| `{name}` | " not in PAGE] == []
     assert f"| `steel` | {210e9:g} | {80.8e9:g} | 7850 |" in PAGE
 

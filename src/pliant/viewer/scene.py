@@ -412,7 +412,7 @@ def _drawn_strain(straight: Array, turn: Array, half: Array, is_round: bool) -> 
     length = (x[:, -1] - x[:, 0])[:, None, None]
     bent = np.gradient(turn, eta, axis=1, edge_order=2)[..., 1:] / length
     y, z = np.abs(bent[..., 0]), np.abs(bent[..., 1])
-    return np.asarray(half[:, 0] * np.hypot(y, z) if is_round else half[:, 0] * z + half[:, 1] * y)
+    return np.asarray(np.hypot(half[:, 0] * z, half[:, 1] * y) if is_round else half[:, 0] * z + half[:, 1] * y)
 
 
 def _moved(link: SceneLink, value: Array) -> Array:

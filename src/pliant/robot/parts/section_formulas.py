@@ -1,15 +1,19 @@
-"""Area moments and torsion constants: formulas for numbers, arrays and symbols, and the outlines of drawn sections."""
+"""Area moments and torsion constants: those of a formula for numbers, arrays and symbols, and those of an outline."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.robot.parts.angles import cosine, is_symbol, sine
 from pliant.robot.parts.saint_venant import CENTRED, Area, Loops, area_integrals, saint_venant
+
+SOLID = 0.85
+"""Part of the area of a solid section that carries a shear force; an estimate."""
 
 
 class AreaMoments(NamedTuple):
@@ -25,52 +29,57 @@ class AreaMoments(NamedTuple):
     shear_centre: tuple[float, float] = (0.0, 0.0)
 
 
-def _rod(d: Any) -> AreaMoments:
-    inertia = math.pi * d**4 / 64.0
-    return AreaMoments(math.pi * d**2 / 4.0, inertia, inertia, 2.0 * inertia)
+def _sound(*sizes: Any) -> str:
+    return ""
 
 
-def _tube(outer: Any, inner: Any) -> AreaMoments:
-    inertia = math.pi * (outer**4 - inner**4) / 64.0
-    return AreaMoments(math.pi * (outer**2 - inner**2) / 4.0, inertia, inertia, 2.0 * inertia)
+@dataclass(frozen=True, kw_only=True)
+class FormulaSection:
+    """A section whose constants have formulas in its dimensions, so that it may taper and hold symbols.
 
-
-def _rectangle(width: Any, height: Any) -> AreaMoments:
-    """Solid rectangle; the torsion constant is Saint-Venant's series, good to 1e-9."""
-    # The small amount keeps a wedge that ends in an edge finite; it vanishes against every real dimension.
-    long = _larger(width, height) + 1e-300
-    slim = _smaller(width, height) + 1e-301
-    odd = range(1, 60, 2)
-    series = sum(_applied("tanh", n * math.pi * long / (2.0 * slim)) / n**5 for n in odd)
-    torsion = long * slim**3 / 3.0 * (1.0 - 192.0 / math.pi**5 * (slim / long) * series)
-    return AreaMoments(width * height, width * height**3 / 12.0, height * width**3 / 12.0, torsion)
-
-
-def _box(width: Any, height: Any, wall: Any) -> AreaMoments:
-    """Hollow rectangle with one wall thickness t; torsion good to 0.05 % for any wall, and rising with it.
-
-    With h harmonic, 1 on the hole and 0 outside, and p the stress function that vanishes on both,
-
-        J = 2 int p + 4 (A_hole + int h)^2 / flux(h):
-
-    Bredt's formula with the torsion of the open wall. Along the walls each integral is that of a strip; a corner adds
-    a constant times t^4, t^2 and 1, and two corners feel each other by exp(-pi s/t) over the side s between them.
+    `moments(*dimensions)` takes numbers, arrays or symbols; `torsion_modulus` and `shear` (parts of the area that carry
+    shear forces along y and z) take numbers. `fault(*dimensions)` says what is wrong with arrays of them, or nothing.
+    `along` names the dimensions along y and z; `is_round` if the outline is the ellipse inside these.
     """
-    w, h = width - 2.0 * wall, height - 2.0 * wall
-    t = wall + 1e-301  # a wall may end in an edge
-    near = _applied("exp", -math.pi * w / t) + _applied("exp", -math.pi * h / t)
-    strip = 2.0 * (w + h) * t**3 / 3.0 + 4.0 * (0.405824 + 0.0095 * near) * t**4
-    enclosed = w * h + (w + h) * t + 4.0 * (0.1448339 - 0.0111 * near) * t**2
-    flux = 2.0 * (w + h) / t + 4.0 * (0.5587288 - 0.061 * near)
-    return AreaMoments(
-        width * height - w * h,
-        (width * height**3 - w * h**3) / 12.0,
-        (height * width**3 - h * w**3) / 12.0,
-        strip + 4.0 * enclosed**2 / flux,
+
+    dimensions: tuple[str, ...]
+    moments: Callable[..., AreaMoments]
+    torsion_modulus: Callable[..., float]
+    shear: Callable[..., tuple[float, float]]
+    along: tuple[str, str] = ("width", "height")
+    is_round: bool = False
+    fault: Callable[..., str] = _sound
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnSection:
+    """A section that is drawn as a polygon: `corners(*dimensions)` gives its corners (y, z), counter-clockwise.
+
+    `shear(*dimensions)` and `fault(*dimensions)` as of `FormulaSection`.
+    """
+
+    dimensions: tuple[str, ...]
+    corners: Callable[..., list[tuple[float, float]]]
+    shear: Callable[..., tuple[float, float]]
+    fault: Callable[..., str] = _sound
+
+
+def rectangles_modulus(*sizes: tuple[float, float]) -> float:
+    """Torsion modulus of a rectangle (width, height), less the second of two, m^3."""
+    drawn = tuple(
+        ((-b / 2, -h / 2), (b / 2, -h / 2), (b / 2, h / 2), (-b / 2, h / 2))[:: 1 - 2 * k]
+        for k, (b, h) in enumerate(sizes)
     )
+    return saint_venant(drawn).modulus
 
 
-def _larger(a: Any, b: Any) -> Any:
+def walls_shear(area: float, along_y: float, along_z: float) -> tuple[float, float]:
+    """Parts of the area that carry shear forces along y and z, where walls of these areas lie along them."""
+    return min(along_y / area, SOLID), min(along_z / area, SOLID)
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of two numbers, arrays or symbols."""
     if is_symbol(a) or is_symbol(b):
         import casadi
 
@@ -78,54 +87,18 @@ def _larger(a: Any, b: Any) -> Any:
     return np.maximum(a, b)
 
 
-def _smaller(a: Any, b: Any) -> Any:
-    return a + b - _larger(a, b)
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller of two."""
+    return a + b - larger(a, b)
 
 
-def _applied(name: str, x: Any) -> Any:
+def applied(name: str, x: Any) -> Any:
     """A function of NumPy, or CasADi's of the same name for a symbol."""
     if is_symbol(x):
         import casadi
 
         return getattr(casadi, name)(x)
     return getattr(np, name)(x)
-
-
-def _i(b: float, h: float, flange: float, web: float) -> list[tuple[float, float]]:
-    left, right, low, high = (b - web) / 2.0, (b + web) / 2.0, flange, h - flange
-    return [
-        (0.0, 0.0), (b, 0.0), (b, low), (right, low), (right, high), (b, high), (b, h), (0.0, h), (0.0, high),
-        (left, high), (left, low), (0.0, low),
-    ]  # fmt: skip
-
-
-def _channel(b: float, h: float, flange: float, web: float) -> list[tuple[float, float]]:
-    high = h - flange
-    return [(0.0, 0.0), (b, 0.0), (b, flange), (web, flange), (web, high), (b, high), (b, h), (0.0, h)]
-
-
-def _tee(b: float, h: float, flange: float, web: float) -> list[tuple[float, float]]:
-    left, right, high = (b - web) / 2.0, (b + web) / 2.0, h - flange
-    return [(left, 0.0), (right, 0.0), (right, high), (b, high), (b, h), (0.0, h), (0.0, high), (left, high)]
-
-
-def _angle(b: float, h: float, t: float) -> list[tuple[float, float]]:
-    return [(0.0, 0.0), (b, 0.0), (b, t), (t, t), (t, h), (0.0, h)]
-
-
-FORMULAS: dict[str, tuple[tuple[str, ...], Callable[..., AreaMoments]]] = {
-    "rod": (("diameter",), _rod),
-    "tube": (("outer_diameter", "inner_diameter"), _tube),
-    "rectangle": (("width", "height"), _rectangle),
-    "box": (("width", "height", "thickness"), _box),
-}
-OUTLINES: dict[str, tuple[tuple[str, ...], Callable[..., list[tuple[float, float]]]]] = {
-    "i": (("width", "height", "flange", "web"), _i),
-    "channel": (("width", "height", "flange", "web"), _channel),
-    "tee": (("width", "height", "flange", "web"), _tee),
-    "angle": (("width", "height", "thickness"), _angle),
-    "polygon": (("points",), list),
-}
 
 
 def principal_angle(area: Area) -> float:

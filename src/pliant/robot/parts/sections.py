@@ -9,7 +9,7 @@ turned from the drawn ones, and they twist about the shear centre (`saint_venant
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, get_args
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -27,10 +27,14 @@ from pliant.robot.parts.saint_venant import (
     saint_venant,
     signed_area,
 )
-from pliant.robot.parts.section_formulas import FORMULAS, OUTLINES, AreaMoments, drawn_moments, principal_angle
-
-_NAMES = {shape: names for table in (FORMULAS, OUTLINES) for shape, (names, _) in table.items()}
-_DIMENSIONS = dict.fromkeys(name for names in _NAMES.values() for name in names)
+from pliant.robot.parts.section_formulas import (
+    AreaMoments,
+    DrawnSection,
+    FormulaSection,
+    drawn_moments,
+    principal_angle,
+)
+from pliant.robot.parts.section_shapes import section_shape
 
 
 def _dimension(value: Any) -> float | tuple[float, ...]:
@@ -55,6 +59,7 @@ def _stations(value: Any) -> tuple[float, ...]:
     return tuple(column)
 
 
+NO_DIMENSIONS = {"shape", "x", "holes", "rotation", "offset"}
 Stations = Annotated[tuple[float, ...], BeforeValidator(_stations), WithJsonSchema(_COLUMN)]
 
 
@@ -147,12 +152,13 @@ class Section(Description):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        wanted = _NAMES[self.shape]
+        wanted = section_shape(self.shape).dimensions
         if self.x is not None and self.is_drawn:
-            raise clash(f"a table over `x` is for {', '.join(FORMULAS)}; give the {self.shape} without `x`")
+            others = [name for name in get_args(SectionShape) if isinstance(section_shape(name), FormulaSection)]
+            raise clash(f"a table over `x` is for {', '.join(others)}; give the {self.shape} without `x`")
         if self.holes is not None and self.shape != "polygon":
             raise clash(f"key `holes` does not belong to a {self.shape}, but to a polygon")
-        for name in _DIMENSIONS:
+        for name in (name for name in type(self).model_fields if name not in NO_DIMENSIONS):
             if (value := getattr(self, name)) is None and name in wanted:
                 raise clash(f"missing key `{name}`: a {self.shape} needs {', '.join(wanted)}")
             if value is not None and name not in wanted:
@@ -171,24 +177,14 @@ class Section(Description):
             if not apart or any(lies_inside(a[0], b) for a in holes for b in holes if a is not b):
                 raise clash("`holes` must lie inside the polygon, apart from each other")
             return
-        outer = self._columns()
-        if self.shape in ("i", "channel", "tee"):
-            flanges = 1 if self.shape == "tee" else 2
-            if flanges * outer[2] >= outer[1] or outer[3] >= outer[0]:
-                raise clash(f"`flange` must be below `height` over {flanges} and `web` below `width`")
-        if self.shape == "angle" and outer[2] >= min(outer[:2]):
-            raise clash("the `thickness` must be below `width` and `height`; for a solid bar use shape: rectangle")
-        if self.shape == "tube" and np.any(outer[1] >= np.where(outer[0] > 0.0, outer[0], np.inf)):
-            raise clash("`inner_diameter` must be below `outer_diameter`; for a solid bar use shape: rod")
-        if self.shape == "box" and np.any(2.0 * outer[2] >= np.minimum(outer[0], outer[1])):
-            raise clash(
-                "twice the `thickness` must be below `width` and `height`; for a solid bar use shape: rectangle"
-            )
+        columns = [np.asarray(value, dtype=float) for value in _sizes(self)]
+        if wrong := section_shape(self.shape).fault(*columns):
+            raise clash(wrong)
 
     @property
     def is_drawn(self) -> bool:
         """Whether its constants come from its outline, not from formulas."""
-        return self.shape in OUTLINES
+        return isinstance(section_shape(self.shape), DrawnSection)
 
     @property
     def turn(self) -> float:
@@ -223,10 +219,10 @@ class Section(Description):
         >>> print(sizes)
         [[0.04 0.06]]
         """
-        if self.is_drawn:
+        form = section_shape(self.shape)
+        if isinstance(form, DrawnSection):
             return np.tile(np.abs(self.outline()).max(axis=0), (len(eta), 1)), False
-        names = {"rod": ("diameter",) * 2, "tube": ("outer_diameter",) * 2}.get(self.shape, ("width", "height"))
-        return np.column_stack([interpolated(self, name, eta) / 2 for name in names]), names[0] == names[1]
+        return np.column_stack([interpolated(self, name, eta) / 2 for name in form.along]), form.is_round
 
     def loops(self) -> Loops:
         """Outline of a section that is drawn and its holes, about the centroid, in the axes of the drawing.
@@ -242,8 +238,9 @@ class Section(Description):
         >>> [round(entry, 6) for entry in section.loops()[0][0]]
         [-0.013571, -0.013571]
         """
-        names, outline = OUTLINES[self.shape]
-        drawn = (tuple(outline(*(getattr(self, name) for name in names))), *(hole[::-1] for hole in self.holes or ()))
+        form = section_shape(self.shape)
+        assert isinstance(form, DrawnSection)
+        drawn = (tuple(form.corners(*_sizes(self))), *(hole[::-1] for hole in self.holes or ()))
         y, z = area_integrals(drawn).centre
         return tuple(tuple((a - y, b - z) for a, b in loop) for loop in drawn)
 
@@ -285,33 +282,28 @@ class Section(Description):
         >>> round(pliant.Section(shape="rod", diameter=0.02).torsion_modulus() * 1e9)  # pi d^3 / 16
         1571
         """
-        if self.is_drawn:
+        form = section_shape(self.shape)
+        if isinstance(form, DrawnSection):
             return saint_venant(self.loops()).modulus
-        half, is_round = self.half_sizes(np.array([eta]))
-        y, z = half[0].tolist()
-        if is_round:
-            return float(tapered_moments(self, eta).J / y)
-        t = 0.0 if self.thickness is None else float(interpolated(self, "thickness", eta))
-        sizes = [(y, z), (y - t, z - t)][: 2 if t else 1]
-        drawn = tuple(((-b, -h), (b, -h), (b, h), (-b, h))[:: 1 - 2 * k] for k, (b, h) in enumerate(sizes))
-        return saint_venant(drawn).modulus
-
-    def _columns(self) -> list[Any]:
-        return [np.asarray(getattr(self, name), dtype=float) for name in _NAMES[self.shape]]
+        return float(form.torsion_modulus(*(float(interpolated(self, name, eta)) for name in form.dimensions)))
 
 
 def area_moments(section: Any) -> AreaMoments:
     """Area moments of a uniform section, of numbers or symbols."""
-    if section.is_drawn:
-        return drawn_moments(section.loops())
-    names, formula = FORMULAS[section.shape]
-    return formula(*(getattr(section, name) for name in names))
+    form = section_shape(section.shape)
+    return drawn_moments(section.loops()) if isinstance(form, DrawnSection) else form.moments(*_sizes(section))
 
 
 def tapered_moments(section: Any, eta: Any) -> AreaMoments:
     """Area moments at fractions `eta` of the length, dimensions interpolated linearly."""
-    names, formula = FORMULAS[section.shape]
-    return formula(*(interpolated(section, name, eta) for name in names))
+    form = section_shape(section.shape)
+    assert isinstance(form, FormulaSection)
+    return form.moments(*(interpolated(section, name, eta) for name in form.dimensions))
+
+
+def _sizes(section: Any) -> list[Any]:
+    """Dimensions in the order of the shape."""
+    return [getattr(section, name) for name in section_shape(section.shape).dimensions]
 
 
 def interpolated(section: Any, name: str, eta: Any) -> Any:
@@ -323,18 +315,6 @@ def interpolated(section: Any, name: str, eta: Any) -> Any:
 def shear_coefficients(section: Section) -> tuple[float, float]:
     """Part of the area that carries a shear force along y and along z, at the root: Cowper's for round and solid
     sections (Poisson's ratio 0.3), the walls along the force for the others. An estimate."""
-    solid = 0.85
-    if section.shape == "polygon":
-        return (solid, solid) if section.holes is None else (0.5, 0.5)
-    size = {name: float(np.ravel(getattr(section, name))[0]) for name in _NAMES[section.shape]}
-    if section.shape in ("rod", "tube"):
-        m = (size.get("inner_diameter", 0.0) / size.get("outer_diameter", 1.0)) ** 2
-        k = 7.8 * (1.0 + m) ** 2 / (8.8 * (1.0 + m) ** 2 + 23.6 * m)
-        return k, k
-    if section.shape == "rectangle":
-        return solid, solid
-    walls = {"box": (2, 2), "i": (2, 1), "channel": (2, 1), "tee": (1, 1), "angle": (1, 1)}[section.shape]
-    thick = [size.get(name, size.get("thickness", 0.0)) for name in ("flange", "web")]
-    A = FORMULAS["box"][1](*size.values()).A if section.shape == "box" else area_integrals(section.loops()).A
-    y, z = (n * t * size[name] / A for n, t, name in zip(walls, thick, ("width", "height")))
-    return min(y, solid), min(z, solid)
+    if section.holes is not None:
+        return 0.5, 0.5
+    return section_shape(section.shape).shear(*(float(np.ravel(size)[0]) for size in _sizes(section)))

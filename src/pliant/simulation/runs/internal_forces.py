@@ -177,7 +177,7 @@ class RunHistory:
 
         found = self.over_time(("stretches", place, tuple(etas), points), stretches)[0]
         along, y, z = np.moveaxis(np.abs(found.reshape(len(self.t), -1, 3)), 2, 0)
-        bent = half[:, 0] * np.hypot(y, z) if is_round else half[:, 0] * z + half[:, 1] * y
+        bent = np.hypot(half[:, 0] * z, half[:, 1] * y) if is_round else half[:, 0] * z + half[:, 1] * y
         return np.asarray(along + bent)
 
     def stress(

@@ -88,8 +88,8 @@ def oil_rates(model: Model, by: Yields) -> list[float]:
 
 
 def sticking_rates(model: Model, by: Yields) -> list[float]:
-    """Frequencies of joints and motors that stick to friction with a stiffness, and rates of its damping, rad/s; one that
-    slides fast has higher rates, which hang on its speed."""
+    """Frequencies of joints and motors that stick to friction with a stiffness, and rates of its damping, rad/s; those
+    of one that slides fast are higher, and hang on its speed."""
     rates: list[float] = []
     for name, freedom in model.robot.freedoms.items():
         rubbed = {name: freedom.friction}
