@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pliant.export.fmu.fmu import platform_folder
+from pliant.export.targets.fmu import platform_folder
 
 VERSIONS = (pytest.param("3.0", marks=pytest.mark.full), "2.0")
 """Of the standard; of a large arm the newer one, which has adjoint derivatives to compile, is for the full tests."""

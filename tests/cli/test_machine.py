@@ -25,6 +25,7 @@ from pliant.compute.llvm import cache
 from pliant.compute.llvm.many_states import BatchCode
 from pliant.compute.tape.arguments import plain
 from pliant.export import EXPORTS
+from pliant.export.targets import Target
 
 from .conftest import Run
 
@@ -100,6 +101,10 @@ def _raises_for(message: str, *broken: str) -> Callable[[str], ExplicitTableau]:
     return of
 
 
+def _broken_target(kind: str) -> Target:
+    return Target(write=_raises(f"no {kind}"))
+
+
 _BATCH = BatchCode.__call__
 
 
@@ -121,7 +126,7 @@ IMPLICIT = {  # what is broken, how, and the parts that must be named; every par
     "pliant.compute.llvm.vm.VirtualMachine.__call__": (_raises("no virtual machine"), ("virtual machine",)),
     "pliant.compute.llvm.cache.read": (lambda key: None, ("cache",)),
     "pliant.compute.loops.pack.BatchIntegrator.__call__": (_raises("no loop"), RUNS),
-    **{f"pliant.export.EXPORTS:{kind}": (_raises(f"no {kind}"), (f"export to {kind}",)) for kind in EXPORTS},
+    **{f"pliant.export.targets.{kind}.TARGET": (_broken_target(kind), (f"export to {kind}",)) for kind in EXPORTS},
 }  # fmt: skip
 EXPLICIT = {
     "pliant.compute.integrate.methods.explicit": (

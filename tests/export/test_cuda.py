@@ -19,8 +19,8 @@ from exported import ROUND_OFF, assert_close, expected, imported, inputs, model
 from pliant.compute.cuda.source import CudaForm
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
-from pliant.export.c.cuda_source import TOLERANCES, stepping
 from pliant.export.contents import FUNCTIONS, export_name, usual
+from pliant.export.targets.cuda import TOLERANCES, stepping
 from pliant.export.typical_states import reference_states
 from pliant.model import Model
 
@@ -112,7 +112,7 @@ def test_kernels_reproduce_the_model(
 @needs_compiler
 def test_values_in_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long equations are held in one kernel, however little shared memory they may use."""
-    monkeypatch.setattr("pliant.export.c.cuda_source.choose", lambda *_: CudaForm("chunks", 2, 100))
+    monkeypatch.setattr("pliant.export.targets.cuda.choose", lambda *_: CudaForm("chunks", 2, 100))
     arm = loaded(export(model("puma"), "cuda", tmp_path / "out", functions=FEW), model("puma"), monkeypatch).load()
     assert arm.shared > 0
     x, tau, _ = states(model("puma"), 3)

@@ -28,7 +28,7 @@ from pliant.control import PD, Sampled
 from pliant.errors import ModelError, PliantError
 from pliant.export import export
 from pliant.export.compiling import find_compiler
-from pliant.export.fmu.fmu import platform_folder
+from pliant.export.targets.fmu import platform_folder
 from pliant.robot import beam_properties
 from pliant.simulation.runs.internal_forces import RunHistory
 

@@ -19,7 +19,7 @@ from exported import needs_compiler
 from mock_up import Unit
 from pliant import Drive, Limits
 from pliant.export import export
-from pliant.export.fmu.fmu import platform_folder
+from pliant.export.targets.fmu import platform_folder
 from pliant.model import Model
 from pliant.robot import Robot
 

@@ -14,7 +14,7 @@ from exported import model
 from pliant.errors import ModelError
 from pliant.export import export
 from pliant.export.contents import export_name
-from pliant.export.latex import coordinate_symbols, equations_text
+from pliant.export.targets.latex import coordinate_symbols, equations_text
 
 
 def lines() -> list[str]:

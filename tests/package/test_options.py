@@ -18,7 +18,7 @@ from pliant.control.trajectories.input_shaping import SHAPERS
 from pliant.drawing.style import FORMATS
 from pliant.environments import TASKS
 from pliant.export import EXPORTS
-from pliant.export.c.cuda_source import PRECISIONS
+from pliant.export.targets.cuda import PRECISIONS
 from pliant.mechanics import FORMULATIONS
 from pliant.mechanics.links.link_maps import ROTATIONS
 from pliant.mechanics.shapes.integrals import FIELDS

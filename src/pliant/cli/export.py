@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
@@ -11,8 +11,11 @@ from pliant.cli.options import Flexible, Floating, LevelName, Packages, RobotFil
 from pliant.errors import ModelError
 from pliant.options import ExportName, FmiVersion, FormulationName, PrecisionName
 
-_ENDINGS = {"fmu": ".fmu", "urdf": ".urdf", "mjcf": ".xml"}
-_FOLDERS = ("c", "python", "casadi", "cuda")
+FLAGS = {
+    "functions": "--function", "fmi": "--fmi", "limits": "--no-limits", "compilers": "--compiler and --sources-only",
+    "shared_memory": "--shared-memory", "precision": "--precision", "step": "--step", "bodies": "--bodies",
+}  # fmt: skip
+"""Options of the command line by those of targets."""
 
 
 def command(
@@ -60,8 +63,9 @@ def command(
         bool, typer.Option("--sources-only", help="No binaries (fmu): needs no compiler; a tool compiles the unit.")
     ] = False,
     shared_memory: Annotated[
-        int, typer.Option(help="KiB of shared memory a block may use (cuda); 227 suits an H100.", metavar="KIB")
-    ] = 99,
+        int | None,
+        typer.Option(help="KiB of shared memory a block may use (cuda): 99, or 227 on an H100.", metavar="KIB"),
+    ] = None,
     precision: Annotated[PrecisionName, typer.Option(help="Type of the numbers (c).")] = "double",
     step: Annotated[
         float | None, typer.Option(help="Write a plant too, which is stepped by so much (c).", metavar="SECONDS")
@@ -78,29 +82,30 @@ def command(
     """Write the equations of motion of an arm for use elsewhere."""
     from pliant.export import export
     from pliant.export.contents import export_name
+    from pliant.export.targets import export_target
 
     if sources_only and compiler:
         raise ModelError("--sources-only: has no compiler, got --compiler as well; leave one of them out")
-    compilers = [] if sources_only else compiler or None
-    own: dict[str, dict[str, Any]] = {
-        "fmu": {"fmi": fmi, "limits": limits, "compilers": compilers},
-        "cuda": {"shared_memory": shared_memory},
-        "mjcf": {"bodies": bodies},
-        "c": {"precision": precision, "step": step},
+    target = export_target(to)
+    given: dict[str, Any] = {
+        "functions": function,
+        "fmi": None if fmi == "3.0" else fmi,
+        "limits": None if limits else False,
+        "compilers": [] if sources_only else compiler,
+        "shared_memory": shared_memory,
+        "precision": None if precision == "double" else precision,
+        "step": step,
+        "bodies": bodies,
     }
-    options = own.get(to, {})
-    if to != "c" and (step is not None or precision != "double"):
-        raise ModelError(f"--step and --precision: have no meaning for {to}, they are for c")
-    if function:
-        if to not in _FOLDERS:
-            raise ModelError(f"--function: has no meaning for {to}; it chooses functions of {', '.join(_FOLDERS)}")
-        options["functions"] = function
-    chosen = formulation or ("lagrange" if to == "latex" else "denoc")
+    options = {name: value for name, value in given.items() if value is not None}
+    for name in options.keys() - target.options:
+        fitting = [each for each in get_args(ExportName) if name in export_target(each).options]
+        raise ModelError(f"{FLAGS[name]}: has no meaning for {to}, it is for {', '.join(fitting)}")
     model = robot_of(file, package, flexible, tip, floating).model(
-        cast(FormulationName, chosen),
+        cast(FormulationName, formulation or target.formulation),
         rotation=rotation,
-        stiffening=level_of(stiffening or ("off" if to == "latex" else "auto")),
+        stiffening=level_of(stiffening or cast(LevelName, target.stiffening)),
         parameters=tuple(parameter or ()),
     )
-    target = out or Path(f"{export_name(model)}{_ENDINGS.get(to, f'_{to}')}")
-    typer.echo(f"wrote {export(model, to, target, force=force, **options)}")
+    path = out or Path(f"{export_name(model)}{target.ending or f'_{to}'}")
+    typer.echo(f"wrote {export(model, to, path, force=force, **options)}")

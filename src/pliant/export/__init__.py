@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from pliant.base.later import later
 from pliant.base.signatures import checked
-from pliant.export.c.cuda_source import export_cuda
-from pliant.export.c.source import export_c
-from pliant.export.casadi_files import export_casadi
-from pliant.export.fmu.fmu import export_fmu
-from pliant.export.latex import export_latex
-from pliant.export.python_source import export_python
-from pliant.export.robot_files import export_mjcf, export_urdf
+from pliant.export.targets import export_target
 from pliant.model.model import Model
 from pliant.options import ExportName
 
-EXPORTS: dict[str, Callable[..., Path]] = {
-    "c": export_c,
-    "python": export_python,
-    "latex": export_latex,
-    "casadi": export_casadi,
-    "cuda": export_cuda,
-    "fmu": export_fmu,
-    "urdf": export_urdf,
-    "mjcf": export_mjcf,
-}
-"""What `export(..., to=)` knows."""
+if TYPE_CHECKING:
+    from pliant.export.targets.c import export_c
+    from pliant.export.targets.casadi import export_casadi
+    from pliant.export.targets.cuda import export_cuda
+    from pliant.export.targets.fmu import export_fmu
+    from pliant.export.targets.latex import export_latex
+    from pliant.export.targets.python import export_python
+
+    EXPORTS: dict[str, Callable[..., Path]]
+
+_functions = later(
+    __name__, {f"export_{name}": f"targets.{name}" for name in ("c", "casadi", "cuda", "fmu", "latex", "python")}
+)
+
+
+def __getattr__(name: str) -> Any:
+    """`EXPORTS`, the functions of all targets by their names, and each by its own."""
+    if name == "EXPORTS":
+        return {each: export_target(each).write for each in get_args(ExportName)}
+    return _functions(name)
 
 
 @checked
@@ -65,7 +69,7 @@ def export(model: Model, to: ExportName, path: str | Path, *, force: bool = Fals
     >>> sorted(path.name for path in folder.iterdir())
     ['README.md', 'pliant-export.json', 'robot.yaml', 'two_link_elastic_arm.py']
     """
-    return EXPORTS[to](model, path, force=force, **options)
+    return export_target(to).write(model, path, force=force, **options)
 
 
 __all__ = [

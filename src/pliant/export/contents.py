@@ -143,6 +143,11 @@ def _state_space(model: Model, A21: Any, A22: Any, B2: Any, A11: Any) -> list[An
     return [A, ca.vertcat(ca.SX.zeros(n, m), B2)]
 
 
+def shown(functions: Sequence[str]) -> str:
+    """The function that examples call."""
+    return "forward_dynamics" if "forward_dynamics" in functions else functions[0]
+
+
 def template(name: str) -> Template:
     """A text of the package with $placeholders."""
     return Template((files("pliant.export") / "templates" / name).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The robot of a model in the formats of others: URDF and MJCF."""
+"""The robot of a model as a MuJoCo model."""
 
 from __future__ import annotations
 
@@ -7,29 +7,8 @@ from pathlib import Path
 from pliant.errors import ModelError
 from pliant.export.mjcf import mjcf_text
 from pliant.export.placing import placed_file
+from pliant.export.targets import Target
 from pliant.model.model import Model
-from pliant.robot.files.urdf_out import urdf_text
-
-
-def export_urdf(model: Model, path: str | Path, *, force: bool = False) -> Path:
-    """Write the rigid skeleton of the robot, as `Robot.to_urdf` does.
-
-    Parameters
-    ----------
-    model : Model
-        The arm.
-    path : path
-        The file.
-    force : bool
-        Replace what stands there.
-
-    Returns
-    -------
-    path
-        What was written.
-    """
-    _require_numbers(model, "urdf")
-    return _written(urdf_text(model.robot), Path(path), force)
 
 
 def export_mjcf(
@@ -55,16 +34,16 @@ def export_mjcf(
     path
         What was written.
     """
-    _require_numbers(model, "mjcf")
-    return _written(mjcf_text(model.robot, bodies, error), Path(path), force)
+    require_numbers(model, "mjcf")
+    with placed_file(Path(path), force) as inner:
+        inner.write_text(mjcf_text(model.robot, bodies, error), encoding="utf-8")
+    return Path(path)
 
 
-def _require_numbers(model: Model, kind: str) -> None:
+def require_numbers(model: Model, kind: str) -> None:
+    """Refuse a model with parameters."""
     if model.parameters:
         raise ModelError(f"parameters: got {', '.join(model.parameters)}, expected none: {kind} holds numbers alone")
 
 
-def _written(text: str, path: Path, force: bool) -> Path:
-    with placed_file(path, force) as inner:
-        inner.write_text(text, encoding="utf-8")
-    return path
+TARGET = Target(write=export_mjcf, ending=".xml")

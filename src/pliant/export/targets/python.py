@@ -10,11 +10,11 @@ from pliant.base.signatures import checked
 from pliant.compute.llvm.lanes import LIBRARY_UNARY
 from pliant.compute.tape.tape import Tape
 from pliant.export.c.function import elements
-from pliant.export.c.source import shown
-from pliant.export.contents import FUNCTIONS, chosen, export_name, function, labels, module_text, provenance
+from pliant.export.contents import FUNCTIONS, chosen, export_name, function, labels, module_text, provenance, shown
 from pliant.export.placing import placed
 from pliant.export.readme import write_readme
 from pliant.export.statements import Language, write
+from pliant.export.targets import Target
 from pliant.model.model import Model
 
 
@@ -116,3 +116,6 @@ def _definition(model: Model, name: str, tape: Tape) -> list[str]:
         lines += [f"    {x}[{k}] = {next(values)}" for k in range(size)]
     results = [f"_result({x}, {shape!r})" for x, shape in shapes.items()]
     return [*lines, f"    return {', '.join(results)}"]
+
+
+TARGET = Target(write=export_python)

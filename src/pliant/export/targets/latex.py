@@ -18,6 +18,7 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.export.contents import description, export_name, parameter_unit, template
 from pliant.export.placing import placed
 from pliant.export.readme import write_readme
+from pliant.export.targets import Target
 from pliant.mechanics.formulations.terms import general
 from pliant.model.coordinate_units import coordinate_units
 from pliant.model.model import Model
@@ -300,3 +301,6 @@ def _symbol_rows(model: Model) -> list[str]:
 def _matrix(S: Any) -> str:
     rows = [" & ".join(f"{x:.6g}" for x in row) for row in np.atleast_2d(S)]
     return "\\begin{pmatrix}" + " \\\\ ".join(rows) + "\\end{pmatrix}"
+
+
+TARGET = Target(write=export_latex, formulation="lagrange", stiffening="off")

@@ -38,6 +38,7 @@ from pliant.export.fmu.description import Dependencies, build_description, descr
 from pliant.export.fmu.functions import UnitFunctions
 from pliant.export.fmu.variables import Variable, nominal_states, start_states, symbols_and_outputs, variables
 from pliant.export.placing import placed_file, require_free, write_texts
+from pliant.export.targets import Target
 from pliant.model.model import Model
 from pliant.options import FmiVersion
 from pliant.simulation.runs.limits import JointLimit, joint_limits
@@ -256,3 +257,6 @@ def _zip(root: Path, target: Path) -> None:
             entry.external_attr = (0o755 if "binaries" in path.parts else 0o644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, path.read_bytes())
+
+
+TARGET = Target(write=export_fmu, ending=".fmu")

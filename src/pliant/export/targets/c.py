@@ -18,9 +18,20 @@ from pliant.export.c.function import CFunction, c_prototype
 from pliant.export.c.plant import CPlant
 from pliant.export.c.predictive import CPredictive
 from pliant.export.c.text import REALS, CReal, array, comment, room
-from pliant.export.contents import FUNCTIONS, chosen, description, export_name, function, input_sizes, labels, template
+from pliant.export.contents import (
+    FUNCTIONS,
+    chosen,
+    description,
+    export_name,
+    function,
+    input_sizes,
+    labels,
+    shown,
+    template,
+)
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
+from pliant.export.targets import Target
 from pliant.export.typical_states import reference_states
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
@@ -159,11 +170,6 @@ def source(model: Model, functions: Mapping[str, CFunction], real: CReal, part: 
 # ------------------------------------------------------------------------------------------------- for the README
 
 
-def shown(functions: Sequence[str]) -> str:
-    """The function that examples call."""
-    return "forward_dynamics" if "forward_dynamics" in functions else functions[0]
-
-
 def _sample(model: Model, functions: Mapping[str, CFunction], real: CReal) -> str:
     """A call in C, at rest."""
     f, name = shown(list(functions)), export_name(model)
@@ -195,3 +201,6 @@ def _memory(every: Sequence[CFunction]) -> str:
     """Stack and work of each function."""
     lines = [f"| `{f.name}` | {f.stack} | {f.work * f.lent.bytes if f.work else ''} |" for f in every]
     return "\n".join(["| function | stack (bytes) | `work` (bytes) |", "|---|---|---|", *lines])
+
+
+TARGET = Target(write=export_c)

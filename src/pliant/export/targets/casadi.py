@@ -11,6 +11,7 @@ from pliant.base.signatures import checked
 from pliant.export.contents import FUNCTIONS, chosen, export_name, function, module_text, provenance
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
+from pliant.export.targets import Target
 from pliant.model.coordinate_units import coordinate_units, speed_units
 from pliant.model.model import Model
 
@@ -54,3 +55,6 @@ def export_casadi(
         write_texts(work, {"model.json": json.dumps(about, indent=2) + "\n", **loader})
         write_readme(model, "casadi", work, which, casadi=version("casadi"))
     return target
+
+
+TARGET = Target(write=export_casadi)

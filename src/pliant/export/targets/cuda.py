@@ -37,6 +37,7 @@ from pliant.export.contents import (
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
 from pliant.export.statements import write
+from pliant.export.targets import Target
 from pliant.export.typical_states import reference_states
 from pliant.model.model import Model
 from pliant.simulation.batch.batch_equations import typical
@@ -300,3 +301,6 @@ def example(model: Model, numbers: Mapping[str, Any]) -> str:
         tolerance_double=TOLERANCES["double"], tolerance_single=TOLERANCES["single"],
         arrays="\n\n".join(array(f"static const double {c}", numbers[key]) for key, c in keys.items()),
     )  # fmt: skip
+
+
+TARGET = Target(write=export_cuda)

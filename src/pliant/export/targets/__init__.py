@@ -1,0 +1,34 @@
+"""Targets of an export: a file `NAME.py` with `TARGET` each, and its name in `ExportName` of `options`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pliant.base.choices import implementation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A target: the function `write(model, path, *, force, **options)`, and what the command line takes by default.
+
+    `ending` is that of the file that it writes; without one it writes a folder.
+    """
+
+    write: Callable[..., Path]
+    ending: str = ""
+    formulation: str = "denoc"
+    stiffening: str = "auto"
+
+    @property
+    def options(self) -> set[str]:
+        """Options that the function takes."""
+        return {*inspect.signature(self.write).parameters} - {"model", "path", "folder", "force"}
+
+
+def export_target(name: str) -> Target:
+    """A target by its name."""
+    found: Target = implementation(__name__, name).TARGET
+    return found
