@@ -1,76 +1,58 @@
-"""Trajectories, controllers and sensors by the names that files give them."""
+"""Trajectories, controllers and sensors by the names that files give them: a line each, with module and class."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from pliant.base.choices import Named
 
-from pliant.control.controllers.composite import Composite
-from pliant.control.controllers.computed_torque import ComputedTorque
-from pliant.control.controllers.controller import Limited
-from pliant.control.controllers.feedback_linearization import FeedbackLinearization
-from pliant.control.controllers.joint_controllers import PD, PID
-from pliant.control.controllers.lqr import LQR
-from pliant.control.controllers.phases import Switch
-from pliant.control.estimation.momentum_observer import DisturbanceObserver
-from pliant.control.estimation.observer import OutputFeedback
-from pliant.control.sensing.rig_sensors import Tachometer, TipCamera, TorqueSensor
-from pliant.control.sensing.sampled import Sampled
-from pliant.control.sensing.sensors import Accelerometer, Encoder, StrainGauge, TipPosition
-from pliant.control.trajectories.input_shaping import Shaped
-from pliant.control.trajectories.jerk_limited import JerkLimited
-from pliant.control.trajectories.measured_motion import MeasuredMotion
-from pliant.control.trajectories.signals import Pulse, Samples, Sine
-from pliant.control.trajectories.splines import Phases, Waypoints
-from pliant.control.trajectories.trajectories import (
-    Constant,
-    Cycloidal,
-    MohanSaha,
-    Quintic,
-    Step,
-    Trapezoidal,
+TRAJECTORIES = Named(
+    "pliant.control",
+    {
+        "constant": "trajectories.trajectories.Constant",
+        "cycloidal": "trajectories.trajectories.Cycloidal",
+        "jerk-limited": "trajectories.jerk_limited.JerkLimited",
+        "measured": "trajectories.measured_motion.MeasuredMotion",
+        "mohan-saha": "trajectories.trajectories.MohanSaha",
+        "phases": "trajectories.splines.Phases",
+        "pulse": "trajectories.signals.Pulse",
+        "quintic": "trajectories.trajectories.Quintic",
+        "samples": "trajectories.signals.Samples",
+        "shaped": "trajectories.input_shaping.Shaped",
+        "sine": "trajectories.signals.Sine",
+        "step": "trajectories.trajectories.Step",
+        "trapezoidal": "trajectories.trajectories.Trapezoidal",
+        "waypoints": "trajectories.splines.Waypoints",
+    },
 )
-
-TRAJECTORIES: dict[str, Callable[..., Any]] = {
-    "constant": Constant,
-    "cycloidal": Cycloidal,
-    "jerk-limited": JerkLimited,
-    "measured": MeasuredMotion,
-    "mohan-saha": MohanSaha,
-    "phases": Phases,
-    "pulse": Pulse,
-    "quintic": Quintic,
-    "samples": Samples,
-    "shaped": Shaped,
-    "sine": Sine,
-    "step": Step,
-    "trapezoidal": Trapezoidal,
-    "waypoints": Waypoints,
-}
 """Trajectories by name, each made from plain data by keyword."""
 
-CONTROLLERS: dict[str, Callable[..., Any]] = {
-    "composite": Composite,
-    "computed-torque": ComputedTorque,
-    "disturbance-observer": DisturbanceObserver,
-    "feedback-linearization": FeedbackLinearization,
-    "limited": Limited,
-    "lqr": LQR,
-    "output-feedback": OutputFeedback,
-    "pd": PD,
-    "pid": PID,
-    "sampled": Sampled,
-    "switch": Switch,
-}
+CONTROLLERS = Named(
+    "pliant.control",
+    {
+        "composite": "controllers.composite.Composite",
+        "computed-torque": "controllers.computed_torque.ComputedTorque",
+        "disturbance-observer": "estimation.momentum_observer.DisturbanceObserver",
+        "feedback-linearization": "controllers.feedback_linearization.FeedbackLinearization",
+        "limited": "controllers.controller.Limited",
+        "lqr": "controllers.lqr.LQR",
+        "output-feedback": "estimation.observer.OutputFeedback",
+        "pd": "controllers.joint_controllers.PD",
+        "pid": "controllers.joint_controllers.PID",
+        "sampled": "sensing.sampled.Sampled",
+        "switch": "controllers.phases.Switch",
+    },
+)
 """Controllers by name, each made from plain data (and trajectories or other controllers) by keyword."""
 
-SENSORS: dict[str, Callable[..., Any]] = {
-    "accelerometer": Accelerometer,
-    "encoder": Encoder,
-    "strain-gauge": StrainGauge,
-    "tachometer": Tachometer,
-    "tip-camera": TipCamera,
-    "tip-position": TipPosition,
-    "torque-sensor": TorqueSensor,
-}
+SENSORS = Named(
+    "pliant.control",
+    {
+        "accelerometer": "sensing.sensors.Accelerometer",
+        "encoder": "sensing.sensors.Encoder",
+        "strain-gauge": "sensing.sensors.StrainGauge",
+        "tachometer": "sensing.rig_sensors.Tachometer",
+        "tip-camera": "sensing.rig_sensors.TipCamera",
+        "tip-position": "sensing.sensors.TipPosition",
+        "torque-sensor": "sensing.rig_sensors.TorqueSensor",
+    },
+)
 """Sensors by name."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.control.registry import CONTROLLERS
 from pliant.errors import ModelError
 from pliant.model.choices import resolved
 from pliant.model.robot import Robot
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
     from pliant.simulation.runs.results import Result
     from pliant.simulation.scenario.scenario import Scenario
 
-CONTROLLERS = ("none", "pd", "lqr", "ideal joints")
+NONE, IDEAL = "none", "ideal joints"
+USUAL = "pd"
+"""The controller where one is needed."""
 MANOEUVRES = ("release", "hold", "move", "move, shaped")
 STIFFNESSES = (".beam.EI_y", ".beam.EI_z", ".beam.GJ", ".beam.material.E", ".beam.material.G")
 DAMPING, PAYLOAD = ".shapes.damping", "payload.mass"
@@ -48,7 +53,7 @@ class Choices:
     modes: int = 0
     stiffening: bool = True
     formulation: str = "denoc"
-    controller: str = "none"
+    controller: str = NONE
     manoeuvre: str = "release"
     start: tuple[float, ...] = ()
     goal: tuple[float, ...] = ()
@@ -128,6 +133,18 @@ def commanded(robot: Robot) -> list[Coupling]:
     return [coupling for coupling in robot.couplings if coupling.commanded]
 
 
+@cache
+def controllers() -> tuple[str, ...]:
+    """Controllers to choose from: those that offer themselves, the usual one first, between none and ideal joints."""
+    offered = [name for name, kind in CONTROLLERS.items() if getattr(kind, "in_studio", False)]
+    return (NONE, *sorted(offered, key=lambda name: name != USUAL), IDEAL)
+
+
+def follows_paths(controller: str) -> bool:
+    """Whether a controller follows a path, or settles at a goal alone."""
+    return controller == IDEAL or (controller != NONE and CONTROLLERS[controller].follows_paths)
+
+
 def check(choices: Choices) -> None:
     """Refuses what makes no sense, each with its reason."""
     for name in ("stiffness", "drive_stiffness", "bandwidth", "move_time", "duration"):
@@ -139,12 +156,15 @@ def check(choices: Choices) -> None:
         if not (np.isfinite(value) and value >= 0):
             raise ModelError(f"{name}: got {value!r}, expected zero or a positive number")
     balls = [link.name for link in choices.robot.links if link.joint.type == "spherical"]
-    if balls and choices.controller != "none":
+    if balls and choices.controller != NONE:
         raise ModelError(f"controller: the spherical joint of {balls[0]} has no position to hold; choose none")
-    if choices.controller == "none" and choices.manoeuvre != "release":
-        raise ModelError(f"manoeuvre {choices.manoeuvre!r} needs a controller; choose pd, lqr or ideal joints")
-    if choices.controller == "lqr" and choices.manoeuvre == "move, shaped":
-        raise ModelError("lqr settles at a goal and follows no path; choose pd or ideal joints for a shaped move")
+    if choices.controller == NONE and choices.manoeuvre != "release":
+        raise ModelError(f"manoeuvre {choices.manoeuvre!r} needs a controller; choose {_either(controllers()[1:])}")
+    if choices.manoeuvre == "move, shaped" and not follows_paths(choices.controller):
+        others = _either([name for name in controllers() if follows_paths(name)])
+        raise ModelError(
+            f"{choices.controller} settles at a goal and follows no path; choose {others} for a shaped move"
+        )
 
 
 def structure(choices: Choices) -> Robot:
@@ -195,16 +215,21 @@ def editable(robot: Robot) -> dict[str, float]:
 
 def fitting(wanted: Choices, before: Choices) -> tuple[Choices, str]:
     """Controller and manoeuvre that go together: what was just chosen stays, the other follows; and what was done."""
-    needs, held = wanted.manoeuvre != "release", wanted.controller != "none"
+    needs, held = wanted.manoeuvre != "release", wanted.controller != NONE
     if needs and not held:
         if wanted.manoeuvre != before.manoeuvre:
-            return replace(wanted, controller="pd"), f"{wanted.manoeuvre} needs a controller: pd"
+            return replace(wanted, controller=USUAL), f"{wanted.manoeuvre} needs a controller: {USUAL}"
         return replace(wanted, manoeuvre="release"), "without a controller the arm is released"
-    if wanted.controller == "lqr" and wanted.manoeuvre == "move, shaped":
+    if wanted.manoeuvre == "move, shaped" and not follows_paths(wanted.controller):
         if wanted.manoeuvre != before.manoeuvre:
-            return replace(wanted, controller="pd"), "a shaped move needs a path to follow: pd"
-        return replace(wanted, manoeuvre="move"), "lqr follows no path: move"
+            return replace(wanted, controller=USUAL), f"a shaped move needs a path to follow: {USUAL}"
+        return replace(wanted, manoeuvre="move"), f"{wanted.controller} follows no path: move"
     return wanted, ""
+
+
+def _either(names: Sequence[str]) -> str:
+    """`pd, lqr or ideal joints`."""
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def heaviest_payload(robot: Robot) -> float:

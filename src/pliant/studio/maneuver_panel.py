@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.drawing.figure_data import position_unit
-from pliant.studio.choices import CONTROLLERS, MANOEUVRES, Choices, commanded, positioned
+from pliant.studio.choices import MANOEUVRES, NONE, Choices, commanded, controllers, positioned
 from pliant.studio.starts import limits_of
 
 
@@ -17,7 +17,7 @@ class ManoeuvrePanel:
 
     def __init__(self, gui: Any, changed: Callable[[], None]) -> None:
         self.gui, self.changed = gui, changed
-        self.controller = gui.add_dropdown("controller", CONTROLLERS, initial_value="none")
+        self.controller = gui.add_dropdown("controller", controllers(), initial_value=NONE)
         self.manoeuvre = gui.add_dropdown("manoeuvre", MANOEUVRES, initial_value="release")
         self.bandwidth = gui.add_number("loop frequency (rad/s)", 10.0, step=1.0)
         self.move_time = gui.add_number("time of the move (s)", 1.0, step=0.1)

@@ -13,7 +13,8 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS
-from pliant.control.controllers.joint_controllers import natural_gains
+from pliant.control.controllers.controller import MotionWanted
+from pliant.control.registry import CONTROLLERS
 from pliant.errors import ModelError, SimulationError
 from pliant.mechanics.formulations.registry import FORMULATIONS
 from pliant.mechanics.links.build_chain import shapes_that_change
@@ -22,7 +23,17 @@ from pliant.model.robot import Robot
 from pliant.simulation.runs.inputs import read_start
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
-from pliant.studio.choices import Choices, check, commanded, numbers, placed_names, positioned, structure
+from pliant.studio.choices import (
+    IDEAL,
+    NONE,
+    Choices,
+    check,
+    commanded,
+    numbers,
+    placed_names,
+    positioned,
+    structure,
+)
 
 if TYPE_CHECKING:
     from pliant.simulation.scenario.scenario import Scenario
@@ -169,12 +180,17 @@ class Workshop:
 
 def _paths_key(choices: Choices) -> tuple[Any, ...]:
     """What decides which numbers stay inputs, besides the arm."""
-    return choices.controller == "lqr", tuple(path for path, _ in choices.edits)
+    return _knows_robot(choices), tuple(path for path, _ in choices.edits)
 
 
 def _free_paths(robot: Robot, values: dict[str, float], choices: Choices) -> list[str]:
-    """Those that can stay inputs: what shapes the functions, or the gains of an LQR, has to be built in."""
-    return [] if choices.controller == "lqr" else [path for path in values if _stays_free(robot, path)]
+    """Those that can stay inputs: what shapes the functions, or gains that follow from the arm, has to be built in."""
+    return [] if _knows_robot(choices) else [path for path in values if _stays_free(robot, path)]
+
+
+def _knows_robot(choices: Choices) -> bool:
+    """Whether the controller is another one for an arm with other numbers."""
+    return choices.controller not in (NONE, IDEAL) and not CONTROLLERS[choices.controller].knows_no_robot
 
 
 def _stays_free(robot: Robot, path: str) -> bool:
@@ -187,7 +203,7 @@ def _stays_free(robot: Robot, path: str) -> bool:
 def _drive_key(choices: Choices) -> Any:
     """Of what is compiled with the arm; a released one starts anywhere."""
     c = choices
-    driven = (c.manoeuvre, c.start, c.goal, c.bandwidth, c.move_time) if c.controller != "none" else ()
+    driven = (c.manoeuvre, c.start, c.goal, c.bandwidth, c.move_time) if c.controller != NONE else ()
     return (c.formulation, c.stiffening, c.controller, *driven)
 
 
@@ -203,17 +219,17 @@ def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[s
     if choices.manoeuvre == "move, shaped":
         lowest = model.frequencies(read_start(model, goal_of(choices), equilibrium=True)[0])
         shaper = {"type": "zv", "frequency": float(lowest[lowest > 0][0])}
-    if choices.controller == "pd":
-        kp, kd = natural_gains(model, start, choices.bandwidth)
-        reference = path if shaper is None else {"type": "shaped", "trajectory": path, "shaper": shaper}
-        return {"type": "pd", "kp": kp.tolist(), "kd": kd.tolist(), "reference": reference}, {}
-    if choices.controller == "lqr":
-        where = goal if choices.manoeuvre.startswith("move") else start
-        weight = choices.bandwidth**2
-        Q = {"joints": weight, "flexible": weight, "rates": 1.0}
-        return {"type": "lqr", "joints": where, "Q": Q, "R": 0.01}, {}
-    if choices.controller == "none":
+    if choices.controller == NONE:
         return None, {}
+    if choices.controller != IDEAL:
+        wanted = MotionWanted(
+            start=start,
+            goal=goal,
+            moves=choices.manoeuvre.startswith("move"),
+            reference=path if shaper is None else {"type": "shaped", "trajectory": path, "shaper": shaper},
+            bandwidth=choices.bandwidth,
+        )
+        return {"type": choices.controller, **CONTROLLERS[choices.controller].offered(model, wanted)}, {}
     motion = {}
     for k, joint in enumerate(names):
         still = path["type"] == "constant"

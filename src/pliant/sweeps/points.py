@@ -24,8 +24,6 @@ from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.sweep_file import SweepStudy, changed
 
 UserFunction = Callable[[Result], Mapping[str, float]]
-KNOW_NO_ROBOT = ("pd", "pid")
-"""Controllers that are the same whatever the arm is; others are made anew for each robot."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ class Points:
             return None
         if any(path.startswith("torque.values") or path.startswith("torque.times") for path in others):
             return None
-        if s.initial.equilibrium or (s.controller is not None and s.controller.type not in KNOW_NO_ROBOT):
+        if s.initial.equilibrium or (s.controller is not None and not s.controller.knows_no_robot):
             return None
         if any(link.beam is not None and link.beam.slides for link in s.robot.links):
             return None

@@ -7,11 +7,11 @@ The same law is a plain function of numbers: `law(t, q, qd)`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -53,13 +53,62 @@ class Felt(NamedTuple):
     parameters: Array | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class MotionWanted:
+    """A motion for which a controller is asked: from `start` to `goal` (of what it drives), or still at `start`.
+
+    Attributes
+    ----------
+    start, goal : sequence of float
+        Positions of the driven joints, rad or m.
+    moves : bool
+        Whether it moves.
+    reference : mapping
+        The path in the words of a scenario file.
+    bandwidth : float
+        Of the closed loop, rad/s.
+    """
+
+    start: Sequence[float]
+    goal: Sequence[float]
+    moves: bool
+    reference: Mapping[str, Any]
+    bandwidth: float
+
+
 class Controller:
     """Base of all controllers: constructible from plain data, knows no model until it is bound.
 
     Notes
     -----
-    Derive from it and give it a `bind`; docs/extend.md has an example.
+    Derive from it and give it a `bind`; docs/extend.md has an example. The studio offers those with
+    `in_studio`, and asks their `offered` for parameters.
     """
+
+    knows_no_robot: ClassVar[bool] = False
+    """Whether it is the same for robots with other numbers; others are made anew for each."""
+    follows_paths: ClassVar[bool] = True
+    """Whether it follows a path, or settles at a goal alone."""
+    in_studio: ClassVar[bool] = False
+    """Whether the studio offers it, with the parameters of `offered`."""
+
+    @classmethod
+    def offered(cls, model: Model, wanted: MotionWanted) -> dict[str, Any]:
+        """Parameters with which the studio offers it for a motion, in the words of a scenario file.
+
+        Parameters
+        ----------
+        model : Model
+            The arm.
+        wanted : MotionWanted
+            The motion.
+
+        Returns
+        -------
+        dict
+            Parameters by name.
+        """
+        raise NotImplementedError
 
     def bind(self, model: Model) -> Law:
         """The control law for this model; raises `ModelError` if sizes do not fit.

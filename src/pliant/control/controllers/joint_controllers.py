@@ -7,7 +7,7 @@ arm passive: no positive gains make it unstable.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -19,6 +19,7 @@ from pliant.control.controllers.controller import (
     NO_STATES,
     Controller,
     Law,
+    MotionWanted,
     actuated,
     actuated_names,
     actuated_places,
@@ -77,6 +78,14 @@ class PD(Controller):
     reference: Trajectory | AnglesLike
     gravity: GravityName = "reference"
     limit: ArrayLike | None = None
+    knows_no_robot: ClassVar[bool] = True
+    in_studio: ClassVar[bool] = True
+
+    @classmethod
+    def offered(cls, model: Model, wanted: MotionWanted) -> dict[str, Any]:
+        """Gains of a critically damped loop."""
+        kp, kd = natural_gains(model, wanted.start, wanted.bandwidth)
+        return {"kp": kp.tolist(), "kd": kd.tolist(), "reference": wanted.reference}
 
     def bind(self, model: Model) -> Law:
         """Checks gains, reference and limits against the model."""
@@ -114,6 +123,7 @@ class PID(Controller):
     reference: Trajectory | AnglesLike
     gravity: GravityName = "reference"
     limit: ArrayLike | None = None
+    knows_no_robot: ClassVar[bool] = True
 
     def bind(self, model: Model) -> Law:
         """Checks gains, reference and limits against the model."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -14,7 +14,7 @@ from pliant.arrays import AnglesLike, Array, Complex, Expression
 from pliant.base.signatures import checked
 from pliant.control.controllers import riccati
 from pliant.control.controllers.computed_torque import checked_estimate, decoupled
-from pliant.control.controllers.controller import NO_STATES, Controller, Law, actuated, gain_matrix
+from pliant.control.controllers.controller import NO_STATES, Controller, Law, MotionWanted, actuated, gain_matrix
 from pliant.control.sensing.sampled import SampledLaw
 from pliant.control.trajectories.trajectories import constant, numbers, positive
 from pliant.errors import ModelError, UnsupportedModel
@@ -78,6 +78,15 @@ class LQR(Controller):
     inner: InnerName = "torque"
     sample_time: float | None = None
     delay: float = 0.0
+    follows_paths: ClassVar[bool] = False
+    in_studio: ClassVar[bool] = True
+
+    @classmethod
+    def offered(cls, model: Model, wanted: MotionWanted) -> dict[str, Any]:
+        """Weights of a loop of about this bandwidth."""
+        weight = wanted.bandwidth**2
+        Q = {"joints": weight, "flexible": weight, "rates": 1.0}
+        return {"joints": wanted.goal if wanted.moves else wanted.start, "Q": Q, "R": 0.01}
 
     def bind(self, model: Model) -> Law:
         """Solves the Riccati equation; refuses a pair that cannot be stabilised."""

@@ -28,7 +28,7 @@ Maker = Callable[..., Any]
 Kind = Literal["trajectory", "controller", "shaper", "sensor", "observer", "load", "base"]
 Trouble = tuple[Place, PydanticCustomError, Any]
 
-REGISTRY: dict[Kind, dict[str, Maker]] = {
+REGISTRY: dict[Kind, Mapping[str, Maker]] = {
     "trajectory": TRAJECTORIES,
     "controller": CONTROLLERS,
     "shaper": SHAPERS,
@@ -68,6 +68,11 @@ class Part(Description):
         dict
         """
         return {"type": self.type, **{key: _plain(value) for key, value in self.parameters.items()}}
+
+    @property
+    def knows_no_robot(self) -> bool:
+        """Whether a controller is the same for robots with other numbers."""
+        return bool(getattr(REGISTRY[self.kind][self.type], "knows_no_robot", False))
 
     def make(self) -> Any:
         """The object itself; raises `PliantError` with the reason if its parameters do not fit.
