@@ -63,6 +63,7 @@ from pliant.options import RotationName, StiffeningName
 from pliant.robot.parts.angles import rotation_rpy
 from pliant.robot.parts.beam import beam_properties
 from pliant.robot.parts.joint import Freedom, origin_transform, tip_rotation
+from pliant.robot.parts.joint_types import JOINT_TYPES
 from pliant.robot.parts.link import BodyFrame, Link
 from pliant.robot.parts.loops import WORLD
 from pliant.robot.parts.rigid_body import inertia_matrix
@@ -462,7 +463,7 @@ def _body(
 
 def _joint(link: Any, nominal: Any) -> JointMap:
     R, p = origin_transform(link.joint)
-    has_axes = nominal.joint.type not in ("spherical", "free")
+    has_axes = not JOINT_TYPES[nominal.joint.type].is_ball
     axes, turn = [unit(freedom.axis) for freedom in nominal.joint.freedoms if has_axes], _turn(link)
     if not isinstance(turn, Identity):
         turned = (np.array(ca.DM(turn.unapply(ca.SX(ca.DM(axis))))).ravel().tolist() for axis in axes)

@@ -14,11 +14,9 @@ import casadi as ca
 
 from pliant.algebra.rotations import SX, Identity, Rotation, about, compose, of_quaternion, quaternion_rate
 from pliant.options import JointType
+from pliant.robot.parts.joint_types import JOINT_TYPES, Axis, X, Y, Z
 
-Axis = tuple[float, float, float]
-SLIDES: dict[JointType, int] = {"prismatic": 1, "cylindrical": 1, "planar": 2}
-"""How many of its axes a joint slides along; it turns about the others."""
-UNIT: tuple[Axis, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+UNIT: tuple[Axis, ...] = (X, Y, Z)
 
 
 @dataclass(frozen=True)
@@ -33,17 +31,17 @@ class JointMap:
     @property
     def is_ball(self) -> bool:
         """Whether it has a quaternion."""
-        return self.kind in ("spherical", "free")
+        return JOINT_TYPES[self.kind].is_ball
 
     @property
     def n_q(self) -> int:
         """Number of its coordinates."""
-        return {"spherical": 4, "free": 7}.get(self.kind, len(self.axes))
+        return len(JOINT_TYPES[self.kind].coordinates or self.axes)
 
     @property
     def n_v(self) -> int:
         """Number of its speeds."""
-        return {"spherical": 3, "free": 6}.get(self.kind, len(self.axes))
+        return len(JOINT_TYPES[self.kind].speeds or self.axes)
 
     @property
     def rest(self) -> SX:
@@ -60,12 +58,12 @@ class JointMap:
     @property
     def slides(self) -> tuple[Axis, ...]:
         """Axes that it slides along, in the axes before its motion."""
-        return self.axes[: SLIDES.get(self.kind, 0)]
+        return self.axes[: JOINT_TYPES[self.kind].slides]
 
     @property
     def turning(self) -> tuple[Axis, ...]:
         """Axes that it turns about, one after the other."""
-        return self.axes[SLIDES.get(self.kind, 0) :]
+        return self.axes[JOINT_TYPES[self.kind].slides :]
 
     def turns(self, q: SX) -> list[Rotation]:
         """Rotations by the coordinates, one after the other."""

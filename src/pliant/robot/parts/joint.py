@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import pairwise
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from pliant.robot.parts.fields import (
 )
 from pliant.robot.parts.friction import Friction
 from pliant.robot.parts.gear import Drive
+from pliant.robot.parts.joint_types import JOINT_TYPES, OWN, Z
 from pliant.robot.parts.motor import Motor
 from pliant.robot.parts.rigid_body import Lump
 from pliant.robot.parts.stops import Stop
@@ -150,20 +152,6 @@ def _axes(value: Any) -> list[Any]:
 
 
 Axes = Annotated[tuple[Annotated[JointAxis, Alternatives((AXIS_SCHEMA,))], ...], BeforeValidator(_axes)]
-FREEDOMS: dict[JointType, tuple[str, ...]] = {
-    "revolute": ("",), "prismatic": ("",), "fixed": (), "universal": ("first", "second"),
-    "cylindrical": ("slide", "turn"), "planar": ("x", "y", "angle"), "spherical": ("wx", "wy", "wz"), "free": (),
-}  # fmt: skip
-"""What torques drive in a joint of each type, in order: how it is called behind the name of the link."""
-QUATERNION = ("qw", "qx", "qy", "qz")
-COORDINATES: dict[str, tuple[str, ...]] = {"spherical": QUATERNION, "free": ("x", "y", "z", *QUATERNION)}
-"""Coordinates of joints that have a quaternion; of all others they are what torques drive."""
-SPEEDS: dict[str, tuple[str, ...]] = {
-    "spherical": FREEDOMS["spherical"], "free": (*FREEDOMS["spherical"], "vx", "vy", "vz")
-}  # fmt: skip
-"""Their speeds: angular, then linear velocity of the link frame in its own axes."""
-_SLIDES = ("slide", "x", "y")
-_Y, _Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 class Freedom(NamedTuple):
@@ -251,8 +239,8 @@ class Joint(Description):
         given = [name for name, value in extra.items() if value is not None]
         if self.type == "fixed" and given:
             raise clash(f"a fixed joint has no `{given[0]}`; remove it, or make the joint revolute or prismatic")
-        if self.type in COORDINATES:
-            given += [name for name, wrong in (("axes", self.axes), ("axis", self.axis != _Z)) if wrong]
+        if JOINT_TYPES[self.type].is_ball:
+            given += [name for name, wrong in (("axes", self.axes), ("axis", self.axis != Z)) if wrong]
             if given:
                 raise clash(f"a {self.type} joint has no axes, and no `{given[0]}`; remove it")
             return self
@@ -269,7 +257,8 @@ class Joint(Description):
                 raise clash(f"a joint with `actuated: false` has no `{name}`; remove one of them")
 
     def _check_axes(self, given: list[str]) -> None:
-        count = len(FREEDOMS[self.type])
+        kind = JOINT_TYPES[self.type]
+        count = len(kind.names)
         if count < 2:
             if self.axes:
                 raise clash(f"a {self.type} joint has no `axes`; give `axis`")
@@ -279,45 +268,34 @@ class Joint(Description):
         if self.axes and len(self.axes) != count:
             raise clash(f"a {self.type} joint has {count} `axes`, not {len(self.axes)}")
         own = [entry.axis for entry in self.axes if entry.axis is not None]
-        if self.type != "universal" and own:
+        if not kind.own_axes and own:
             raise clash(f"the `axes` of a {self.type} joint have their directions by its type; leave `axis` out there")
-        if self.type == "planar" and self.axis != _Z:
-            raise clash("a planar joint moves across z; remove `axis`, and turn the joint by `origin.rpy`")
-        if self.type == "universal":
-            if own and len(own) != count:
-                raise clash("a universal joint needs an `axis` for both of its `axes`, or for none (z, then y)")
-            if self.axis != _Z:
-                raise clash("a universal joint has `axes`, not `axis`")
-            if own and np.linalg.norm(np.cross(own[0], own[1])) < 1e-6:
-                raise clash("the two `axes` of a universal joint are parallel")
+        if OWN not in kind.axes and self.axis != Z:
+            remedy = "give `axes`" if kind.own_axes else "turn the joint by `origin.rpy`"
+            raise clash(f"a {self.type} joint has its directions by its type; remove `axis`, and {remedy}")
+        if kind.own_axes and own:
+            if len(own) != count:
+                raise clash(f"a {self.type} joint needs an `axis` for all of its `axes`, or for none")
+            if any(np.linalg.norm(np.cross(*pair)) < 1e-6 for pair in pairwise(own)):
+                raise clash(f"the two `axes` of a {self.type} joint are parallel")
 
     @property
     def freedoms(self) -> tuple[Freedom, ...]:
         """Its coordinates, in order."""
-        names, freedom = FREEDOMS[self.type], partial(Freedom, self.name, actuated=self.actuated)
-        if self.type == "spherical":
-            axes = ((1.0, 0.0, 0.0), _Y, _Z)
-            return tuple(freedom(name, axis, True, None, None, Friction(), None) for name, axis in zip(names, axes))
-        if len(names) < 2:
-            return tuple(
-                freedom("", self.axis, self.type == "revolute", self.drive, self.motor, self.friction, self.limits)
-                for _ in names
-            )
-        given = self.axes or tuple(JointAxis() for _ in names)
-        plain = {
-            "universal": (_Z, _Y), "cylindrical": (self.axis, self.axis), "planar": ((1.0, 0.0, 0.0), _Y, _Z),
-        }[self.type]  # fmt: skip
+        kind, freedom = JOINT_TYPES[self.type], partial(Freedom, self.name, actuated=self.actuated)
+        given: tuple[Any, ...] = self.axes or tuple(JointAxis() for _ in kind.names)
+        given = (self,) if len(kind.names) == 1 else given
         return tuple(
             freedom(
-                name,
-                axis if own.axis is None else own.axis,
-                name not in _SLIDES,
-                own.drive,
-                own.motor,
-                own.friction,
-                own.limits,
+                suffix=name,
+                axis=own.axis or axis or self.axis,
+                turns=k >= kind.slides,
+                drive=own.drive,
+                motor=own.motor,
+                friction=own.friction,
+                limits=own.limits,
             )
-            for name, axis, own in zip(names, plain, given)
+            for k, (name, axis, own) in enumerate(zip(kind.names, kind.axes, given))
         )
 
     def coordinates(self, link: str) -> tuple[str, ...]:
@@ -337,10 +315,8 @@ class Joint(Description):
         >>> pliant.Joint(type="spherical").coordinates("eye")
         ('eye.qw', 'eye.qx', 'eye.qy', 'eye.qz')
         """
-        given = COORDINATES.get(self.type)
-        if given is None:
-            return tuple(free.name(link) for free in self.freedoms)
-        return tuple(f"{self.name or link}.{x}" for x in given)
+        given = JOINT_TYPES[self.type].coordinates
+        return tuple(f"{self.name or link}.{x}" for x in given) or tuple(free.name(link) for free in self.freedoms)
 
     def speeds(self, link: str) -> tuple[str, ...]:
         """Names of its speeds on a link so called: those of the coordinates, unless it has a quaternion.
@@ -359,8 +335,8 @@ class Joint(Description):
         >>> pliant.Joint(type="spherical").speeds("eye")
         ('eye.wx', 'eye.wy', 'eye.wz')
         """
-        given = SPEEDS.get(self.type)
-        return self.coordinates(link) if given is None else tuple(f"{self.name or link}.{x}" for x in given)
+        given = JOINT_TYPES[self.type].speeds
+        return tuple(f"{self.name or link}.{x}" for x in given) or self.coordinates(link)
 
     @property
     def moves(self) -> bool:

@@ -21,6 +21,7 @@ from pliant.mechanics.links.section_forces import InternalForces
 from pliant.mechanics.links.stations import section_axes
 from pliant.model.model import Model
 from pliant.model.validity import SENSIBLE_PIECES, BentBeam, bent_beams, body_turns
+from pliant.robot.parts.joint_types import JOINT_TYPES
 from pliant.simulation.runs.exact_shape import GAUSS, KnownShape
 from pliant.simulation.runs.internal_forces import RunHistory
 
@@ -36,8 +37,6 @@ STRAINS = {
     "GA_z": "bending_z",
 }
 """Stiffnesses in the order of the strains (kappa, nu) that they resist, and the fields whose shapes allow these."""
-FREE = ("free", "planar")
-"""Joints that hold nothing."""
 CELLS = 6
 """Least number of cells of a beam: its tip is then found to 1e-6 of its length at deflections of 0.4."""
 INSTANTS = 12
@@ -156,7 +155,7 @@ def known_shapes(history: RunHistory, beam: BentBeam) -> list[KnownShape]:
         [_bends(chain.links[k], piece.length, edges) for k, piece, edges in zip(numbers, beam.pieces, cells)]
     )
     damped = np.einsum("nij,tj->tni", bends, still)
-    free = chain.links[numbers[0]].joint.kind in FREE
+    free = not JOINT_TYPES[chain.links[numbers[0]].joint.kind].holds
     allowed = np.concatenate([_allowed(chain.links[k], edges) for k, edges in zip(numbers, cells)])
     return [
         _known_shape([x[row] for x in found], cells, allowed, damped[row], free) for row in range(len(history.t))

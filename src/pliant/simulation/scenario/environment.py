@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base.choices import Named
 from pliant.base.signatures import checked
 from pliant.control.trajectories.trajectories import Trajectory, numbers
 from pliant.errors import ModelError
@@ -131,7 +132,14 @@ def carried(position: Any = ZERO, rpy: Any = ZERO) -> BasePath:
     return _BasePath(_vector("position", position), _vector("rpy", rpy), _breaks(position, rpy))
 
 
-LOADS: dict[str, Callable[..., Any]] = {"distributed": distributed, "wrench": wrench}
+LOADS = Named(
+    "pliant",
+    {
+        "distributed": "simulation.scenario.environment.distributed",
+        "wrench": "simulation.scenario.environment.wrench",
+    },
+)
+"""Loads by name, each made from plain data by keyword."""
 BASES: dict[str, Callable[..., Any]] = {"carried": carried, "shaken": shaken}
 
 
