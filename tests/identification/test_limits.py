@@ -12,7 +12,7 @@ import pliant
 from pliant import ModelError, Recording, UnsupportedModel
 from pliant.identification import read_csv
 from pliant.identification.precision import unresolved_directions
-from pliant.identification.unknowns import Unknowns
+from pliant.identification.unknowns import Other, Unknowns, unknowns
 from pliant.robot import Friction, Joint, Link, RigidBody, Robot
 
 from .conftest import FOUR, GAUGES, Q0, START, arm, measure, model, perturbed
@@ -34,6 +34,16 @@ def test_a_pair_that_cannot_be_told_apart(recording: Recording) -> None:
     assert np.isfinite(found.standard_errors[0])
     assert "not known" in str(found)
     assert found.to_dict()["parameters"][PAIR[0]]["standard_error"] is None
+
+
+def test_scales_are_those_of_values_and_of_what_was_known() -> None:
+    """A number that starts at 0 is scaled by the deviation that was known, others of the robot by themselves; start
+    values and calibrations by the deviation, or by their typical size."""
+    paths = ("payload.com.0", "payload.mass")
+    others = [Other("q0.upper", 0.4, size=0.3), Other("q0.fore", 0.2, size=0.7)]
+    prior = {paths[0]: (0.0, 0.02), paths[1]: (0.8, 0.1), "q0.fore": (0.25, 0.05)}
+    found = unknowns(arm(), paths, {}, {}, prior, others)
+    np.testing.assert_allclose(found.scale, [0.02, 0.8, 0.3, 0.05])
 
 
 @pytest.mark.slow
