@@ -204,10 +204,11 @@ def attempt(bench: Bench, mutant: Mutant, recorded: Recorded, unsound: Unsound, 
 def judge_random(
     chosen: Sequence[Mutant], jobs: int, out: Path, daily: float, large: float, minutes: float
 ) -> list[Fate]:
-    """All of them, as far as the minutes go; what is known is written after each."""
+    """All of them, as far as the minutes go; fates are written after each, and those in the file are taken from it."""
     recorded, end = Recorded(), time.monotonic() + 60 * minutes
     unsound = Unsound(recorded)
-    fates: list[Fate] = []
+    fates = [Fate(**told) for told in json.loads(out.read_text("utf-8"))["bugs"]] if out.exists() else []
+    chosen = [mutant for mutant in chosen if mutant.name not in {fate.name for fate in fates}]
     lock = threading.Lock()
     compileall.compile_dir(SOURCE, quiet=2)  # each of many processes would compile what it imports
     with tempfile.TemporaryDirectory(prefix="pliant-mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
