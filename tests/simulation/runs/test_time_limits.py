@@ -21,7 +21,7 @@ import pliant
 from pliant.base.interrupts import TimeLimit
 from pliant.base.stages import stage
 from pliant.cli import app
-from pliant.compute.integrate.methods import FIXED
+from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.compute.llvm import llvm
 from pliant.simulation.batch import batch_run
 from pliant.simulation.batch.devices import Cpu
@@ -77,7 +77,7 @@ def is_part(found: pliant.Result, t_end: float, words: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_stops_when_its_time_is_over(arm: pliant.Model, method: str, clock: Clock) -> None:
     """When it is told of for the first time, long before the years that it would take."""
-    step = 1e-3 if method in FIXED else None
+    step = 1e-3 if has_fixed_steps(method) else None
     found = bounded(arm, method=method, step=step, time_limit=LIMIT, progress=clock.jump)
     is_part(found, 1e-3 * LONG, "time limit of 1000 s")
 
@@ -85,12 +85,12 @@ def test_a_run_stops_when_its_time_is_over(arm: pliant.Model, method: str, clock
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_stops_after_so_many_steps(arm: pliant.Model, method: str) -> None:
     t_end = 20.0 if method in ("adams", "bdf") else 1.0
-    found = bounded(arm, t_end, method=method, step=1e-3 if method in FIXED else None, max_steps=150)
+    found = bounded(arm, t_end, method=method, step=1e-3 if has_fixed_steps(method) else None, max_steps=150)
     is_part(found, t_end, "limit of 150 steps")
     steps = found.stats.steps + found.stats.rejected
     assert steps >= 150 if method in ("adams", "bdf") else steps == 150  # one call of these is thrown away
     assert found.t[-1] > 0
-    if method in FIXED:
+    if has_fixed_steps(method):
         assert found.t[-1] == pytest.approx(0.15)
 
 
