@@ -30,7 +30,9 @@ from mutants.trial import ONE_THREAD
 
 FOLDER = ROOT / "build" / "mutants"
 ELSEWHERE = ("learning", "machines", "mutants", "bench", "viewer", "figures", "studio", "cli", "reliability")
-TEXTS = re.compile(r"test_(interrupts|release|docs|documentation|readme|examples|notebooks|public|layers|package\w*|reference)$")
+TEXTS = re.compile(
+    r"test_(interrupts|release|docs|documentation|readme|recipes|examples|notebooks|public|layers|package\w*|reference)$"
+)
 """Folders of tests that hold other things than results, and files that run examples or read texts."""
 WANTED = "PLIANT_RECORD"
 """The variable that names the file to write; without it the plugin does nothing."""
