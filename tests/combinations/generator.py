@@ -429,10 +429,10 @@ class _World:
 
 
 def _maps(robot: Robot) -> Any:
-    from pliant.mechanics.links.build_chain import _frames
+    from pliant.mechanics.links.build_connections import named_frames
     from pliant.robot import RobotView
 
-    return _frames(RobotView(robot, {}))
+    return named_frames(RobotView(robot, {}))
 
 
 def origin_of(R: Array, p: Array) -> Origin:

@@ -1,4 +1,4 @@
-"""Numbers that are zero, simple or equal in exact arithmetic, made so.
+"""Round-off taken out of numbers that are zero, simple or equal in exact arithmetic.
 
 Quadrature, eigenvectors and library functions leave round-off that differs from machine to machine: an integral that
 is zero by symmetry arrives as 1e-17, two that are equal differ in the last bits. A trace that folds zeros, ones and
@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 SNAP = 1e-13
-"""What round-off may do to a number, of its natural scale: some hundred roundings, far below any difference of meaning.
+"""Largest round-off of a number in units of its natural scale: some hundred roundings, far below any difference of
+meaning.
 
 Modal integrals err by 1e-16 to 4e-14 of theirs; integrals that differ in exact arithmetic were never seen nearer than
 1e-11.
 """
-PARTS = 12  # 1/2, 1/3, 1/4 and 1/6: what integrals of powers and of normalised shapes come to
+PARTS = 12  # common denominator of 1/2, 1/3, 1/4 and 1/6, which integrals of powers and of normalized shapes come to
 
 
 def canonical(values: ArrayLike, scale: ArrayLike = 1.0) -> NDArray[np.float64]:
@@ -44,7 +45,7 @@ def canonical(values: ArrayLike, scale: ArrayLike = 1.0) -> NDArray[np.float64]:
 
 
 def canonical_products(matrix: ArrayLike) -> NDArray[np.float64]:
-    """A matrix of inner products, whose diagonal is the square of the natural scale."""
+    """`canonical` of a matrix of inner products, whose diagonal is the square of the natural scale."""
     given = np.asarray(matrix, dtype=float)
     norm = np.sqrt(np.abs(np.diagonal(given, axis1=-2, axis2=-1)))
     return canonical(given, norm[..., :, None] * norm[..., None, :])

@@ -1,7 +1,7 @@
 """Dual numbers, vectors and matrices: real part of order zero, dual part of order one, eps^2 = 0 [CE21] section II-A.
 
-A product of two duals drops the product of their dual parts. Whoever puts elastic displacements and rates into dual
-parts gets expressions that are linear in them after *each* operation, without ever forming the nonlinear ones.
+A product of two duals drops the product of their dual parts. With elastic displacements and rates in dual parts,
+expressions are linear in them after *each* operation, and the nonlinear ones are never formed.
 
 A dual may be written in three ways, all of the paper: the pair `real + eps dual`; the real block matrix
 `[X] = [[r, 0], [d, r]]`, whose ordinary product is the dual product; and the stacked vector `[r; d]`. The code computes
@@ -122,12 +122,12 @@ def trace(X: Dual) -> Dual:
 
 
 def rows(parts: Sequence[Dual]) -> Dual:
-    """Stacked below each other."""
+    """Stack duals below each other."""
     return Dual(ca.vertcat(*(p.real for p in parts)), ca.vertcat(*(p.dual for p in parts)))
 
 
 def columns(parts: Sequence[Dual], height: int) -> Dual:
-    """Side by side; no parts give `height` rows and no columns."""
+    """Put duals side by side; no parts give `height` rows and no columns."""
     if not parts:
         return Dual(ca.SX(height, 0), ca.SX(height, 0))
     return Dual(ca.horzcat(*(p.real for p in parts)), ca.horzcat(*(p.dual for p in parts)))

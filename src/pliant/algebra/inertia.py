@@ -50,11 +50,11 @@ class Inertia:
         return ca.blockcat([[self.A, self.B], [self.B.T, self.C]])
 
     def upper(self) -> Inertia:
-        """Without what stands below the diagonals of the symmetric blocks: what has to be handed on."""
+        """The same without the entries below the diagonals of the symmetric blocks, which need not be handed on."""
         return Inertia(ca.triu(self.A), self.B, ca.triu(self.C))
 
     def whole(self) -> Inertia:
-        """Of `upper` the whole again."""
+        """Undo `upper`: mirror the upper triangles of the symmetric blocks."""
         return Inertia(symmetric(self.A), self.B, symmetric(self.C))
 
     @staticmethod
@@ -69,7 +69,7 @@ def zero() -> Inertia:
 
 
 def symmetric(A: SX) -> SX:
-    """The symmetric matrix with the upper triangle of `A`: what stands below is never computed."""
+    """The symmetric matrix with the upper triangle of `A`, so that the entries below are never computed."""
     return ca.triu2symm(ca.triu(A))
 
 

@@ -30,7 +30,7 @@ def natural_modes(K: Array, M: Array, noise: Array | float = 0.0) -> tuple[Array
         Motions that it does not hold have squares that are exactly zero.
     M : (n, n) symmetric, positive definite
     noise : (n, n), optional
-        What rounding may have done to each entry of K; an entry that is no larger counts as zero.
+        Largest rounding error of each entry of K; an entry that is no larger counts as zero.
 
     Notes
     -----
@@ -67,7 +67,7 @@ def _loose_motions(K: Array) -> Array:
 
 
 def _places(motions: Array) -> Array:
-    """One coordinate for each motion, such that no other has to say how far the motion went."""
+    """Choose one coordinate for each motion that says how far the motion went."""
     from scipy.linalg import qr
 
     size = np.abs(motions).max(axis=0, initial=0.0)
@@ -84,7 +84,7 @@ def _factor(M: Array) -> Array:
 
 
 def _held_modes(K: Array, M: Array) -> tuple[Array, Array]:
-    """Where every motion has stiffness, positive or negative."""
+    """Squared frequencies and modes where every motion has stiffness, positive or negative."""
     if not len(K):
         return np.zeros(0), np.zeros((0, 0))
     R, size = _factor(M), np.sqrt(np.abs(np.diag(K)))
@@ -94,8 +94,11 @@ def _held_modes(K: Array, M: Array) -> tuple[Array, Array]:
 
 
 def _definite_modes(K: Array, R: Array, size: Array) -> tuple[Array, Array]:
-    """R^-1 G = (R^-1 D) L with D = diag(size): the factors on either side of D are well conditioned, and must not be
-    multiplied before a QR step with pivoting has brought D to the rows, largest first."""
+    """Modes of a positive stiffness, from the singular values of R^-1 G = (R^-1 D) L with D = diag(size).
+
+    The factors on either side of D are well conditioned, and must not be multiplied before a QR step with pivoting has
+    brought D to the rows, largest first.
+    """
     from scipy.linalg import qr, solve_triangular
     from scipy.linalg.lapack import dgejsv
 
@@ -106,8 +109,11 @@ def _definite_modes(K: Array, R: Array, size: Array) -> tuple[Array, Array]:
 
 
 def _unstable_modes(K: Array, R: Array) -> tuple[Array, Array]:
-    """Fast motions by the problem as it stands, slow ones by its reciprocal: each errs by 1e-16 of its largest value,
-    which is the same relative error at the geometric mean of the fastest and the slowest."""
+    """Modes of a stiffness that is not positive: fast motions by the problem as it stands, slow ones by its reciprocal.
+
+    Each errs by 1e-16 of its largest value, which is the same relative error at the geometric mean of the fastest and
+    the slowest.
+    """
     inverse = np.linalg.inv(R)
     squares, Y = np.linalg.eigh(inverse @ K @ inverse.T)
     weight = np.sqrt(np.abs(K).max(axis=1))

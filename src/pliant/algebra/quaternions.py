@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,11 +10,9 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 
 ORTHONORMAL = 1e-6
-"""How far a rotation matrix may be from one: what few digits leave."""
-
-
+"""Largest deviation of R R^T from the identity for a matrix to pass as a rotation: it may be given with few digits."""
 SHORTEST = 1e-6
-"""Length below which a quaternion says nothing."""
+"""Length below which a quaternion has no direction."""
 
 
 def normalise(states: Array, places: Sequence[int]) -> Array:
@@ -26,7 +23,7 @@ def normalise(states: Array, places: Sequence[int]) -> Array:
     return states
 
 
-def as_quaternion(kind: str, given: Any, name: str) -> Array:
+def as_quaternion(kind: str, given: object, name: str) -> Array:
     """A unit quaternion from a `quaternion`, angles `rpy` (Rz Ry Rx) or a `rotation` matrix."""
     value = as_numbers(given, {"quaternion": (4,), "rpy": (3,), "rotation": (3, 3)}[kind], f"{name}[{kind!r}]")
     if kind == "quaternion":
@@ -41,8 +38,8 @@ def as_quaternion(kind: str, given: Any, name: str) -> Array:
     return from_matrix(value)
 
 
-def as_numbers(given: Any, shape: tuple[int, ...], name: str) -> Array:
-    """Finite numbers of a shape."""
+def as_numbers(given: object, shape: tuple[int, ...], name: str) -> Array:
+    """Return finite numbers of a shape; raises `ModelError` if they are not."""
     try:
         value = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
@@ -53,7 +50,7 @@ def as_numbers(given: Any, shape: tuple[int, ...], name: str) -> Array:
 
 
 def product(a: Array, b: Array) -> Array:
-    """a b, of arrays (..., 4)."""
+    """Product a b of quaternions (..., 4)."""
     w, v, x, u = a[..., :1], a[..., 1:], b[..., :1], b[..., 1:]
     real = w * x - (v * u).sum(axis=-1, keepdims=True)
     return np.concatenate([real, w * u + x * v + np.cross(v, u)], axis=-1)
@@ -121,7 +118,7 @@ def to_matrix(a: Array) -> Array:
 
 
 def between(a: Array, b: Array, part: Array) -> Array:
-    """From a to b by `part` (..., 1) of the turn between them, the short way."""
+    """Interpolate from a to b by `part` (..., 1) of the turn between them, the short way."""
     return product(a, exponential(part * logarithm(product(conjugate(a), b))))
 
 

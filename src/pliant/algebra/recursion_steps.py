@@ -1,9 +1,12 @@
 """Steps of a recursion: written out link by link, or one function for each kind of link, called for every link.
 
 Written out, every number of every link enters the expressions, nothing is computed twice, and the length grows with the
-links. Called, a step is traced once for each kind with symbols for what it is given, and the expressions hold calls of
-it; what is the same constant for all links of the kind, most of all zero, stays a constant, so that a planar arm stays
-planar.
+links. Called, a step is traced once for each kind with symbols for its arguments, and the expressions hold calls of
+it. A constant that is the same for all links of the kind, most of all zero, stays a constant, so that a planar arm
+stays planar.
+
+Arguments and results of a step are values of any kind: tuples, lists, dicts and dataclasses that hold expressions. A
+value is taken apart into its *form*, which may be a key of a dict, and its *leaves*, the expressions in it.
 """
 
 from __future__ import annotations
@@ -15,13 +18,18 @@ from functools import reduce
 from typing import Any, TypeVar
 
 import casadi as ca
+import numpy as np
 
 from pliant.algebra.rotations import SX
 
 T = TypeVar("T")
 Token = float | tuple[int]
-"""What an entry of an expression is: a number, or the identity of an expression."""
-
+"""Entry of an expression: a number, or the identity of a symbol or an operation."""
+Form = tuple[Any, ...]
+"""Value without its expressions: ("SX", shape), ("items", type, forms), ("dict", pairs), ("object", type, pairs) or
+("plain", value)."""
+Kind = tuple[Hashable, ...]
+"""Name of a step, and all that it depends on besides its arguments."""
 
 OFTEN = 4
 """Calls from which on a kind has a function of its own."""
@@ -32,29 +40,28 @@ LONG = 3000
 WALK = 4.0
 """Instructions that compile while a walk makes one call."""
 MOST_WALKS = 5
-"""Two are usual. What is not a number is never the same, and would be met for the first time for ever."""
+"""Limit of walks; two are usual. A constant that is not a number (NaN) equals nothing, so that every walk would meet a
+new kind."""
 
 
 @dataclass(eq=False)
 class Called:
-    """One function for each kind of step: for what it depends on, and for which of the numbers that it is given are
-    zero.
+    """One function for each kind of step, and for each pattern of zeros among its arguments.
 
-    Which kinds there are is found out by walking. Towards the ends of an arm more is zero than in its midst: what is
-    called seldom takes the function of a wider kind on the next walk, until a walk meets nothing new.
+    Walks over the arm find the patterns that occur. Towards the ends of an arm more is zero than in its midst: a
+    pattern that is called seldom takes the function of a wider one on the next walk, until a walk meets nothing new.
     """
 
-    kinds: dict[Hashable, list[StepFunction]] = field(default_factory=dict)
+    kinds: dict[tuple[Kind, Form], list[StepFunction]] = field(default_factory=dict)
     changed: bool = False
-    traced: dict[Hashable, StepFunction] = field(default_factory=dict)
+    traced: dict[Key, StepFunction] = field(default_factory=dict)
     _used: set[StepFunction] = field(default_factory=set)
     _constants: dict[int, tuple[SX, list[Token]]] = field(default_factory=dict)
     _results: dict[int, tuple[SX, list[Token]]] = field(default_factory=dict)
     _count: int = 0
 
-    def __call__(self, kind: tuple[Any, ...], step: Callable[..., T], *given: Any) -> T:
-        """What `step` gives for expressions, in containers of any kind; `kind`, a name and more, is all that it depends
-        on besides."""
+    def __call__(self, kind: Kind, step: Callable[..., T], *given: object) -> T:
+        """Return `step(*given)` as a call of its function; `kind` is all that it depends on besides `given`."""
         leaves: list[SX] = []
         form = _form(given, leaves)
         tokens = [token for leaf in leaves for token in self._tokens(leaf)]
@@ -75,8 +82,8 @@ class Called:
         made: T = best.call(leaves, self._note)
         return made
 
-    def _kind(self, key: tuple[Any, Any, Classes], step: Callable[..., Any]) -> StepFunction:
-        """Of a step, traced now or before: what was met before has no part in what is chosen."""
+    def _kind(self, key: Key, step: Callable[..., object]) -> StepFunction:
+        """Function of a step, traced now or before, with no calls counted yet."""
         if key not in self.traced:
             self.traced[key] = StepFunction(key, step)
         found = copy(self.traced[key])
@@ -84,8 +91,8 @@ class Called:
         return found
 
     def _drop_rare(self, known: list[StepFunction]) -> None:
-        """Drops kinds that are called seldom, or not at all, where a wider one can take their calls; puts one in place
-        of several that would take long to compile."""
+        """Drop functions that are called seldom, or not at all, where a wider one can take their calls; put one in
+        place of several that would take long to compile."""
         longest = max((one.length for one in known), default=0)  # none are left of a step that another build took
         large = [one for one in known if one.length > SHORTER * longest]
         if len(large) > 1 and longest > LONG:
@@ -98,20 +105,20 @@ class Called:
                 known.remove(one)
 
     def _joined(self, one: StepFunction, other: StepFunction) -> StepFunction:
-        """One that takes the calls of both."""
+        """A function that takes the calls of both."""
         kind, form, classes = one.key
         made = self._kind((kind, form, Classes.met(other.classes.tokens(), classes)), one.step)
         made.calls = one.calls + other.calls
         return made
 
     def _note(self, leaf: SX, numbers: Sequence[float | None]) -> None:
-        """Remembers what a result is, so that nobody has to look into it."""
+        """Remember the entries of a result, so that they need not be looked at again."""
         first, self._count = self._count, self._count + len(numbers)
         tokens: list[Token] = [(first + k,) if number is None else number for k, number in enumerate(numbers)]
         self._results[id(leaf)] = leaf, tokens
 
     def settled(self, build: Callable[[], T]) -> T:
-        """What `build` gives, which takes such steps."""
+        """Return what `build` gives, which takes these steps, after as many walks as it takes to settle the kinds."""
         for walk in range(MOST_WALKS):
             self.changed = False
             self._results.clear()
@@ -135,7 +142,7 @@ class Called:
         return sum(one.calls * one.length for one in self._used), sum(one.length for one in self._used)
 
     def _tokens(self, leaf: SX) -> list[Token]:
-        """Of every entry, column by column."""
+        """Tokens of all entries of an expression, column by column."""
         if id(leaf) in self._results:
             return self._results[id(leaf)][1]
         if id(leaf) in self._constants:
@@ -153,16 +160,19 @@ def _zeros(tokens: Sequence[Token]) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class Classes:
-    """Entries that are one and the same in every call: the class of each entry, and of each class the number that it is
-    in every call, if it is one."""
+    """Entries that equal each other in every call.
+
+    `of` is the class of each entry, `numbers` the number that a class is in every call, None where that differs or is
+    no number.
+    """
 
     of: tuple[int, ...]
     numbers: tuple[float | None, ...]
 
     @classmethod
     def met(cls, tokens: Sequence[Token], before: Classes | None) -> Classes:
-        """Those of the calls before, and of one more."""
-        found: dict[Any, int] = {}
+        """Classes of the calls `before` and of one more, with these `tokens`."""
+        found: dict[tuple[int, Token], int] = {}
         old = before.of if before is not None else (0,) * len(tokens)
         of = tuple(found.setdefault(pair, len(found)) for pair in zip(old, tokens))
         kept = [token if isinstance(token, float) else None for _, token in found]
@@ -171,14 +181,18 @@ class Classes:
         return cls(of, tuple(kept))
 
     def tokens(self) -> list[Token]:
-        """A call that fits these, and no narrower ones."""
+        """Tokens of a call that fits these classes, and no narrower ones."""
         return [(k,) if (number := self.numbers[k]) is None else number for k in self.of]
+
+
+Key = tuple[Kind, Form, Classes]
+"""All that determines the function of a step."""
 
 
 class StepFunction:
     """A step as a function of those numbers that are not the same constants in every call."""
 
-    def __init__(self, key: tuple[Any, Any, Classes], step: Callable[..., Any]) -> None:
+    def __init__(self, key: Key, step: Callable[..., object]) -> None:
         self.key, self.step = key, step
         (name, *_), form, self.classes = key
         self.zeros = _zeros(self.classes.tokens())
@@ -201,11 +215,11 @@ class StepFunction:
         places = sorted(free.values())
         self._free = [[k for k in range(size) if start + k in places] for start, size in zip(starts, sizes)]
         inputs = [_column([entries[k] for k in places]), self._others]
-        self.function = ca.Function(name.replace(" ", "_"), inputs, [results], {"never_inline": True})
+        self.function = ca.Function(str(name).replace(" ", "_"), inputs, [results], {"never_inline": True})
         self.length, self.calls = int(self.function.n_instructions()), 0
 
     def fits(self, tokens: Sequence[Token]) -> bool:
-        """Whether what is the same here is the same there."""
+        """Whether entries of one class are equal in a call with these tokens."""
         met: list[Token | None] = list(self.classes.numbers)
         for k, token in zip(self.classes.of, tokens):
             if met[k] is None:
@@ -215,7 +229,7 @@ class StepFunction:
         return True
 
     def call(self, leaves: Sequence[SX], note: Callable[[SX, Sequence[float | None]], None]) -> Any:
-        """What the step gives for these expressions; `note` is told each result, and which numbers are in it."""
+        """Result of the step for these expressions; `note` is called with each leaf of it, and the numbers in it."""
         if not any(result.entries for result in self._results):
             return _filled(self._form, iter([result.of(ca.SX(0, 1), 0) for result in self._results]))
         given = [_chosen(leaf, free) for leaf, free in zip(leaves, self._free) if free]
@@ -229,7 +243,7 @@ class StepFunction:
 
 
 class _Result:
-    """One expression of those that a step gives: `entries` that are not constant, and where they stand."""
+    """One expression of the result of a step: its `entries` that are not constant, and where they stand."""
 
     def __init__(self, leaf: SX) -> None:
         entries = ca.densify(leaf).nonzeros()
@@ -243,7 +257,7 @@ class _Result:
         self._rest = _matrix(self.shape, [number or 0.0 for number in numbers]) if any(numbers) else None
 
     def of(self, results: SX, first: int) -> SX:
-        """The expression of a call whose results stand from `first` on."""
+        """This expression in the results of a call, where it stands from `first` on."""
         if self._pattern is None:
             return ca.SX(*self.shape) if self._rest is None else self._rest
         part = results[first : first + len(self.entries)]
@@ -252,7 +266,7 @@ class _Result:
 
 
 def _spread(tokens: list[Token], leaf: SX) -> list[Token]:
-    """From the nonzeros of an expression to all its entries."""
+    """Tokens of all entries of an expression from those of its nonzeros."""
     out: list[Token] = [0.0] * leaf.numel()
     for place, token in zip(leaf.sparsity().find(), tokens):
         out[place] = token
@@ -260,7 +274,7 @@ def _spread(tokens: list[Token], leaf: SX) -> list[Token]:
 
 
 def _chosen(leaf: SX, free: list[int]) -> SX:
-    """Some entries, as a column."""
+    """Entries `free` of an expression, as a column."""
     dense = leaf if leaf.is_dense() else ca.densify(leaf)
     column = dense if dense.size2() == 1 else ca.vec(dense)
     return column if len(free) == dense.numel() else column[free]
@@ -275,21 +289,21 @@ def _matrix(shape: tuple[int, int], entries: Sequence[SX]) -> SX:
     return ca.sparsify(ca.reshape(_column([ca.SX(entry) for entry in entries]), *shape))
 
 
-def _token(entry: Any) -> Token:
-    """Numbers to 14 digits: which of them are the same must not hang on the last bits of a library."""
+def _token(entry: SX) -> Token:
+    """Token of a scalar; numbers to 14 digits, so that equality does not depend on the last bits of a library."""
     return float(f"{float(entry):.13e}") if entry.is_constant() else (entry.element_hash(),)
 
 
 class Taken:
-    """A value that is given to many steps, taken apart once."""
+    """An argument of many steps, taken apart once."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.leaves: list[SX] = []
         self.form = _form(value, self.leaves)
 
 
-def _form(value: Any, leaves: list[SX]) -> Hashable:
-    """What of a value is not expressions, which go into `leaves`."""
+def _form(value: object, leaves: list[SX]) -> Form:
+    """Form of a value, whose expressions are appended to `leaves`."""
     if isinstance(value, ca.SX):
         leaves.append(value)
         return "SX", value.shape
@@ -307,8 +321,8 @@ def _form(value: Any, leaves: list[SX]) -> Hashable:
     return "plain", value
 
 
-def _shapes(form: Any, shapes: list[tuple[int, int]]) -> None:
-    """Of the expressions that a form asks for, in order."""
+def _shapes(form: Form, shapes: list[tuple[int, int]]) -> None:
+    """Append the shapes of the expressions in a form, in order."""
     kind, *rest = form
     if kind == "SX":
         shapes.append(rest[0])
@@ -320,8 +334,8 @@ def _shapes(form: Any, shapes: list[tuple[int, int]]) -> None:
             _shapes(item, shapes)
 
 
-def _filled(form: Any, leaves: Iterator[SX]) -> Any:
-    """The value again, with other expressions."""
+def _filled(form: Form, leaves: Iterator[SX]) -> Any:
+    """Value of a form with these expressions in it."""
     kind, *rest = form
     if kind == "SX":
         return next(leaves)
@@ -334,8 +348,8 @@ def _filled(form: Any, leaves: Iterator[SX]) -> Any:
     return rest[0]
 
 
-def content_of(value: Any) -> Hashable:
-    """What an object holds: equal for objects from which the same expressions follow, while they live."""
+def content_of(value: object) -> Hashable:
+    """Key of an object by its content: equal for objects from which the same expressions follow, while they live."""
     if isinstance(value, ca.SX | ca.DM):
         value = ca.SX(value)
         return value.sparsity().hash(), tuple(map(_token, value.nonzeros()))
@@ -345,7 +359,7 @@ def content_of(value: Any) -> Hashable:
         return tuple((key, content_of(item)) for key, item in value.items())
     if is_dataclass(value) and not isinstance(value, type):
         return type(value), tuple(content_of(getattr(value, f.name)) for f in fields(value))
-    if hasattr(value, "tobytes"):
+    if isinstance(value, np.ndarray | np.generic):
         return str(value.dtype), value.shape, value.tobytes()
     if value is None or isinstance(value, str | int | float | type | frozenset):
         return type(value), value

@@ -31,16 +31,16 @@ def axial(X: SX) -> SX:
 
 
 class Rotation(Protocol):
-    """What the recursions ask of a rotation."""
+    """Operations that the recursions need of a rotation R."""
 
     def apply(self, v: SX) -> SX:
-        """R v."""
+        """Return R v."""
 
     def unapply(self, v: SX) -> SX:
-        """R^T v."""
+        """Return R^T v."""
 
     def congruence(self, A: SX) -> SX:
-        """R A R^T."""
+        """Return R A R^T."""
 
     @property
     def matrix(self) -> SX:
@@ -108,7 +108,7 @@ class AxisRotation:
 
 @dataclass(frozen=True)
 class MatrixRotation:
-    """Any 3x3 matrix, orthonormal unless the model is asked to be linear as printed in the papers."""
+    """Rotation as a full 3x3 matrix, orthonormal unless the model is asked to be linear as printed in the papers."""
 
     matrix: SX
 
@@ -189,7 +189,7 @@ def linear(theta: SX) -> tuple[Rotation, SX]:
 
 
 def exponential_bias(theta: SX, thetad: SX) -> SX:
-    """(dA/dt) thetad of the left Jacobian of `exponential`: what angular acceleration the rates alone give.
+    """(dA/dt) thetad of the left Jacobian of `exponential`: the angular acceleration that follows from the rates alone.
 
     With x = theta x thetad: 2 (theta.thetad) (b' x + c' theta x x) + c thetad x x, primes being derivatives in s^2.
     """

@@ -1,7 +1,7 @@
 """Tableaux: methods as data that checks itself when it is made.
 
-What is checked here refuses a change in any of the first eight digits of any coefficient: sums of a few products with a
-limit on what rounding can do to them, or conditions in exact rational arithmetic. Nothing hangs on the order in which a
+The checks refuse a change in any of the first eight digits of any coefficient. They are sums of a few products with a
+limit on their rounding errors, or conditions in exact rational arithmetic. No check depends on the order in which a
 processor adds. All conditions up to the full order are proven in exact arithmetic in ``tests/compute/integrate``.
 """
 
@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import factorial
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from pliant.arrays import Array
+
+X = TypeVar("X", float, Array)
 
 EPS = float(np.finfo(np.float64).eps)
 NONE: Array = np.empty(0)
@@ -136,10 +138,11 @@ class ExplicitTableau:
             raise ValueError(f"tableau {self.name}: a stage needs more than the slope before it, expected one entry")
         return tuple(zip(self.c[:s].tolist(), self.A[s, :s].tolist(), [*ahead.tolist(), 1.0]))
 
-    def step(self, f: Callable[[float, Any], Any], t: float, x: Any, h: float) -> Any:
+    def step(self, f: Callable[[float, X], X], t: float, x: X, h: float) -> X:
         """x after one step of xdot = f(t, x), in plain Python."""
         s = self.stages - 1
-        k: list[Any] = []
+        k: list[X] = []
+        at = x
         for weights in self.A[: s + 1].tolist():
             at = x + h * sum(weight * slope for weight, slope in zip(weights, k) if weight)
             if len(k) < s:

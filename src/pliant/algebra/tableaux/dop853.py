@@ -187,4 +187,7 @@ def tableau() -> ExplicitTableau:
         0.0220588235294117647058823529412,
     ]
     dense = nested_dense(A[12], 12, rows(16, DENSE)[:4])
-    return ExplicitTableau("dop853", A, c, error, low, dense, 13, 8, 5, 7)
+    return ExplicitTableau(
+        name="dop853", A=A, c=c, error=error, error_low=low, dense=dense,
+        stages=13, order=8, error_order=5, dense_order=7,
+    )  # fmt: skip

@@ -33,4 +33,7 @@ def tableau() -> ExplicitTableau:
         69997945 / 29380423,
     ]
     dense = nested_dense(A[6], 6, np.array([extra]))
-    return ExplicitTableau("dopri5", A, c, error, NONE.copy(), dense, 7, 5, 4, 4)
+    return ExplicitTableau(
+        name="dopri5", A=A, c=c, error=error, error_low=NONE.copy(), dense=dense,
+        stages=7, order=5, error_order=4, dense_order=4,
+    )  # fmt: skip

@@ -12,4 +12,7 @@ def tableau() -> ExplicitTableau:
     A = rows(5, {1: {0: 1 / 2}, 2: {1: 1 / 2}, 3: {2: 1.0}, 4: {0: 1 / 6, 1: 1 / 3, 2: 1 / 3, 3: 1 / 6}})
     c = np.array([0, 1 / 2, 1 / 2, 1, 1])
     dense = nested_dense(A[4], 4, np.empty((0, 5)))
-    return ExplicitTableau("rk4", A, c, NONE.copy(), NONE.copy(), dense, 5, 4, 0, 3)
+    return ExplicitTableau(
+        name="rk4", A=A, c=c, error=NONE.copy(), error_low=NONE.copy(), dense=dense,
+        stages=5, order=4, error_order=0, dense_order=3,
+    )  # fmt: skip
