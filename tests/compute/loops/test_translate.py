@@ -248,6 +248,35 @@ def test_one_function_is_compiled_once() -> None:
     assert compiled(written_out)(np.ones(3).ctypes.data, np.zeros(1).ctypes.data, 3) == 3
 
 
+def with_keywords(given: int, out: int, n: int) -> int:
+    sizes = Sizes(n, counters=integers(given), source=doubles(given))
+    doubles(out)[0] = halved(by=2.0, sizes=sizes)
+    return n
+
+
+def without_keywords(given: int, out: int, n: int) -> int:
+    sizes = Sizes(n, doubles(given), integers(given))
+    doubles(out)[0] = halved(sizes, 2.0)
+    return n
+
+
+def missing(given: int, out: int, n: int) -> int:
+    return halved(by=2.0)
+
+
+def test_keywords_are_arguments_in_the_order_of_parameters() -> None:
+    texts = []
+    for function in (with_keywords, without_keywords):
+        module = Module()
+        module.entry("entry", function)
+        texts.append(sorted(module.text().splitlines()))
+    assert texts[0] == texts[1]
+    (a, y), (b, z) = both(with_keywords, [3.0, 8.0], 1)
+    assert (a, *y) == (b, *z) == (2, 4.0)
+    with pytest.raises(Untranslatable, match="arguments are given by their places"):
+        machine_code(missing)
+
+
 @apart
 def add_twice(c: Doubles, b: Doubles, count: int) -> None:
     for j in range(count):

@@ -1,4 +1,10 @@
-"""Costs of many runs with fixed steps, and their exact gradients: compiled loops forward and back, in packs."""
+"""Costs of many runs with fixed steps, and their exact gradients.
+
+A run is given as CasADi functions: its rates, the products of vectors with their derivatives, and the cost at its end
+(`Differentiated`). `AdjointIntegrator` compiles them together with the loops of `adjoint_loop`, which take packs of
+runs forward and back. Slices of all runs go through the compiled code in threads (`many_states.in_blocks`), one after
+another, so that Ctrl-C comes through between them.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +18,31 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.tableau import ExplicitTableau
-from pliant.arrays import Array
+from pliant.arrays import Array, Integers
 from pliant.base.interrupts import abandonable
 from pliant.compute.llvm import emit, llvm, threads
 from pliant.compute.llvm.lanes import Lanes
 from pliant.compute.llvm.many_states import in_blocks
 from pliant.compute.llvm.target import machine
 from pliant.compute.loops.adjoint_loop import AdjointForm, AdjointJob, closing_product, ending, product, run_adjoints
-from pliant.compute.loops.pack import TimeSegments
+from pliant.compute.loops.pack import TimeSegments, reads_time, stride
 from pliant.compute.loops.pack_loop import body, closing
 from pliant.compute.loops.primitives import table
 from pliant.compute.loops.translate import PLAIN, Module
 from pliant.compute.tape.lower import lower
-from pliant.compute.tape.operations import INPUT
 from pliant.compute.tape.tape import Tape
 from pliant.errors import ModelError
 
 ENTRY = "pliant_adjoints"
 SLICE = 2_000_000
-"""Steps of all runs that go through at once: some seconds of the smallest arms."""
+"""Steps of all runs in a slice: some seconds of the smallest arms."""
 _TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
 
 
 @dataclass(frozen=True)
 class Adjoints:
-    """Costs (B,) of runs, final states (B, n), and gradients by the start (B, n), by the first entries of each piece of
-    w (B, pieces, by_w), and by the chosen entries of p (B, by_p)."""
+    """Costs (B,) of runs, final states (B, n), and gradients: by the start (B, n), by the first entries of each piece
+    of w (B, pieces, by_w), and by the chosen entries of p (B, by_p)."""
 
     value: Array
     end: Array
@@ -94,26 +99,27 @@ class AdjointIntegrator:
 
     def __init__(self, run: Differentiated, method: ExplicitTableau, width: int | None = None) -> None:
         target = machine()
-        parts = ((body, run.rates), (product, run.product), (ending, run.ending), (closing, run.closing),
-                 (closing_product, run.closing_product))  # fmt: skip
-        tapes = {function.__name__: Tape.from_function(traced) for function, traced in parts if traced is not None}
+        parts = {
+            body: run.rates, product: run.product, ending: run.ending, closing: run.closing,
+            closing_product: run.closing_product,
+        }  # fmt: skip
+        tapes = {part.__name__: Tape.from_function(traced) for part, traced in parts.items() if traced is not None}
         self.lanes = Lanes(width) if width else target.pack(len(tapes["body"]))
         self.n, self.n_held, self.n_own = tapes["body"].in_sizes[1:]
         angles = target.width if self.lanes.width == 1 and target.fma else 1
         programs = {name: lower(tape, target.fma, llvm.PART_LENGTH, angles) for name, tape in tapes.items()}
-        reads_time = any(bool(((tape.op == INPUT) & (tape.a == 0)).any()) for tape in tapes.values())
-        work = max(program.work_size for program in programs.values())
-        sizes = (self.n, self.n_held, self.n_own, work, self.lanes.width)
-        closes = run.closing is not None
         self.form = AdjointForm(
-            method, *sizes, reads_time, run.quaternions, closes=closes, by_w=run.by_w, by_p=run.by_p
-        )
-        loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=tuple(part for part, _ in parts))
+            method=method, n=self.n, held=self.n_held, own=self.n_own, by_w=run.by_w, by_p=run.by_p,
+            work=max(program.work_size for program in programs.values()), width=self.lanes.width,
+            reads_time=any(map(reads_time, tapes.values())), quaternions=run.quaternions,
+            closes=run.closing is not None,
+        )  # fmt: skip
+        loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=parts)
         loops.entry(ENTRY, run_adjoints, form=self.form)
         writers = {name: emit.BodyWriter(program, self.lanes, angles) for name, program in programs.items()}
         text = emit.bodies(writers, target.fma, "external")
         self._code = llvm.compile_text(text + target.attributes, ENTRY, loops.text())
-        self._function = _TYPE(self._code.address)
+        self._function: Callable[..., int] = _TYPE(self._code.address)
 
     def rows(self, steps: int, block: int) -> int:
         """Numbers that a run keeps when stages are kept for `block` steps."""
@@ -121,38 +127,41 @@ class AdjointIntegrator:
 
     def __call__(self, x: Array, w: Array, p: Array, plan: TimeSegments, t_end: float, block: int) -> Adjoints:
         """Costs and gradients from the starts `x` (B, n); `w` is (B or 1, pieces, held), `p` is (B or 1, own)."""
-        B, pieces = len(x), w.shape[1]
-        begin = np.concatenate([[0], np.cumsum(plan.count)])
-        first = np.arange(0, begin[-1], block)
-        segment = (np.searchsorted(begin, first, side="right") - 1).astype(np.int64)
-        early, late = plan.sides()
-        sizes = ((B,), (B, self.n), (B, self.n), (B, pieces, self.form.by_w), (B, self.form.by_p))
-        found = Adjoints(*(np.zeros(size) for size in sizes))
-        strides = [0 if len(a) == 1 else int(np.prod(a.shape[1:])) for a in (w, p)]
-        end_time = np.array([t_end])
         x, w, p = (np.ascontiguousarray(a) for a in (x, w, p))
-        told = AdjointJob(
-            x, w, strides[0], p, strides[1], plan.t, plan.h, early, late, begin, plan.piece, len(plan.t), end_time,
-            block, len(first), segment, found.value, found.end, found.by_x, found.by_w, pieces * self.form.by_w,
-            found.by_p,
+        B, pieces, steps = len(x), w.shape[1], int(plan.count.sum())
+        found = Adjoints(
+            value=np.zeros(B), end=np.zeros((B, self.n)), by_x=np.zeros((B, self.n)),
+            by_w=np.zeros((B, pieces, self.form.by_w)), by_p=np.zeros((B, self.form.by_p)),
         )  # fmt: skip
-        job = table(told)
-        run = partial(self._function, job.ctypes.data)
-        size = (self.form.starts[-1] + self.rows(int(begin[-1]), block)) * self.lanes.width
-        together = max(1, SLICE // int(begin[-1]) // self.lanes.width) * self.lanes.width
-        for first_arm in range(0, B, together):
-            count = min(together, B - first_arm)
-            most = min(threads.get_threads(), -(-count // self.lanes.width))
-            rows = partial(_shifted, run, first_arm)
-            abandonable(partial(_holding, (told, job), partial(in_blocks, rows, size, count, self.lanes.width, most)))
+        job = self._job(x, w, p, plan, t_end, block, found)
+        told = table(job)
+        size = (self.form.starts[-1] + self.rows(steps, block)) * self.lanes.width
+        together = max(1, SLICE // steps // self.lanes.width) * self.lanes.width
+        for first in range(0, B, together):
+            abandonable(partial(self._run_slice, job, told, first, min(together, B - first), size))
         return found
 
+    def _job(
+        self, x: Array, w: Array, p: Array, plan: TimeSegments, t_end: float, block: int, found: Adjoints
+    ) -> AdjointJob:  # fmt: skip
+        """The arrays of the loop: runs, segments, blocks with the segments in which they begin, and results."""
+        begin = np.concatenate([[0], np.cumsum(plan.count)])
+        first_steps = np.arange(0, begin[-1], block)
+        segment = (np.searchsorted(begin, first_steps, side="right") - 1).astype(np.int64)
+        early, late = plan.sides()
+        return AdjointJob(
+            x=x, w=w, w_stride=stride(w), p=p, p_stride=stride(p), t=plan.t, h=plan.h, early=early, late=late,
+            begin=begin, piece=plan.piece, segments=len(plan.t), end_time=np.array([t_end]), block=block,
+            blocks=len(first_steps), segment=segment, value=found.value, end=found.end, by_x=found.by_x,
+            by_w=found.by_w, by_w_stride=w.shape[1] * self.form.by_w, by_p=found.by_p,
+        )  # fmt: skip
 
-def _holding(arrays: object, work: Callable[[], bool]) -> None:
-    """Do work on memory of arrays, which stay as long as it lasts."""
-    work()
+    def _run_slice(self, job: AdjointJob, told: Integers, first: int, count: int, size: int) -> bool:
+        """Runs first ... first + count - 1 of a job in threads. It keeps the arrays that the code works on alive, also
+        where its caller gives up waiting."""
 
+        def runs(scratch: int, start: int, stop: int) -> int:
+            return self._function(told.ctypes.data, scratch, first + start, first + stop)
 
-def _shifted(run: Callable[..., int], first: int, scratch: int, start: int, stop: int) -> int:
-    """The runs of rows first + start ... first + stop - 1."""
-    return run(scratch, first + start, first + stop)
+        width = self.lanes.width
+        return in_blocks(runs, size, count, width, min(threads.get_threads(), -(-count // width)))

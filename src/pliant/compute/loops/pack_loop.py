@@ -1,6 +1,7 @@
-"""The stepping loops of packs: fixed steps, and steps with an error control lane by lane (`kernels.translate`).
+"""The stepping loops of packs: fixed steps, and adaptive steps with an error control for each lane.
 
-The state of a pack lives in scratch memory, one row per component, one lane per state.
+The state of a pack lives in scratch memory, one row per component, one lane per run. Functions are translated to
+machine code by `compute.loops.translate`, and run in Python as they are.
 """
 
 from __future__ import annotations
@@ -18,8 +19,12 @@ from pliant.compute.loops.primitives import Doubles, Integers, Lane, Packs, fma,
 
 
 class Job(NamedTuple):
-    """Inputs of a loop: arrays, strides in elements, settings (rtol, atol, largest step, most steps), for each run
-    the largest value that its last state may take, and a number that is positive as soon as all runs shall halt."""
+    """Arrays and sizes of a loop.
+
+    Strides are in numbers, from run to run (0 where all share them). `settings` are rtol, atol, largest step and most
+    steps; `ceilings` the largest values that the last states of the runs may take; `halt` turns positive when all runs
+    shall halt.
+    """
 
     x: Doubles
     w: Doubles
@@ -43,10 +48,17 @@ class Job(NamedTuple):
     halt: Doubles
 
 
+class Rows(NamedTuple):
+    """Runs in the lanes of a pack: from `first` on; lanes at `stop` and beyond repeat run stop - 1."""
+
+    first: int
+    stop: int
+
+
 class Pack(NamedTuple):
     """Scratch memory: inputs [t, x, w, p] of the right-hand side, the state at the last step, slopes (one block of n
-    rows per stage), what a lane has of its own (`Own`), a state with loops closed, gaps where a step begins and
-    where it ends, what a tick gives, and room for the right-hand side."""
+    rows per stage), variables of each lane (`Own`), a state with loops closed, gaps at the start and at the end of a
+    step, outputs of a tick, and room for the right-hand side."""
 
     inp: Packs
     x: Packs
@@ -60,14 +72,15 @@ class Pack(NamedTuple):
 
 
 class Own:
-    """Rows that a lane has of its own."""
+    """Rows of `Pack.own`: time, proposed step, last error, whether the last step was refused, counts, ceiling, and the
+    evaluations left to close the loops."""
 
     T, H, ERR, AGAIN, TAKEN, REFUSED, CEILING, OPEN, SIZE = range(9)
 
 
 @dataclass(frozen=True, eq=False)
 class PackForm:
-    """What is known of a loop when it is translated."""
+    """Constants of a loop, known when it is translated."""
 
     method: ExplicitTableau
     n: int
@@ -80,13 +93,13 @@ class PackForm:
     judged: int | None = None
     closes: bool = False
     meets: int = 0
-    """How many gaps a step must not leap over, as in `integrate.meeting`."""
+    """Number of gaps that a step must not leap over, as in `integrate.gap_steps`."""
     ticks: tuple[int, int] = (0, 0)
-    """How many of the first numbers of p a tick gives, and how many of the last it remembers."""
+    """Numbers that a tick sets: the first ones of p, and the last ones, which it remembers."""
 
     @property
     def in_error(self) -> int:
-        """How many states, the first ones, count in the error of a step."""
+        """Number of states, the first ones, that count in the error of a step."""
         return self.n if self.judged is None else self.judged
 
     @property
@@ -104,7 +117,7 @@ class PackForm:
 
 
 def nonzero(weights: Array) -> tuple[tuple[int, float], ...]:
-    """(stage, weight) of the stages that count."""
+    """(stage, weight) of the stages whose weight is not zero."""
     return tuple((int(k), float(weights[k])) for k in np.flatnonzero(weights))
 
 
@@ -114,38 +127,42 @@ def body(inp: Packs, out: Packs, work: Packs) -> None:
 
 
 def closing(inp: Packs, out: Packs, work: Packs) -> None:
-    """A state nearer to closed loops, by how much it was moved, and the least part of a row that the others leave."""
+    """A state nearer to closed loops, the distance that it was moved, and the least pivot, written from its tape."""
     raise NotImplementedError
 
 
 def approach(inp: Packs, out: Packs, work: Packs) -> None:
-    """Gaps to what may be met and speeds past it, in widths."""
+    """Gaps to bodies that may be met and speeds past them, in widths, written from its tape."""
     raise NotImplementedError
 
 
 def ticking(inp: Packs, out: Packs, work: Packs) -> None:
-    """What a sampled controller gives at a tick, and what it remembers behind it."""
+    """Outputs of a sampled controller at a tick, then its memory behind it, written from its tape."""
     raise NotImplementedError
 
 
 def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackForm) -> int:
-    """The runs of rows start ... stop - 1, pack by pack; lanes beyond the end repeat the last row."""
+    """Runs start ... stop - 1, pack by pack; lanes beyond the end repeat the last run."""
     (job,) = primitives.unpack(primitives.integers(job_address), Job)
     memory, starts, n = primitives.packs(primitives.doubles(scratch)), form.starts, form.n
     pack = Pack(
-        memory, shift(memory, starts[1]), shift(memory, starts[2]), shift(memory, starts[3]), shift(memory, starts[4]),
-        shift(memory, starts[5]), shift(memory, starts[6]), shift(memory, starts[7]), shift(memory, starts[8]),
+        inp=memory, x=shift(memory, starts[1]), k=shift(memory, starts[2]), own=shift(memory, starts[3]),
+        closed=shift(memory, starts[4]), near=shift(memory, starts[5]), ahead=shift(memory, starts[6]),
+        ticked=shift(memory, starts[7]), work=shift(memory, starts[8]),
     )  # fmt: skip
+    inputs = shift(pack.inp, 1 + n)
+    own_inputs = shift(inputs, form.held)
     first = start
     while first < stop:
-        gather(form, job.x, n, 0, n, pack.x, first, stop)
-        gather(form, job.x, n, 0, n, shift(pack.inp, 1), first, stop)
-        gather(form, job.p, job.p_stride, 0, form.own, shift(pack.inp, 1 + n + form.held), first, stop)
+        rows = Rows(first, stop)
+        gather(form, rows, job.x, pack.x, size=n, stride=n, place=0)
+        gather(form, rows, job.x, shift(pack.inp, 1), size=n, stride=n, place=0)
+        gather(form, rows, job.p, own_inputs, size=form.own, stride=job.p_stride, place=0)
         for row in unrolled(range(Own.SIZE)):
             pack.own[row] = step_control.FIRST_ERROR if row == Own.ERR else 0.0
-        gather(form, job.ceilings, 1, 0, 1, shift(pack.own, Own.CEILING), first, stop)
+        gather(form, rows, job.ceilings, shift(pack.own, Own.CEILING), size=1, stride=1, place=0)
         for s in range(job.segments):
-            gather(form, job.w, job.w_stride, job.piece[s] * form.held, form.held, shift(pack.inp, 1 + n), first, stop)
+            gather(form, rows, job.w, inputs, size=form.held, stride=job.w_stride, place=job.piece[s] * form.held)
             if job.halt[0] <= 0.0:
                 if form.ticks[1] > 0 and job.tick[s] != 0:
                     take_tick(pack, form, job.t[s])
@@ -156,11 +173,11 @@ def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackF
             if job.halt[0] > 0.0:
                 mark_halted(pack, form)
             if job.row[s] >= 0:
-                scatter(form, job.out, job.out_stride, job.row[s] * n, n, pack.x, first, stop)
-        scatter(form, job.x, n, 0, n, pack.x, first, stop)
+                scatter(form, rows, pack.x, job.out, size=n, stride=job.out_stride, place=job.row[s] * n)
+        scatter(form, rows, pack.x, job.x, size=n, stride=n, place=0)
         if form.ticks[1] > 0:  # a run may go on in another call
-            scatter(form, job.p, job.p_stride, 0, form.own, shift(pack.inp, 1 + n + form.held), first, stop)
-        scatter(form, job.counts, 2, 0, 2, shift(pack.own, Own.TAKEN), first, stop)
+            scatter(form, rows, own_inputs, job.p, size=form.own, stride=job.p_stride, place=0)
+        scatter(form, rows, shift(pack.own, Own.TAKEN), job.counts, size=2, stride=2, place=0)
         first += form.width
     return stop
 
@@ -172,22 +189,18 @@ def mark_halted(pack: Pack, form: PackForm) -> None:
         pack.x[j] = -math.inf if going else pack.x[j]
 
 
-def gather(
-    form: PackForm, source: Doubles, stride: int, place: int, size: int, target: Packs, first: int, stop: int
-) -> None:
-    """One row of memory per lane becomes one row of packs per component."""
+def gather(form: PackForm, rows: Rows, source: Doubles, target: Packs, size: int, stride: int, place: int) -> None:
+    """Read `size` numbers of each run, from `place` on in its part of an array, into the lanes of a pack."""
     for lane in unrolled(range(form.width)):
-        line = shift(source, min(first + lane, stop - 1) * stride + place)
+        line = shift(source, min(rows.first + lane, rows.stop - 1) * stride + place)
         for j in range(size):
             numbers(target)[j * form.width + lane] = line[j]
 
 
-def scatter(
-    form: PackForm, target: Doubles, stride: int, place: int, size: int, source: Packs, first: int, stop: int
-) -> None:
-    """The way back."""
+def scatter(form: PackForm, rows: Rows, source: Packs, target: Doubles, size: int, stride: int, place: int) -> None:
+    """Write `size` numbers of each lane of a pack, from `place` on, into the part of an array that is its run's."""
     for lane in unrolled(range(form.width)):
-        line = shift(target, min(first + lane, stop - 1) * stride + place)
+        line = shift(target, min(rows.first + lane, rows.stop - 1) * stride + place)
         for j in range(size):
             line[j] = numbers(source)[j * form.width + lane]
 
@@ -207,7 +220,7 @@ def take_tick(pack: Pack, form: PackForm, t: float) -> None:
 
 
 def slopes(pack: Pack, form: PackForm, time: Lane, early: float, late: float, k: Packs) -> None:
-    """Slopes k at a time, which is kept inside the segment."""
+    """Evaluate slopes k at a time, which is kept inside the segment."""
     if form.reads_time:
         pack.inp[0] = max(min(time, late), early)
     body(pack.inp, k, pack.work)
@@ -216,7 +229,7 @@ def slopes(pack: Pack, form: PackForm, time: Lane, early: float, late: float, k:
 def fixed_steps(
     pack: Pack, form: PackForm, t: float, h: float, early: float, late: float, count: int, halt: Doubles
 ) -> None:
-    """`count` steps of size h from t, in the short form of the method; fewer once they shall `halt`."""
+    """Take `count` steps of length h from t, in the short form of the method; stop early when `halt` says so."""
     n = form.n
     state = shift(pack.inp, 1)
     total = shift(pack.k, n)
@@ -254,14 +267,14 @@ def fixed_steps(
 
 
 def look(pack: Pack, form: PackForm, time: Lane, early: float, late: float, found: Packs) -> None:
-    """Gaps and speeds at the state that is among the inputs."""
+    """Evaluate gaps and speeds at the state among the inputs."""
     if form.reads_time:
         pack.inp[0] = max(min(time, late), early)
     approach(pack.inp, found, pack.work)
 
 
 def farthest(pack: Pack, form: PackForm, step: Lane, widths: float) -> Lane:
-    """How far a step may go at most where a lane may have passed something unseen within it; infinite where not."""
+    """The longest step allowed where a lane may have passed something unseen within it; infinite elsewhere."""
     most = in_lanes(math.inf)
     for k in range(form.meets):
         before, after = pack.near[k], pack.ahead[k]
@@ -272,8 +285,8 @@ def farthest(pack: Pack, form: PackForm, step: Lane, widths: float) -> Lane:
 
 
 def close_loops(pack: Pack, form: PackForm, time: Lane, early: float, late: float) -> None:
-    """Newton's steps towards closed loops in every lane until it is closed, as in `integrate.evaluation`. A lane whose
-    loops cannot be closed gets NaN."""
+    """Take Newton's steps towards closed loops in every lane until its loops are closed, as in `integrate.evaluation`.
+    A lane whose loops cannot be closed gets NaN."""
     n, own = form.n, pack.own
     state = shift(pack.inp, 1)
     if form.reads_time:
@@ -305,7 +318,7 @@ def combination(k: Packs, n: int, j: int, weights: tuple[tuple[int, float], ...]
 
 
 def start_step(pack: Pack, form: PackForm, rtol: float, atol: float, largest: float) -> None:
-    """A first step where a lane has none yet; a second evaluation would cost as much as a step that is refused."""
+    """Choose a first step for lanes without one, from one evaluation: a second would cost as much as a refused step."""
     state = in_lanes(0.0)
     slope = in_lanes(0.0)
     size = form.in_error
@@ -322,8 +335,11 @@ def start_step(pack: Pack, form: PackForm, rtol: float, atol: float, largest: fl
 def adaptive_steps(
     pack: Pack, form: PackForm, t: float, end: float, early: float, late: float, settings: Doubles, halt: Doubles
 ) -> None:
-    """Every lane to time `end` by steps of its own, until they shall `halt`. One whose step vanishes or that takes too
-    many gets NaN and is through, and one whose last state is above its ceiling gets infinity."""
+    """Take every lane to time `end` by steps of its own; stop early when `halt` says so.
+
+    A lane whose step vanishes, or that takes too many, ends with NaN; one whose last state is above its ceiling ends
+    with infinity.
+    """
     n = form.n
     stages = form.method.stages
     rtol, atol, largest, most = settings[0], settings[1], settings[2], settings[3]
@@ -354,7 +370,8 @@ def adaptive_steps(
             slopes(pack, form, time, early, late, shift(pack.k, (stages - 1) * n))
         if form.meets > 0:
             look(pack, form, end if last else now + step, early, late, pack.ahead)
-        judge_lanes(pack, form, math.sqrt(total / form.in_error), now, step, last, end, largest, most)
+        error = math.sqrt(total / form.in_error)
+        judge_lanes(pack, form, error, now, step, last=last, end=end, largest=largest, most=most)
 
 
 def judge_lanes(

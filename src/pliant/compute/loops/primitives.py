@@ -1,7 +1,7 @@
-"""What translated functions may use beyond Python's own words (`kernels.translate`).
+"""Primitives of translated functions: pointers, packs, records, and arithmetic (`compute.loops.translate`).
 
-Each primitive has a plain Python meaning as well, so that a translated function also runs as it stands: pointers are
-those of ctypes, and a pack has one lane.
+Each primitive has a plain Python meaning as well, so that a translated function also runs in Python: pointers are those
+of ctypes, and a pack has one lane.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ class Integers(Protocol):
 Packs: TypeAlias = Doubles
 """Pointer to packs, each one double per lane."""
 Lane: TypeAlias = float
-"""One double per lane. A function of lanes reads as for one of them: `a if c else b` takes each lane's own choice."""
+"""One double per lane. A function of lanes is written for one of them: `a if c else b` chooses lane by lane."""
 
 FLAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 """``void f(const double *source, double *sink)``."""
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 Item = TypeVar("Item")
+Pointer = TypeVar("Pointer", Doubles, Integers)
 
 
 def doubles(address: int) -> Doubles:
@@ -67,9 +68,10 @@ def in_lanes(x: float) -> Lane:
     return x
 
 
-def shift(pointer: Any, offset: int) -> Any:
+def shift(pointer: Pointer, offset: int) -> Pointer:
     """The pointer to pointer[offset]."""
-    return ctypes.cast(ctypes.byref(pointer.contents, 8 * offset), type(pointer))
+    first: Any = pointer  # of ctypes
+    return ctypes.cast(ctypes.byref(first.contents, 8 * offset), type(first))  # type: ignore[no-any-return]
 
 
 def call(address: int, source: Doubles, sink: Doubles) -> None:
@@ -77,32 +79,32 @@ def call(address: int, source: Doubles, sink: Doubles) -> None:
     FLAT(address)(source, sink)
 
 
-def unpack(table: Integers, *records: Any) -> Any:
-    """Records, one behind the other: a field is a number, or the address of an array, as its annotation says."""
-    readers: dict[str, Callable[[int], Any]] = {"int": int, "Doubles": doubles, "Integers": integers}
+def unpack(table: Integers, *records: type[Any]) -> Any:
+    """Read records from a table, one behind the other: a field is a number or the address of an array, as annotated."""
+    readers: dict[str, Callable[[int], object]] = {"int": int, "Doubles": doubles, "Integers": integers}
     return filled(records, lambda k, kind: readers[kind](table[k]))
 
 
-def filled(records: Sequence[Any], read: Callable[[int, str], Any]) -> Any:
-    """Each record with what `read(place, kind)` gives for its fields."""
+def filled(records: Sequence[type[Any]], read: Callable[[int, str], object]) -> Any:
+    """Make each record, with `read(place, kind)` for its fields."""
     places = itertools.count()
     kinds = [field_kinds(record).values() for record in records]
     return tuple(record(*(read(next(places), kind) for kind in own)) for record, own in zip(records, kinds))
 
 
-def field_kinds(record: Any) -> dict[str, str]:
-    """Fields of a record, as annotated."""
+def field_kinds(record: type[Any]) -> dict[str, str]:
+    """Names of the fields of a record, with their annotations."""
     return {name: kind.__forward_arg__ for name, kind in record.__annotations__.items()}
 
 
-def table(*records: tuple[Any, ...]) -> NDArray[np.int64]:
-    """What `unpack` reads: numbers as they are, arrays by address; the caller keeps the arrays alive."""
-    entries = [entry for record in records for entry in record]
+def table(*records: tuple[object, ...]) -> NDArray[np.int64]:
+    """Make the table that `unpack` reads: numbers, and addresses of arrays, which the caller keeps alive."""
+    entries: list[Any] = [entry for record in records for entry in record]
     return np.array([e.ctypes.data if isinstance(e, np.ndarray) else int(e) for e in entries], dtype=np.int64)
 
 
 def unrolled(items: Iterable[Item]) -> Iterable[Item]:
-    """In a `for`: the loop is written out when translated, its items are known there."""
+    """Items of a `for` loop that is written out when it is translated, each item known there."""
     return items
 
 
@@ -112,7 +114,7 @@ def any_lane(mask: bool) -> bool:
 
 
 def fma(x: float, y: float, z: float) -> float:
-    """x y + z, with one rounding where the processor can."""
+    """x y + z, with one rounding where the processor has such an instruction."""
     return x * y + z
 
 
@@ -143,14 +145,13 @@ def reassociated(function: Function) -> Function:
 
 
 def called(function: Function) -> Function:
-    """Mark a function that is called and never copied into its callers: it is long, and what a call takes is little
-    beside what it does."""
+    """Mark a long function that is called and never inlined: the cost of a call is small beside its own."""
     function.called = True  # type: ignore[attr-defined]
     return function
 
 
 def apart(function: Function) -> Function:
-    """Mark a function whose pointers lead to numbers that lie apart, and whose loops are short: nothing is checked
-    before them, and no more is taken at once than a vector holds."""
+    """Mark a function whose pointers never overlap, and whose loops are short: no overlap is checked before a loop, and
+    each of its rounds takes one vector."""
     function.apart = True  # type: ignore[attr-defined]
     return function

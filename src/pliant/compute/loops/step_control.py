@@ -1,7 +1,7 @@
 """The choice of steps: error measure, PI controller, first step. One definition for single runs, packs and CUDA.
 
-Every function here is one expression after the other without branches, so that it is translated for one number and for
-lanes (`kernels.translate`) and written as CUDA (`kernels.c_functions`) alike.
+Every function here is a sequence of expressions without branches, so that `compute.loops.translate` translates it for
+one number and for lanes, and `compute.cuda.c_functions` writes it as CUDA.
 
 E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential Equations I, II.4 [HNW]; the controller: E. Hairer,
 G. Wanner, II, IV.2.
@@ -17,11 +17,11 @@ SAFETY = 0.9
 SHRINK, GROW = 0.2, 8.0
 """Least and largest ratio of a step to the one before."""
 BROKEN = 0.1
-"""That ratio behind a step whose error is not a number."""
+"""The same ratio behind a step whose error is not a number."""
 LEAST_ERROR, LEAST_MEMORY = 1e-10, 1e-4
-"""Errors count as at least so much: of a step, and of the step before it."""
+"""Least errors of a step and of the step before it; smaller ones count as these."""
 REACH = 1.01
-"""A step ends on a time that lies within so much of it."""
+"""A step ends on a break that lies within this multiple of its length."""
 FIRST_ERROR = LEAST_MEMORY
 """The error before the first step."""
 LEAST_FIRST = 1e-6
@@ -29,25 +29,25 @@ LEAST_FIRST = 1e-6
 TINY = 1e-14
 """A step below this fraction of the time is a breakdown."""
 MOST_CLOSING = 8
-"""Evaluations that close the loops after a step; one is the rule."""
+"""Most evaluations that close the loops after a step; usually one does."""
 NEARLY_CLOSED = 1e-6
-"""Rad or m: what is moved by less is closed to the third power of it, and speeds to the second."""
+"""Rad or m: a state that is moved by less has gaps of the third power of it, and speeds of the second."""
 SINGULAR = 1e-11
-"""Of the square of a row: what is left of it beside the others, where they hang on one another."""
+"""Least part of the square of a constraint's row that the other rows leave; with less they depend on one another."""
 FIXED_WIDTHS = 10.0
-"""That a step may pass which cannot be made shorter: a quarter of the thinnest thing that can be met."""
+"""Widths that a fixed step may pass unseen: a quarter of the thinnest thing that can be met."""
 NEARLY_CLOSED_SINGLE, SINGULAR_SINGLE = 1e-3, 1e-7
-"""Both in single precision, whose rounding is some 1e-7."""
+"""The same two limits in single precision, whose rounding is about 1e-7."""
 
 
 def exponents(order: int) -> tuple[float, float]:
-    """Of the error, and of the error before it, where the error of a step goes with its power `order`."""
+    """Exponents of the error and of the error before it, where the error of a step h goes with h^`order`."""
     beta = 0.2 / order
     return 1.0 / order - 0.75 * beta, beta
 
 
 def power(x: float, y: float) -> float:
-    """x^y to 1e-7 for x > 0 while |y log2(x)| < 1000: sums and products alone, the same on every system."""
+    """x^y to 1e-7 for x > 0 while |y log2(x)| < 1000, by sums and products alone: the same bits on every system."""
     half = significand(x) > 1.4142135623730951
     m = significand(x) * (0.5 if half else 1.0)
     s = (m - 1.0) / (m + 1.0)
@@ -62,12 +62,12 @@ def power(x: float, y: float) -> float:
 
 
 def scaled(error: float, before: float, after: float, rtol: float, atol: float) -> float:
-    """An error in units of what is allowed, between two values of its coordinate."""
+    """An error in units of the tolerance, which follows from two values of its coordinate."""
     return abs(error) / (atol + rtol * max(abs(before), abs(after)))
 
 
 def step_ratio(error: float, previous: float, again: bool, alpha: float, beta: float) -> float:
-    """Next step over this one; the step was refused where its error is above 1, and does not grow behind a refusal."""
+    """Ratio of the next step to this one. An error above 1 refuses the step; behind a refusal a step does not grow."""
     bounded = min(max(LEAST_ERROR, error), 1e10)  # a number, even where the error is none
     factor = SAFETY * power(bounded, -alpha)
     refused = max(SHRINK, factor) if math.isfinite(error) else BROKEN
@@ -76,23 +76,23 @@ def step_ratio(error: float, previous: float, again: bool, alpha: float, beta: f
 
 
 def next_step(step: float, planned: float, ratio: float) -> float:
-    """The proposal behind a step of which more was planned: one cut short at a break does not shrink it."""
+    """The next step to propose; a step that a break cut short does not shrink the proposal."""
     cut = step < 0.98 * planned and ratio > 0.99
     return max(step * ratio, planned) if cut else step * ratio
 
 
 def reach(gap: float, speed: float) -> float:
-    """The longest step towards a gap, in widths, at a speed: to its far side, and a width into it."""
+    """The longest step towards a gap at a speed, both in widths: to its far side, and one width into it."""
     return (abs(gap) + 1.0) / speed
 
 
 def leaps(before: float, after: float, speed: float, step: float, widths: float) -> bool:
-    """Whether a step between two values of a gap, not on its far side all along, may leap over more than some widths;
-    not where the values are no numbers."""
+    """Whether a step between two values of a gap may leap over more than `widths`. A step that stays on the far side
+    does not, nor one where a value is not a number."""
     return max(before, after) >= 0.0 and speed * step > abs(before) + abs(after) + widths
 
 
 def first_step(state: float, slope: float) -> float:
-    """From the sizes of state and slope in units of what an error may be: a hundredth of the time that the slope takes
-    to become the state, [HNW] II.4."""
+    """First step from the sizes of state and slope in units of the tolerance: a hundredth of the time in which the
+    slope makes up the state, [HNW] II.4."""
     return LEAST_FIRST if min(state, slope) < 1e-5 else 0.01 * state / slope

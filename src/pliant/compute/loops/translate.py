@@ -1,10 +1,10 @@
-"""Plain Python functions over numbers and pointers, translated to LLVM IR.
+"""Translate plain Python functions over numbers and pointers to LLVM IR.
 
-The subset: integers, floats, booleans, pointers, named tuples of these; `for` over `range`, `while`, `if`, early
-return; `min`, `max`, `abs` and a few functions of `math`; the primitives of `kernels.primitives`; calls of other
-functions of the same kind, wherever they stand. Kinds of values follow from those of the arguments, so that one
-function serves numbers and lanes of a pack. What is known when translating (constants, and arguments that are given
-then) is computed then, and branches on it fall away. Everything else is refused with the line where it stands.
+The subset is: integers, floats, booleans, pointers, named tuples of these; `for` over `range`, `while`, `if`, early
+return; `min`, `max`, `abs` and a few functions of `math`; the primitives of `compute.loops.primitives`; calls of other
+functions of the same kind in any file, also with keywords. Kinds of values follow from those of the arguments, so that
+one function serves numbers and lanes of a pack. Constants, and arguments that are known when translating, are computed
+then, and branches on them are removed. Everything else raises `Untranslatable` with its line.
 """
 
 from __future__ import annotations
@@ -16,26 +16,28 @@ import itertools
 import math
 import operator
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 from pliant.compute.llvm.lanes import Lanes
 from pliant.compute.loops import primitives
 
 ONE = Lanes(1)
 PLAIN = 'nounwind "no-builtins"'
-"""Attributes of functions: a loop that copies stays a loop, and no C library is called."""
+"""Attributes of functions: they raise nothing, and a loop that copies does not become a call of the C library."""
 ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Mod: "rem"}
-PYTHON: dict[type, Callable[..., Any]] = {
+Operand: TypeAlias = Any
+"""A `Value`, or a Python object that is known when translating."""
+PYTHON: dict[type, Callable[..., Operand]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.Mod: operator.mod, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.USub: operator.neg, ast.Not: operator.not_,
 }  # fmt: skip
 COMPARISON = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 POINTERS = {"doubles": "float", "integers": "int", "packs": "lane"}
-"""Kinds of pointers, and of what they point to."""
+"""Kinds of pointers, and the kinds that they point to."""
 ANNOTATIONS = {"int": "int", "float": "float", "bool": "bool", "Doubles": "doubles", "Integers": "integers"}
 
 
@@ -45,14 +47,14 @@ class Untranslatable(TypeError):
 
 @dataclass(frozen=True)
 class Value:
-    """Something that is known only when the code runs."""
+    """A value that is known only when the code runs: its kind, and its name in LLVM IR."""
 
     kind: str
     name: str
 
 
 class Module:
-    """LLVM IR of an entry function and of all that it calls, each once per kinds of its arguments.
+    """LLVM IR of an entry function and of all that it calls, one translation for each combination of argument kinds.
 
     Parameters
     ----------
@@ -61,26 +63,27 @@ class Module:
     fma : bool
         Whether the primitive `fma` rounds once.
     flags : str
-        What LLVM may do to arithmetic: "contract" fuses products and sums.
+        Freedom of LLVM in arithmetic: "contract" fuses products and sums.
     attributes : str
-        Of every function, in LLVM's words.
-    external : functions that are defined elsewhere, under their own names.
+        Attributes of every function, as LLVM spells them.
+    external : iterable of functions
+        Functions that another module defines under their own names.
     """
 
     def __init__(
         self, lanes: Lanes = ONE, fma: bool = False, flags: str = "contract", attributes: str = PLAIN,
-        external: Iterable[Callable[..., Any]] = (),
+        external: Iterable[Callable[..., object]] = (),
     ) -> None:  # fmt: skip
         self.lanes, self.fma, self.flags, self.attributes = lanes, fma, flags, attributes
         self.external = set(external)
         self.texts: list[str] = []
         self.declared: dict[str, None] = {}
         self.notes: list[str] = []
-        self._instances: dict[Any, tuple[str, str | None]] = {}
+        self._instances: dict[tuple[object, ...], tuple[str, str | None]] = {}
 
-    def entry(self, name: str, function: Callable[..., Any], **known: Any) -> None:
+    def entry(self, name: str, function: Callable[..., object], **known: object) -> None:
         """Translate `function` under a name of its own; arguments that are not `known` have the kinds annotated."""
-        arguments: list[Any] = []
+        arguments: list[Operand] = []
         for argument in definition(function).args.args:
             if argument.arg in known:
                 arguments.append(known[argument.arg])
@@ -93,18 +96,20 @@ class Module:
         return "\n".join([*self.declared, *self.texts, f"attributes #0 = {{ {self.attributes} }}", *self.notes, ""])
 
     def short_loop(self) -> str:
-        """What a jump back says of a short loop, of which one vector at a time is taken."""
+        """Return the metadata for the jump back of a short loop: LLVM takes one vector at a time."""
         own = f"!{len(self.notes) + 1}"
         self.notes.append(f'{own} = distinct !{{{own}, !{{!"llvm.loop.interleave.count", i32 1}}}}')
         return f", !llvm.loop {own}"
 
     def type(self, kind: str | None) -> str:
-        """LLVM's name of a kind; None is nothing."""
+        """LLVM's name of a kind; None is `void`."""
         lanes: dict[str | None, str] = {None: "void", "lane": self.lanes.type, "mask": self.lanes.bool_type}
         return {**lanes, "int": "i64", "float": "double", "bool": "i1"}.get(kind, "ptr")
 
-    def instance(self, function: Callable[..., Any], arguments: list[Any], name: str = "") -> tuple[str, str | None]:
-        """Name and kind of the result of a function translated for arguments of these kinds."""
+    def instance(
+        self, function: Callable[..., object], arguments: list[Operand], name: str = ""
+    ) -> tuple[str, str | None]:
+        """Translate a function for arguments of these kinds; return its name and the kind of its result."""
         key = (function, *map(_description, arguments))
         if key not in self._instances:
             writer = _Writer(self, function, arguments)
@@ -119,28 +124,47 @@ class Module:
 
 @functools.cache
 def _definitions(module: str) -> dict[str, ast.FunctionDef]:
-    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    """Syntax trees of the functions at the top level of a module, keywords of their calls resolved."""
+    home = sys.modules[module]
+    tree = _WithoutKeywords(vars(home)).visit(ast.parse(inspect.getsource(home)))
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def definition(function: Callable[..., Any]) -> ast.FunctionDef:
-    """The source of a function."""
+class _WithoutKeywords(ast.NodeTransformer):
+    """Calls of functions and named tuples with all arguments by position, in the order of the parameters."""
+
+    def __init__(self, scope: Mapping[str, object]) -> None:
+        self.scope = scope
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        called = self.scope.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        if given and (isinstance(called, FunctionType) or hasattr(called, "_fields")):
+            names = tuple(inspect.signature(called).parameters)[len(node.args) :]  # type: ignore[arg-type]
+            if sorted(names) == sorted(map(str, given)):
+                node.args, node.keywords = [*node.args, *(given[name] for name in names)], []
+        return node
+
+
+def definition(function: Callable[..., object]) -> ast.FunctionDef:
+    """Syntax tree of a function, with the arguments of its calls given by position."""
     found = _definitions(function.__module__).get(function.__name__)
     if found is None:
         raise Untranslatable(f"{function.__qualname__}: expected a function at the top level of its file")
     return found
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: object) -> TypeGuard[int | float]:
     return isinstance(x, int | float) and not isinstance(x, bool)
 
 
-def _is_known(x: Any) -> bool:
+def _is_known(x: object) -> bool:
     return not isinstance(x, Value) and not (isinstance(x, tuple) and any(not _is_known(item) for item in x))
 
 
-def _description(x: Any) -> Any:
-    """What tells two translations of a function apart: kinds of what comes at run time, and what is known."""
+def _description(x: Operand) -> Operand:
+    """Part of an argument that a translation depends on: the kind of a run-time value, the value of a known one."""
     if isinstance(x, Value):
         return x.kind
     if _is_number(x):
@@ -153,7 +177,7 @@ def _description(x: Any) -> Any:
 class _Writer:
     """One function under translation. Local variables live in memory, which LLVM turns into registers."""
 
-    def __init__(self, module: Module, function: Callable[..., Any], arguments: list[Any]) -> None:
+    def __init__(self, module: Module, function: Callable[..., object], arguments: list[Operand]) -> None:
         self.module, self.function, self.tree = module, function, definition(function)
         self.flags = module.flags
         if module.flags and getattr(function, "reassociated", False):
@@ -170,12 +194,12 @@ class _Writer:
         names = [argument.arg for argument in self.tree.args.args]
         if len(names) != len(arguments) or self.tree.args.vararg or self.tree.args.kwonlyargs:
             raise self._refusal(self.tree, f"{len(names)} arguments were expected, {len(arguments)} were given")
-        self._known: dict[str, Any] = dict(zip(names, map(self._parameter, arguments)))
+        self._known: dict[str, Operand] = dict(zip(names, map(self._parameter, arguments)))
         stores = [n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         self._often = {name for name in stores if stores.count(name) > 1 or name in names}
 
     def body(self) -> str | None:
-        """Translate it all, and say the kind of the result."""
+        """Translate all statements; return the kind of the result."""
         for name in sorted(self._often & self._known.keys()):  # arguments that are assigned to become variables
             self._bind(name, self._known.pop(name))
         self._statements(self.tree.body)
@@ -218,7 +242,7 @@ class _Writer:
     def _branch(self, condition: Value, yes: str, no: str) -> None:
         self._jump(f"br i1 {condition.name}, label %{yes}, label %{no}")
 
-    def _parameter(self, argument: Any) -> Any:
+    def _parameter(self, argument: Operand) -> Operand:
         if isinstance(argument, Value) or _is_number(argument):
             kind = _description(argument)
             own = " noalias" if self._apart and kind in POINTERS else ""
@@ -226,17 +250,18 @@ class _Writer:
             return Value(kind, f"%a{len(self.parameters) - 1}")
         if _is_known(argument):
             return argument
-        return _rebuilt(argument, map(self._parameter, argument))
+        parts = [self._parameter(part) for part in argument]
+        return type(argument)(*parts) if hasattr(argument, "_fields") else tuple(parts)
 
-    def _flat(self, argument: Any) -> list[Value]:
+    def _flat(self, argument: Operand) -> list[Value]:
         if isinstance(argument, Value) or _is_number(argument):
             return [self._value(argument)]
         return [] if _is_known(argument) else [value for item in argument for value in self._flat(item)]
 
     # -------------------------------------------------------------------------------- kinds
 
-    def _value(self, x: Any, kind: str | None = None) -> Value:
-        """x as a value of a kind; integers become floats, and floats lanes, where asked."""
+    def _value(self, x: Operand, kind: str | None = None) -> Value:
+        """Return x as a value of a kind; integers become floats, and floats become lanes, where that kind asks."""
         if isinstance(x, Value):
             return x if kind in (None, x.kind) else self._converted(x, str(kind))
         if not isinstance(x, bool | int | float):
@@ -264,8 +289,8 @@ class _Writer:
             return self._let(kind, f"shufflevector {T} {one.name}, {T} undef, <{width} x i32> zeroinitializer")
         raise self._refusal(self.tree, f"a value of kind {x.kind} was found where {kind} was expected")
 
-    def _common(self, *items: Any) -> list[Value]:
-        """Numbers as values of one kind."""
+    def _common(self, *items: Operand) -> list[Value]:
+        """Convert numbers to values of one kind."""
         kinds = [_description(item) if not isinstance(item, bool) else "bool" for item in items]
         for kind in ("lane", "mask", "float", "int", "bool"):
             if kind in kinds:
@@ -288,7 +313,7 @@ class _Writer:
     def _assign(self, node: ast.Assign) -> None:
         self._store(node.targets[0], self._of(node.value))
 
-    def _bind(self, target: str, value: Any) -> None:
+    def _bind(self, target: str, value: Operand) -> None:
         """Give a name its value: known things as they are, numbers in a variable."""
         if target not in self._often and (_is_known(value) or isinstance(value, tuple)):
             self._known[target] = value
@@ -300,7 +325,7 @@ class _Writer:
             self.rooms.append(f"{self._variables[target].name} = alloca {self.module.type(value.kind)}")
         self._do(f"store {self.module.type(value.kind)} {value.name}, ptr {self._variables[target].name}")
 
-    def _store(self, target: ast.expr, value: Any) -> None:
+    def _store(self, target: ast.expr, value: Operand) -> None:
         if isinstance(target, ast.Name):
             self._bind(target.id, value)
         elif isinstance(target, ast.Tuple):
@@ -311,14 +336,14 @@ class _Writer:
         else:
             raise self._refusal(target, f"nothing can be assigned to {ast.unparse(target)}")
 
-    def _element(self, base: Any, index: Any, node: ast.AST) -> Value:
+    def _element(self, base: Operand, index: Operand, node: ast.AST) -> Value:
         """Address of base[index], as a pointer of the same kind."""
         if not (isinstance(base, Value) and base.kind in POINTERS):
             raise self._refusal(node, "only pointers have elements")
         T, at = self.module.type(POINTERS[base.kind]), self._value(index, "int")
         return self._let(base.kind, f"getelementptr {T}, ptr {base.name}, i64 {at.name}")
 
-    def _put(self, place: Value, value: Any) -> None:
+    def _put(self, place: Value, value: Operand) -> None:
         kind = POINTERS[place.kind]
         self._do(f"store {self.module.type(kind)} {self._value(value, kind).name}, ptr {place.name}, align 8")
 
@@ -407,32 +432,32 @@ class _Writer:
 
     # -------------------------------------------------------------------------- expressions
 
-    def _of(self, node: ast.expr) -> Any:
-        """What an expression gives: something known, or a value."""
+    def _of(self, node: ast.expr) -> Operand:
+        """Translate an expression; return a known object, or a run-time `Value`."""
         handler = getattr(self, f"_{type(node).__name__.lower()}", None)
         if handler is None or not isinstance(node, ast.expr):
             raise self._refusal(node, f"{ast.unparse(node)} is not in the subset")
         return handler(node)
 
-    def _constant(self, node: ast.Constant) -> Any:
+    def _constant(self, node: ast.Constant) -> Operand:
         return node.value
 
-    def _attribute(self, node: ast.Attribute) -> Any:
+    def _attribute(self, node: ast.Attribute) -> Operand:
         return getattr(self._of(node.value), node.attr)
 
-    def _tuple(self, node: ast.Tuple) -> Any:
+    def _tuple(self, node: ast.Tuple) -> Operand:
         return tuple(map(self._of, node.elts))
 
-    def _subscript(self, node: ast.Subscript) -> Any:
+    def _subscript(self, node: ast.Subscript) -> Operand:
         base, index = self._of(node.value), self._of(node.slice)
         if not isinstance(base, Value) and _is_known(index):
             return _plain(base[index])
         return self._get(self._element(base, index, node))
 
-    def _binop(self, node: ast.BinOp) -> Any:
+    def _binop(self, node: ast.BinOp) -> Operand:
         return self._operation(node.op, self._of(node.left), self._of(node.right), node)
 
-    def _name(self, node: ast.Name) -> Any:
+    def _name(self, node: ast.Name) -> Operand:
         if node.id in self._known:
             return self._known[node.id]
         if node.id in self._variables:
@@ -445,7 +470,7 @@ class _Writer:
                 return place[node.id]
         raise self._refusal(node, f"{node.id} has no value here")
 
-    def _operation(self, op: ast.operator, x: Any, y: Any, node: ast.AST) -> Any:
+    def _operation(self, op: ast.operator, x: Operand, y: Operand, node: ast.AST) -> Operand:
         if _is_known(x) and _is_known(y):
             return _plain(PYTHON[type(op)](x, y))
         name = ARITHMETIC.get(type(op))
@@ -462,7 +487,7 @@ class _Writer:
             return self._let("int", f"srem i64 {rest.name}, {y.name}")
         return self._let(x.kind, f"{name} nsw {T} {x.name}, {y.name}")
 
-    def _unaryop(self, node: ast.UnaryOp) -> Any:
+    def _unaryop(self, node: ast.UnaryOp) -> Operand:
         x = self._of(node.operand)
         if _is_known(x):
             return PYTHON[type(node.op)](x)
@@ -471,15 +496,15 @@ class _Writer:
             return self._let(x.kind, f"xor {T} {x.name}, {self._value(True, x.kind).name}")
         return self._let(x.kind, f"sub nsw {T} 0, {x.name}" if x.kind == "int" else f"fneg {T} {x.name}")
 
-    def _compare(self, node: ast.Compare) -> Any:
+    def _compare(self, node: ast.Compare) -> Operand:
         items = [self._of(item) for item in (node.left, *node.comparators)]
-        found: Any = None
+        found: Operand = None
         for op, x, y in zip(node.ops, items, items[1:]):
             one = self._comparison(op, x, y)
             found = one if found is None else self._both("and", found, one)
         return found
 
-    def _comparison(self, op: ast.cmpop, x: Any, y: Any) -> Any:
+    def _comparison(self, op: ast.cmpop, x: Operand, y: Operand) -> Operand:
         if _is_known(x) and _is_known(y):
             return bool(PYTHON[type(op)](x, y))
         x, y = self._common(x, y)
@@ -489,16 +514,16 @@ class _Writer:
             return self._let("bool" if x.kind == "float" else "mask", f"fcmp {ordered} {T} {x.name}, {y.name}")
         return self._let("bool", f"icmp {name if name in ('eq', 'ne') else f's{name}'} {T} {x.name}, {y.name}")
 
-    def _both(self, name: str, x: Any, y: Any) -> Value:
-        """Conditions joined, each known already."""
+    def _both(self, name: str, x: Operand, y: Operand) -> Value:
+        """Join two conditions that have been evaluated by `and` or `or`."""
         x, y = self._common(x, y)
         return self._let(x.kind, f"{name} {self.module.type(x.kind)} {x.name}, {y.name}")
 
-    def _boolop(self, node: ast.BoolOp) -> Any:
+    def _boolop(self, node: ast.BoolOp) -> Operand:
         return self._logic(isinstance(node.op, ast.And), node.values)
 
-    def _logic(self, conjunction: bool, nodes: list[ast.expr]) -> Any:
-        """`and`, `or`: what stands on the right is looked at only where it matters; lanes look at all."""
+    def _logic(self, conjunction: bool, nodes: list[ast.expr]) -> Operand:
+        """Translate `and` or `or`: scalar operands are evaluated only as needed, those of lanes all."""
         left = self._of(nodes[0])
         if len(nodes) == 1:
             return left
@@ -516,7 +541,7 @@ class _Writer:
         otherwise = "false" if conjunction else "true"
         return self._let("bool", f"phi i1 [{otherwise}, %{before}], [{right.name}, %{after}]")
 
-    def _ifexp(self, node: ast.IfExp) -> Any:
+    def _ifexp(self, node: ast.IfExp) -> Operand:
         condition = self._of(node.test)
         if _is_known(condition):
             return self._of(node.body if condition else node.orelse)
@@ -539,7 +564,7 @@ class _Writer:
         self._label(end)
         return self._let(x.kind, f"phi {self.module.type(x.kind)} [{x.name}, %{yes}], [{y.name}, %{no}]")
 
-    def _select(self, condition: Value, x: Any, y: Any) -> Value:
+    def _select(self, condition: Value, x: Operand, y: Operand) -> Value:
         x, y = self._common(x, y)
         if condition.kind == "mask" and x.kind in ("float", "bool"):
             kind = "lane" if x.kind == "float" else "mask"
@@ -550,7 +575,7 @@ class _Writer:
 
     # -------------------------------------------------------------------------------- calls
 
-    def _call(self, node: ast.Call) -> Any:
+    def _call(self, node: ast.Call) -> Operand:
         function = self._of(node.func)
         arguments = [self._of(argument) for argument in node.args]
         if node.keywords:
@@ -575,7 +600,7 @@ class _Writer:
         self._do(text)
         return None
 
-    def _intrinsic(self, name: str, *arguments: Any) -> Value:
+    def _intrinsic(self, name: str, *arguments: Operand) -> Value:
         values = self._common(*arguments)
         if values[0].kind == "int":
             values = [self._value(value, "float") for value in values]
@@ -584,7 +609,7 @@ class _Writer:
         self.module.declared[f"declare {T} {lanes.intrinsic(name)}({', '.join([T] * len(values))})"] = None
         return self._let(kind, f"call {T} {lanes.intrinsic(name)}({', '.join(f'{T} {v.name}' for v in values)})")
 
-    def _extreme(self, op: ast.cmpop, *arguments: Any) -> Value:
+    def _extreme(self, op: ast.cmpop, *arguments: Operand) -> Value:
         """min and max as in Python: the first unless a later one is better."""
         best, *others = self._common(*arguments)
         for other in others:
@@ -597,13 +622,13 @@ class _Writer:
     def _integer(self, x: Value) -> Value:
         return x if x.kind == "int" else self._let("int", f"fptosi double {self._value(x, 'float').name} to i64")
 
-    def _fused(self, x: Any, y: Any, z: Any) -> Value:
+    def _fused(self, x: Operand, y: Operand, z: Operand) -> Value:
         if self.module.fma:
             return self._intrinsic("fma", x, y, z)
         product = self._operation(ast.Mult(), x, y, self.tree)
         return self._operation(ast.Add(), product, z, self.tree)  # type: ignore[no-any-return]
 
-    def _anywhere(self, mask: Any) -> Value:
+    def _anywhere(self, mask: Operand) -> Value:
         mask = self._value(mask, "mask")
         lanes = self.module.lanes
         if lanes.width == 1:
@@ -612,7 +637,7 @@ class _Writer:
         return self._let("bool", f"call i1 @llvm.vector.reduce.or.v{lanes.width}i1({lanes.bool_type} {mask.name})")
 
     def _bits(self, x: Value, *operations: tuple[str, int], source: str = "bitcast", sink: str = "bitcast") -> Value:
-        """x as an integer of 64 bits, operations of it with numbers, and back; of every lane."""
+        """Convert every lane of x to a 64-bit integer, apply operations with numbers to it, and convert it back."""
         lanes = self.module.lanes if x.kind == "lane" else ONE
         name = self._let("int", f"{source} {lanes.type} {x.name} to {lanes.int_type}").name
         for operation, number in operations:
@@ -620,7 +645,7 @@ class _Writer:
         return self._let(x.kind, f"{sink} {lanes.int_type} {name} to {lanes.type}")
 
     def _whole(self, x: Value, up: bool) -> Value:
-        """The whole number beside x, above or below; LLVM's own calls the C library where the processor has none."""
+        """Round x up or down to a whole number; LLVM's own would call the C library on some processors."""
         cut = self._bits(x, source="fptosi", sink="sitofp")
         beside = self._operation(ast.Add() if up else ast.Sub(), cut, 1.0, self.tree)
         return self._select(self._comparison(ast.Lt() if up else ast.Gt(), cut, x), beside, cut)
@@ -632,7 +657,7 @@ class _Writer:
         function = self._pointer("doubles", address)
         self._do(f"call void {function.name}(ptr {source.name}, ptr {sink.name})")
 
-    def _unpacked(self, table: Value, *records: Any) -> Any:
+    def _unpacked(self, table: Value, *records: Operand) -> Operand:
         def read(k: int, kind: str) -> Value:
             entry = self._get(self._element(table, k, self.tree))
             return entry if kind == "int" else self._pointer(kind.lower(), entry)
@@ -640,24 +665,19 @@ class _Writer:
         return primitives.filled(records, read)
 
 
-def _named(target: ast.expr, item: Any) -> dict[str, Any]:
-    """Names of a target, nested or not, with their parts of an item."""
+def _named(target: ast.expr, item: Operand) -> dict[str, Operand]:
+    """Map the names of an assignment target, nested or not, to the parts of an item."""
     if isinstance(target, ast.Tuple):
         return {name: x for t, i in zip(target.elts, item, strict=True) for name, x in _named(t, i).items()}
     return {ast.unparse(target): item}
 
 
-def _rebuilt(record: Any, items: Iterable[Any]) -> Any:
-    """A tuple of the same type."""
-    return type(record)(*items) if hasattr(record, "_fields") else tuple(items)
-
-
-def _plain(x: Any) -> Any:
-    """Numbers of NumPy as those of Python."""
+def _plain(x: Operand) -> Operand:
+    """Convert a NumPy number to a Python number."""
     return x.item() if hasattr(x, "item") and getattr(x, "shape", None) == () else x
 
 
-_CALLS: dict[Any, Callable[..., Any]] = {
+_CALLS: dict[object, Callable[..., Operand]] = {
     abs: lambda writer, x: writer._intrinsic("fabs", x),
     min: lambda writer, *items: writer._extreme(ast.Lt(), *items),
     max: lambda writer, *items: writer._extreme(ast.Gt(), *items),

@@ -7,25 +7,31 @@ equations that means the same may differ by.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from pliant.arrays import Array
+
+FloatKind: TypeAlias = type[np.float64] | type[np.float32]
+"""Double or single precision."""
+Time = TypeVar("Time", float, Array)
 MARGIN = 4.0
 """Roundings of a time between a break and the evaluations beside it."""
 
 
-def margin(t: Any, kind: Any = np.float64) -> Any:
-    """What lies between a break at `t` and the evaluations beside it, in numbers of this kind."""
+def margin(t: Time, kind: FloatKind = np.float64) -> Time:
+    """Time between a break at `t` and the evaluations beside it, in the precision `kind`."""
     limits = np.finfo(kind)
-    return np.maximum(MARGIN * float(limits.eps) * np.abs(t), float(limits.tiny))
+    width: Time = np.maximum(MARGIN * float(limits.eps) * np.abs(t), float(limits.tiny))
+    return width
 
 
-def before(t: Any, kind: Any = np.float64) -> Any:
+def before(t: Time, kind: FloatKind = np.float64) -> Time:
     """The latest time of an evaluation that sees nothing of a jump at `t`."""
     return t - margin(t, kind)
 
 
-def after(t: Any, kind: Any = np.float64) -> Any:
+def after(t: Time, kind: FloatKind = np.float64) -> Time:
     """The earliest time of an evaluation behind a jump at `t`."""
     return t + margin(t, kind)
