@@ -16,7 +16,7 @@ from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.tape.tape import Tape
 from pliant.simulation.batch.arguments import Given
 from pliant.simulation.batch.batch_equations import BatchEquations
-from pliant.simulation.runs.composition import Impulses
+from pliant.simulation.runs.rate_jumps import Impulses
 
 SLICE_BYTES = 64e6
 """Histories that are held at once on their way to a file."""

@@ -1,20 +1,24 @@
-"""What starts and drives a run: the state it begins from, torques and controllers as constants, samples, functions or
-expressions, loads and breaks. `simulate`, `simulate_batch`, scenarios and all that build on them read these here.
+"""Arguments of a run as users give them, and the inputs p that follow: starts, torques, controllers, loads and breaks.
 
-Constants, samples and Python functions reach the composed equations as numbers in their inputs p; expressions are part
-of the equations themselves.
+`simulate`, `simulate_batch`, scenarios and everything that builds on them read their arguments here, in three steps:
+
+1. `read_start` gives coordinates and rates. Prescribed coordinates are put on their paths, amplitudes settle if that is
+   wanted, loops are closed, and a jump of a prescribed rate at the start acts as an impulse.
+2. `read_torque` takes a torque or a controller: constants, samples, a Python function, or an expression. Expressions
+   become part of the composed equations; the others reach them as numbers in p.
+3. `Inputs` fills p during a run and gives its values at the rows of the result afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeGuard, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.base.interrupts import require_time
 from pliant.base.later import LaterModule
 from pliant.compute.integrate.problem import CompiledTicks, Hold, SampledInput
@@ -23,14 +27,17 @@ from pliant.model.model import Model
 from pliant.model.states import EQUILIBRIUM, named_places, read_state
 from pliant.model.validity import odd_start, tell
 from pliant.options import Interpolation
-from pliant.simulation.runs.composition import SAME, TABLE_WIDTH, Composition, tick_times
+from pliant.protocols import Bindable, TorqueLaw
+from pliant.simulation.runs.composition import TABLE_WIDTH, Composition, tick_times
 from pliant.simulation.runs.piece_tables import PieceTable
+from pliant.simulation.runs.rate_jumps import SAME
 
 if TYPE_CHECKING:
     from pliant.control.controllers.controller import Felt
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model import assembly, loop_statics
     from pliant.simulation.runs import coupled_lines
-else:  # what makes expressions
+else:  # modules that make expressions, and import CasADi
     assembly, loop_statics = (LaterModule(f"pliant.model.{name}") for name in ("assembly", "loop_statics"))
     coupled_lines = LaterModule("pliant.simulation.runs.coupled_lines")
 
@@ -42,18 +49,18 @@ KINDS = get_args(Interpolation)
 
 
 def read_start(
-    model: Model, q0: Any = None, qd0: Any = None, equilibrium: bool = False, loads: Sequence[Any] = (),
-    p: ArrayLike | None = None, many: bool = False, placed: Mapping[int, tuple[float, float]] | None = None,
-    before: Mapping[int, float] | None = None,
+    model: Model, q0: StateLike | None = None, qd0: StateLike | None = None, equilibrium: bool = False,
+    loads: Sequence[Load] = (), p: ArrayLike | None = None, many: bool = False,
+    placed: Mapping[int, tuple[float, float]] | None = None, before: Mapping[int, float] | None = None,
 ) -> tuple[Array, Array, Array | None]:  # fmt: skip
-    """Coordinates and rates at the start, (n,), or (A, n) of many arms; see `pliant.model.read_state`. And the work
+    """Coordinates and rates at the start, (n,), or (A, n) of many arms; see `pliant.model.read_state`. Third, the work
     of a jump at the start, None where nothing jumps.
 
-    Prescribed coordinates have the position and the rate that `placed` says, and motors that are not given stand and
-    turn with them. A prescribed rate that `qd0` names, or else `before`, is that before the start: if it is another,
-    the jump acts as an impulse on all that is free. Without `before` nothing jumps. With `equilibrium`, amplitudes and
-    motors that are not named settle first, under gravity and the loads at t = 0; "equilibrium" for `q0` asks for it
-    too.
+    Prescribed coordinates have the position and the rate that `placed` gives, and motors that are not given stand and
+    turn with them. A prescribed rate that `qd0` names, or else that of `before`, holds before the start: if it differs
+    from that of `placed`, the jump acts as an impulse on everything that is free. Without `before` nothing jumps. With
+    `equilibrium`, amplitudes and motors that are not named settle first, under gravity and the loads at t = 0;
+    "equilibrium" for `q0` means the same.
     """
     if isinstance(q0, str) and q0 == EQUILIBRIUM:
         q0, equilibrium = None, True
@@ -72,9 +79,9 @@ def read_start(
 
 
 def _settled(
-    model: Model, q: Array, q0: Any, loads: Sequence[Any], p: ArrayLike | None, many: bool
-) -> tuple[Array, Any]:
-    """A start at rest, and names of what then stands where loops are closed."""
+    model: Model, q: Array, q0: StateLike | None, loads: Sequence[Load], p: ArrayLike | None, many: bool
+) -> tuple[Array, StateLike | None]:
+    """A start at rest, and `q0` for what follows; where loops are closed, names of the coordinates that stay."""
     given, values = _each(model, q, p)
     if any(coupling.states for coupling in model.layout.commanded):
         own = assembly.named_speeds(model, q0, "q0")
@@ -88,9 +95,9 @@ def _settled(
     return rest if many else rest[0], names_that_stay(model, q0, True) if model.constraints else q0
 
 
-def unsettled(model: Model, q0: Any) -> list[int]:
-    """Places of coordinates that do not settle because `q0` names them; joints in loops stand as far as these let
-    them."""
+def unsettled(model: Model, q0: StateLike | None) -> list[int]:
+    """Places of coordinates that do not settle because `q0` names them. Joints of an arm with loops are not among them:
+    they stay only as far as the loops allow."""
     named = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
     if not model.constraints:
         return named
@@ -99,9 +106,11 @@ def unsettled(model: Model, q0: Any) -> list[int]:
     return [k for k in named if k not in joints]
 
 
-def names_that_stay(model: Model, q0: Any, settled: bool, further: Collection[str] = ()) -> dict[str, float]:
-    """Names of the coordinates that a start gives, and `further` ones, as a start gives them by name: what does not
-    give way where loops are closed. Motors of one that `settled` are among them."""
+def names_that_stay(
+    model: Model, q0: StateLike | None, settled: bool, further: Collection[str] = ()
+) -> dict[str, float]:
+    """Coordinates that do not give way where loops are closed, in the form of a start by name: those that a start
+    gives, and `further` ones. After a start that `settled`, all motors are among them."""
     own = assembly.named_speeds(model, q0, "q0")
     own |= {shaft.actuated for shaft in model.layout.driven} if settled else assembly.motors_given(model, q0, own)
     names = (*(model.speeds[k] for k in sorted(own)), *further)
@@ -109,7 +118,7 @@ def names_that_stay(model: Model, q0: Any, settled: bool, further: Collection[st
 
 
 def _each(model: Model, x: Array, p: ArrayLike | None) -> tuple[Array, Array]:
-    """States (A, n) and parameters (A, P), one row each of as many arms as either has."""
+    """States (A, n) and parameters (A, P), one row for each arm; a single row serves all arms of the other."""
     values = np.atleast_2d(model.values(p) if p is None or np.ndim(p) < 2 else np.asarray(p, dtype=float))
     rows = np.atleast_2d(x)
     count = max(len(rows), len(values))
@@ -120,8 +129,8 @@ def _closed(
     model: Model,
     q: Array,
     qd: Array,
-    given: tuple[Any, Any],
-    placed: Mapping[int, Any],
+    given: tuple[StateLike | None, StateLike | None],
+    placed: Mapping[int, tuple[float, float]],
     p: ArrayLike | None,
     many: bool,
 ) -> tuple[Array, Array]:
@@ -140,8 +149,10 @@ def _closed(
 def _struck(
     model: Model, q: Array, qd: Array, jumps: Mapping[int, Array], p: ArrayLike | None, many: bool
 ) -> tuple[Array, Array, Array]:
-    """Coordinates and rates behind a jump of prescribed rates at the start, and its work: d_f = -M_ff^-1 M_fp d_p, and
-    along the loops."""
+    """Coordinates and rates after a jump of prescribed rates at the start, and its work.
+
+    Free rates change by d_f = -M_ff^-1 M_fp d_p, then as far as the loops let them.
+    """
     where, values = _each(model, q, p)
     held = list(jumps)
     free = [k for k in range(model.n) if k not in jumps]
@@ -160,41 +171,50 @@ def _struck(
 
 
 def _placed(
-    model: Model, given: Any, name: str, many: bool, placed: Mapping[int, tuple[float, float]],
+    model: Model, given: StateLike | None, name: str, many: bool, placed: Mapping[int, tuple[float, float]],
     before: Mapping[int, float] | None,
-) -> tuple[Array, dict[int, Any]]:  # fmt: skip
-    """A state with prescribed coordinates on their paths, and with them the motors that are not given. Rates are those
-    before the start where these are known and others; what they jump by comes with them."""
+) -> tuple[Array, dict[int, Array]]:  # fmt: skip
+    """A state with prescribed coordinates on their paths, and motors that are not given with them; second, jumps of
+    prescribed rates, by speed. A rate that jumps has its value before the start."""
     state = read_state(model, given, name, many)
     if not placed:
         return state, {}
     moving = name.startswith("qd")
-    size = state.shape[-1]
-    whole = given is not None and not isinstance(given, Mapping) and np.shape(given)[-1] == size > model.n_joints
-    named = set(range(size)) if whole else named_places(model, given, name) if isinstance(given, Mapping) else set()
     names = model.speeds if moving else model.coordinates
-    told = named if isinstance(given, Mapping) else ()  # a whole state is that of another run, or of nobody's choice
-    jumps = {}
-    for index, values in placed.items():
+    named = _given_places(model, given, name, state.shape[-1])
+    chosen = set(named) if isinstance(given, Mapping) else set()  # an array is the state of another run, no choice
+    jumps: dict[int, Array] = {}
+    for index, (position, rate) in placed.items():
         at = names.index(model.speeds[index])
-        earlier = state[..., at].copy() if at in told else np.asarray((before or {}).get(index, values[1]))
-        state[..., at] = values[moving]
-        if before is not None and (np.abs(values[1] - earlier) > SAME * max(1.0, abs(values[1]))).any():
-            state[..., at], jumps[index] = earlier, values[1] - earlier
+        earlier = state[..., at].copy() if at in chosen else np.asarray((before or {}).get(index, rate))
+        state[..., at] = rate if moving else position
+        if before is not None and (np.abs(rate - earlier) > SAME * max(1.0, abs(rate))).any():
+            state[..., at], jumps[index] = earlier, rate - earlier
         named.add(at)
     return (model.layout.following if moving else model.layout.followed)(state, named), jumps
+
+
+def _given_places(model: Model, given: StateLike | None, name: str, size: int) -> set[int]:
+    """Places of a state that are given: by name, or all of them by an array of all numbers."""
+    if isinstance(given, Mapping):
+        return named_places(model, given, name)
+    whole = given is not None and np.shape(given)[-1] == size > model.n_joints
+    return set(range(size)) if whole else set()
 
 
 # --------------------------------------------------------------------------------------------------------- torques
 
 
 class SampledTorque(PieceTable):
-    """Torques as cubics in time, constant before the first and after the last sample: coefficients of rising powers of
-    (t - start), and start, 5 m numbers, as the composition reads them; A is 1 or the number of arms."""
+    """Torques as cubics in time, constant before the first and after the last sample.
+
+    Each piece has 5 m numbers, as the composition reads them: coefficients of rising powers of (t - start), then start.
+    A is 1 or the number of arms.
+    """
 
     @classmethod
     def of(cls, times: Array, values: Array, kind: str) -> SampledTorque:
-        """From samples (A, K, m) at times (K,), linear or cubic in between, or held."""
+        """Make pieces from samples (A, K, m) at times (K,), linear or cubic in between, or held."""
         A, K, m = values.shape
         side_by_side = values.transpose(1, 0, 2).reshape(K, A * m)
         cubic = np.zeros((K + 1, 4, A * m))
@@ -215,32 +235,32 @@ class SampledTorque(PieceTable):
 class TorqueInput:
     """A torque or controller as given: at most one of these is set. Constants are (A, m), A = 1 for all arms alike."""
 
-    traced: Any = None
+    traced: TorqueLaw | Bindable | None = None
     constant: Array | None = None
     samples: SampledTorque | None = None
     function: TorqueFunction | None = None
 
     @property
     def arms(self) -> int:
-        """Number of arms that it speaks of; 1 serves any number."""
+        """Number of arms that it gives values for; 1 serves any number of arms."""
         return len(self.constant) if self.constant is not None else len(self.samples.pieces) if self.samples else 1
 
 
 def read_torque(model: Model, given: Any, name: str, many: bool = False) -> TorqueInput:
-    """One argument `torque` or `controller`, of one arm or of many."""
+    """Read one argument `torque` or `controller`, of one arm or of many."""
     if given is None:
         return TorqueInput()
     if hasattr(given, "expression") or hasattr(given, "bind"):
         return TorqueInput(traced=given)
     if callable(given):
         return TorqueInput(function=given)
-    if isinstance(given, tuple) and len(given) in (2, 3) and np.ndim(given[0]) == 1 and _is_table(given[1], many):
+    if _is_table(given, many):
         return TorqueInput(samples=SampledTorque.of(*_samples(model, given, name, many)))
     return TorqueInput(constant=np.atleast_2d(_columns(model, given, name, (1, 2) if many else (1,))))
 
 
 def one_table(*given: TorqueInput) -> SampledTorque | None:
-    """The samples among torque and controller; refuses two of them."""
+    """Samples among torque and controller; raises `ModelError` if there are two."""
     found = [one.samples for one in given if one.samples is not None]
     if len(found) > 1:
         raise ModelError("torque and controller are both samples; add them up and give one")
@@ -248,13 +268,16 @@ def one_table(*given: TorqueInput) -> SampledTorque | None:
 
 
 def looked_up(composed: Composition, *given: TorqueInput) -> PieceTable | None:
-    """All that is looked up by the time: samples among torque and controller, then series."""
+    """Pieces of all inputs that are looked up by the time: samples among torque and controller, then series."""
     torque, series = one_table(*given), composed.table
     return torque.beside(series) if torque is not None and series is not None else torque or series
 
 
-def _is_table(values: Any, many: bool) -> bool:
-    return isinstance(values, Mapping) or np.ndim(values) in ((2, 3) if many else (2,))
+def _is_table(given: Any, many: bool) -> TypeGuard[tuple[Any, ...]]:
+    """Whether a torque is samples: times and values, and perhaps what lies in between."""
+    if not (isinstance(given, tuple) and len(given) in (2, 3) and np.ndim(given[0]) == 1):
+        return False
+    return isinstance(given[1], Mapping) or np.ndim(given[1]) in ((2, 3) if many else (2,))
 
 
 def _columns(model: Model, given: Any, name: str, axes: tuple[int, ...]) -> Array:
@@ -283,7 +306,7 @@ def _columns(model: Model, given: Any, name: str, axes: tuple[int, ...]) -> Arra
 
 
 def _samples(model: Model, given: tuple[Any, ...], name: str, many: bool) -> tuple[Array, Array, str]:
-    """Times (K,), values (A, K, m) and what lies in between."""
+    """Times (K,), values (A, K, m) and the kind of interpolation, checked."""
     times, kind = np.asarray(given[0], dtype=float), given[2] if len(given) == 3 else "linear"
     values = _columns(model, given[1], name, (2, 3) if many else (2,))
     rising = len(times) >= 2 and np.isfinite(times).all() and (np.diff(times) > 0).all()
@@ -298,10 +321,10 @@ def _samples(model: Model, given: tuple[Any, ...], name: str, many: bool) -> tup
 
 
 class Inputs:
-    """What feeds the parameters p of the composed equations: held torques, samples, Python functions.
+    """Inputs p of the composed equations during a run: held torques, samples, Python functions.
 
-    Functions and a sampled controller are asked every `period` seconds and held; without one, functions are asked at
-    every stage, by `callback`.
+    Functions and a sampled controller are called every `period` seconds, and their torques held. Without a period,
+    functions are called at every stage of the integrator, by `callback`.
     """
 
     def __init__(
@@ -316,15 +339,13 @@ class Inputs:
         self.model, self.composed = model, composed
         self.functions = [g.function for g in given if g.function is not None]
         self.constant = sum((g.constant[0] for g in given if g.constant is not None), start=np.zeros(m))
-        self.table = looked_up(composed, *given)
-        values = model.values(p)
-        self.parameters = values
-        self.p = np.concatenate([self.constant, self._rows(np.zeros(1))[0], composed.numbers, values])
-        self.samples = self._sampled() if self.table is not None else None
+        self.table, self.parameters = looked_up(composed, *given), model.values(p)
+        self.p = np.concatenate([self.constant, self._rows(np.zeros(1))[0], composed.numbers, self.parameters])
+        self.samples = None if self.table is None else self._sampled(self.table)
         self.held: list[tuple[float, Array]] = []
         self.sampler = composed.sampler()
-        asked = bool(self.functions) or self.sampler is not None
-        self.period = (sample_time or composed.sample_time) if asked else None
+        called = bool(self.functions) or self.sampler is not None
+        self.period = (sample_time or composed.sample_time) if called else None
         self.ticks: CompiledTicks | None = None
         self._compiled = composed.ticks and not self.functions and sample_time is None
         at_stages = bool(self.functions) and self.period is None
@@ -332,12 +353,12 @@ class Inputs:
         self.n_callback = m if at_stages else 0
 
     def hold(self, t_end: float) -> Hold | None:
-        """What is asked at sample times of a run."""
+        """Calls at the sample times of a run, None where nothing is sampled."""
         if self.period is None:
             return None
         times = tick_times(self.period, t_end)
         if self._compiled:
-            self._times, self.ticks = times, self._ticks(len(times))
+            self._times, self.ticks = times, self._new_ticks(len(times))
             return Hold(self.ticks, times, self.ticks)
 
         def sample(t: float, x: Array, p: Array) -> None:
@@ -347,21 +368,26 @@ class Inputs:
 
         return Hold(sample, times)
 
-    def _ticks(self, count: int) -> CompiledTicks:
-        """The sampled controller in compiled code, fresh."""
+    def _new_ticks(self, count: int) -> CompiledTicks:
+        """The sampled controller in compiled code, with its memory at the start."""
         c, kernel = self.composed, self.composed.tick_kernel
-        memory = np.concatenate([self.constant, c.tick_start])
-        return CompiledTicks(kernel.address, (c.size, len(self.p)), memory, c.controller.draws(count), c.m, kernel)
+        return CompiledTicks(
+            address=kernel.address,
+            sizes=(c.size, len(self.p)),
+            memory=np.concatenate([self.constant, c.tick_start]),
+            noise=c.controller.draws(count),
+            held=c.m,
+            owner=kernel,
+        )
 
-    def _sampled(self) -> SampledInput:
-        """The pieces of the table, each held in p from its start on."""
-        assert self.table is not None
-        starts = self.table.starts.copy()
+    def _sampled(self, table: PieceTable) -> SampledInput:
+        """Pieces of the table, each held in p from its start on."""
+        starts = table.starts.copy()
         starts[0] = min(0.0, starts[1]) - 1.0  # before any run
-        return SampledInput(starts, self.table.pieces[0], first=self.model.layout.n_inputs)
+        return SampledInput(starts, table.pieces[0], first=self.model.layout.n_inputs)
 
     def _rows(self, t: Array) -> Array:
-        """(N, n_held) what is looked up at these times."""
+        """(N, n_held) inputs that are looked up at these times."""
         return np.zeros((len(t), 0)) if self.table is None else self.table.pieces[0, self.table.piece(t)]
 
     def torque(self, t: float, q: Array, qd: Array) -> Array:
@@ -383,18 +409,19 @@ class Inputs:
                 for row, t in zip(found, times.tolist()):
                     require_time()
                     row[:] = self.torque(t, q.copy(), qd.copy())
-            except Exception:  # the run itself meets it, if it comes there, and says so
+            except Exception:  # the run raises it, if it comes to this time
                 found[:] = 0.0
             return found
 
         return values
 
     def _stage(self, t: float, x: Array, p: Array) -> None:
+        """Put the torques of the functions into p at a stage of the integrator."""
         q, qd = self.composed.full_state(t, x)
         p[:] = self.torque(t, q, qd)
 
     def sample(self, t: float, x: Array, p: Array) -> Array:
-        """Torques at a sample: constants, functions and controller."""
+        """Torques at a sample: sum of constants, functions and controller."""
         q, qd = self.composed.full_state(t, x)
         value = self.torque(t, q, qd)
         if self.sampler is not None:
@@ -403,11 +430,11 @@ class Inputs:
         return value
 
     def _felt(self, t: float, x: Array, p: Array, others: Array) -> Felt:
-        """What sensors feel at a sample."""
+        """Loads, motion of the base and accelerations that sensors feel at a sample."""
         from pliant.control.controllers.controller import Felt
 
         split = len(p) - len(self.parameters)
-        values = p[split:].copy()  # which a stepper may have changed
+        values = p[split:].copy()  # a stepper may have changed them
 
         def accelerations(command: Array) -> Array:
             given = np.concatenate([others + command, p[len(others) : split]])[None]
@@ -421,7 +448,7 @@ class Inputs:
         return np.concatenate([self.history(np.zeros(1), q[None], qd[None])[0], self.parameters])
 
     def history(self, t: Array, q: Array, qd: Array) -> Array:
-        """(N, ...) values of p but for the parameters at the rows of the result: held torques, samples, numbers."""
+        """(N, ...) p without the parameters at the rows of the result: held torques, samples, numbers."""
         m = self.model.layout.n_inputs
         held = np.tile(self.constant, (len(t), 1))
         if (ticked := self._ticked()) is not None:
@@ -442,13 +469,13 @@ class Inputs:
 
 
 def read_breaks(given: Sequence[float]) -> list[float]:
-    """Times at which a run shall end a step, checked."""
+    """Times at which the user wants a step to end, checked."""
     found = np.asarray(given, dtype=float)
     if found.ndim != 1 or not np.isfinite(found).all():
         raise ModelError(f"breaks: got {given!r}, expected finite times in seconds")
     return [float(t) for t in found]
 
 
-def listed(loads: Any) -> tuple[Any, ...]:
-    """One load or several."""
+def listed(loads: Any) -> tuple[Load, ...]:
+    """Loads as a tuple, also where one is given alone."""
     return tuple(loads) if isinstance(loads, list | tuple) else (loads,)

@@ -16,9 +16,10 @@ from pliant.control.sensing.sensor_chain import Instrument, capture_times, readi
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.errors import ModelError
 from pliant.model.model import Model
-from pliant.simulation.runs.composition import Composition, Impulses
+from pliant.simulation.runs.composition import Composition
 from pliant.simulation.runs.inputs import Inputs
 from pliant.simulation.runs.measured_series import MeasuredSeries
+from pliant.simulation.runs.rate_jumps import Impulses
 from pliant.simulation.runs.results import Result
 
 MOST_READINGS = 1e7

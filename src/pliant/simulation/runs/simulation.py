@@ -37,11 +37,12 @@ from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.simulation.runs.advice import advice
-from pliant.simulation.runs.composition import Composition, Event, Impulses, compose
+from pliant.simulation.runs.composition import Composition, Event, compose
 from pliant.simulation.runs.energy_balance import ALLOWED, STATUS, balance_of
 from pliant.simulation.runs.inputs import Inputs, listed, one_table, read_breaks, read_start, read_torque
 from pliant.simulation.runs.limits import contact_events, gear_events, joint_limits, passing_words
 from pliant.simulation.runs.measured_series import MeasuredSeries
+from pliant.simulation.runs.rate_jumps import Impulses
 from pliant.simulation.runs.results import Readings, Result
 from pliant.simulation.runs.runaway import breakdown_message, ceiling, ran_away
 

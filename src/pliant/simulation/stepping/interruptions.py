@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.simulation.runs.composition import Composition, Impulses
+from pliant.simulation.runs.composition import Composition
+from pliant.simulation.runs.rate_jumps import Impulses
 
 AHEAD = 4.0
 """Times the present one, to which they are looked for."""
