@@ -1,4 +1,4 @@
-"""Joints: where they stand, how they move, what drives and brakes them."""
+"""Joints: their places, axes, drives, friction and limits."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class DH(Description):
 
 
 class Limits(Description):
-    """What the joint may do. A run ends where a joint leaves `lower` or `upper`, unless it is told `limits=False`;
+    """Limits of a joint. A run ends where a joint leaves `lower` or `upper`, unless it is told `limits=False`;
     nothing stops the joint there. With a `stop` runs go on, and the joint rests on it or comes back. `speed` tells
     `stiffening="auto"` how fast the arm may spin. Runs do not hold `speed`, `acceleration`, `jerk` and `effort`;
     motions that `pliant shape` plans do, behind an elastic drive those of the motor.
@@ -127,7 +127,7 @@ class Limits(Description):
 
 
 class JointAxis(Description):
-    """One axis of a joint that has several: its direction, and what drives, rubs and ends its motion.
+    """One axis of a joint that has several: its direction, drive, motor, friction and limits.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class JointAxis(Description):
 
 
 def _axes(value: Any) -> list[Any]:
-    """Each entry a mapping, or three numbers that stand for its axis."""
+    """Read axes, each a mapping, or three numbers that stand for its direction."""
     return [entry if isinstance(entry, (dict, JointAxis)) else {"axis": entry} for entry in sequence(value, "a list")]
 
 
@@ -155,7 +155,7 @@ Axes = Annotated[tuple[Annotated[JointAxis, Alternatives((AXIS_SCHEMA,))], ...],
 
 
 class Freedom(NamedTuple):
-    """One coordinate of a joint: what it is called, its axis, and what acts on it."""
+    """One coordinate of a joint: its name, its axis, and its drive, motor, friction and limits."""
 
     joint: str | None
     suffix: str
@@ -168,7 +168,7 @@ class Freedom(NamedTuple):
     actuated: bool = True
 
     def name(self, link: str) -> str:
-        """Of the coordinate: that of the joint, which without one is called like its link."""
+        """Name of the coordinate: that of the joint, or of its `link` if the joint has none, and the suffix."""
         return ".".join(part for part in (self.joint or link, self.suffix) if part)
 
     @property
