@@ -1,4 +1,4 @@
-"""What an export holds: the functions of a model by name, units of every variable, and where it all came from."""
+"""Contents of an export: functions of a model by name, units of every variable, and the provenance of the model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pliant.version import VERSION
 
 @dataclass(frozen=True)
 class ExportSignature:
-    """A function of an export: what it does, its inputs, and the names and shapes of its outputs."""
+    """A function of an export: a description, its inputs, and the names and shapes of its outputs."""
 
     what: str
     inputs: tuple[str, ...]
@@ -71,7 +71,7 @@ ONLY = {
     "linearize": "not exported where loops are closed, since its states follow from one another; model.linearize gives "
     "its equations in independent coordinates",
 }
-"""Functions that not every arm has, and why."""
+"""Functions that not every arm has, and the reason."""
 
 
 def usual(model: Model) -> tuple[str, ...]:
@@ -112,14 +112,16 @@ def function(model: Model, name: str) -> Any:
             built = whole.call(list(inputs.values()))
         values = list(built)
     if name == "linearize":
-        values = _state_space(model, *values)
+        A21, A22, B2, A11 = values
+        A = ca.blockcat([[A11, ca.SX.eye(model.n)], [A21, A22]])
+        values = [A, ca.vertcat(ca.SX.zeros(model.n, model.n_joints), B2)]
     outputs = ca.cse([ca.densify(ca.SX(x)) for x in values])
     given += [model.parameter_symbols] if model.parameters else []
     return ca.Function(name, given, outputs, list(sizes), list(signature.outputs(model)))
 
 
 def require_no_drive_states(model: Model, what: str) -> None:
-    """An export that steps has no states of drives: it refuses what would creep where a run holds, or not yield."""
+    """Refuse arms whose drives have states in a run, for an export that steps without such states."""
     names = [
         shaft.name for shaft in model.layout.shafts if not all(state.startswith("friction") for state in shaft.states)
     ]
@@ -137,14 +139,8 @@ def require_no_drive_states(model: Model, what: str) -> None:
         )
 
 
-def _state_space(model: Model, A21: Any, A22: Any, B2: Any, A11: Any) -> list[Any]:
-    n, m = model.n, model.n_joints
-    A = ca.blockcat([[A11, ca.SX.eye(n)], [A21, A22]])
-    return [A, ca.vertcat(ca.SX.zeros(n, m), B2)]
-
-
 def shown(functions: Sequence[str]) -> str:
-    """The function that examples call."""
+    """Name of the function that examples call."""
     return "forward_dynamics" if "forward_dynamics" in functions else functions[0]
 
 
@@ -157,13 +153,13 @@ def template(name: str) -> Template:
 
 
 def module_text(model: Model, file: str, **words: Any) -> str:
-    """A template of a Python file, filled; its docstring says what the model is."""
+    """A template of a Python file, filled; its docstring describes the model."""
     about = "\n".join(line.replace("\\", "/").replace('"', "'") for line in description(model))
     return template(file).substitute(description=about, **words)
 
 
 def labels(model: Model) -> dict[str, str]:
-    """Names of coordinates, for sines and cosines."""
+    """Names of coordinates, by which sines and cosines are called."""
     return {f"q[{k}]": identifier(name) for k, name in enumerate(model.coordinates)}
 
 
@@ -201,9 +197,9 @@ C_LIBRARY = frozenset(
         *("y1", "yn"),
     ]
 )
-"""Global functions, variables and types, for the same namespace."""
+"""Global functions, variables and types of C libraries, which the namespace of the CUDA export may not be called."""
 INCLUDED = frozenset(["casadi", "numpy", "stdbool", "stdint", "stdio", "stdlib", *sys.stdlib_module_names])
-"""Modules and headers that files called like a robot include; one of the same name would stand before them."""
+"""Modules and headers that exported files include; an exported file of the same name would hide them."""
 TAKEN = C_KEYWORDS | C_LIBRARY | INCLUDED
 
 
@@ -237,7 +233,7 @@ _UNITS = {
 
 
 def provenance(model: Model) -> dict[str, Any]:
-    """Exactly which model this is."""
+    """Identity of the model: version, digest of the robot, options, coordinates and parameters."""
     return {
         "pliant": VERSION,
         "robot": model.robot.name,
@@ -251,7 +247,7 @@ def provenance(model: Model) -> dict[str, Any]:
 
 
 def _speed_lines(model: Model) -> list[str]:
-    """What qd is, where it is not the rates of q."""
+    """Lines about qd, where it is not the rates of q."""
     if model.layout.plain:
         return []
     return [
@@ -262,7 +258,7 @@ def _speed_lines(model: Model) -> list[str]:
 
 
 def description(model: Model) -> list[str]:
-    """The same as lines of a comment: coordinates, torques, parameters and their units."""
+    """Lines of a comment about the model: options, coordinates, torques, parameters and their units."""
     o = model.options
     units = coordinate_units(model)
     lines = [

@@ -19,13 +19,13 @@ from pliant.robot.files.unique_names import UniqueNames
 from pliant.version import VERSION
 
 DEEPEST = 450
-"""Bodies in one another that MuJoCo's reader of XML takes."""
+"""Most bodies in one another that MuJoCo's reader of XML takes."""
 LONGEST_STEP, STEP = 2e-3, 0.5
 """s, and the product of step and highest frequency (rad/s): springs are stable up to 2."""
 
 
 def mjcf_text(robot: Robot, bodies: int | None = None, error: float = 0.01) -> str:
-    """The model as an MJCF document; `Robot.to_mjcf` says what stands for what."""
+    """Write the robot as an MJCF document; `Robot.to_mjcf` describes its elements."""
     require_tree(robot, "MJCF")
     made, said, M = cut(robot, bodies, error)
     _require_flat(made)
@@ -55,7 +55,7 @@ def _require_flat(chain: SpringChain) -> None:
 
 
 class _Mjcf:
-    """Writes elements, and notes of what is not as in the robot."""
+    """Write elements, and notes about differences from the robot."""
 
     def __init__(self, chain: SpringChain, M: Array) -> None:
         self.chain, self.notes = chain, ["Torques of motors act on the link's side of the gear."]
@@ -85,7 +85,7 @@ class _Mjcf:
                 )
 
     def model(self) -> ET.Element:
-        """All of it."""
+        """Root element with the whole model."""
         robot = self.chain.robot
         root = ET.Element("mujoco", model=robot.name)
         ET.SubElement(root, "compiler", angle="radian", autolimits="true")

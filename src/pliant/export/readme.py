@@ -1,4 +1,4 @@
-"""What a person needs who opens an exported folder: which model it holds, what the numbers are, how to use it."""
+"""`README.md` of an exported folder: the model, the meaning and units of the numbers, and how to use the files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_readme(model: Model, to: str, folder: Path, functions: Sequence[str], 
 
 
 def readme(model: Model, to: str, functions: Sequence[str], **words: Any) -> str:
-    """Text of the file."""
+    """Text of `README.md`."""
     o, name = model.options, export_name(model)
     usage = template(f"readme_{to}.md.in").substitute(
         name=name, pass_p=" p," if model.parameters else "",
@@ -43,7 +43,7 @@ def readme(model: Model, to: str, functions: Sequence[str], **words: Any) -> str
 
 
 def again(model: Model, to: str) -> str:
-    """What writes this export again from its robot file, choice of functions left out."""
+    """Python call that writes this export again from its robot file, without the choice of functions."""
     o = model.options
     options = f"{o.formulation!r}, rotation={o.rotation!r}, stiffening={o.stiffening!r}, parameters={o.parameters!r}"
     return f'export(pliant.load("robot.yaml").model({options}, shapes={o.shapes!r}), {to!r}, PATH)'
@@ -64,13 +64,8 @@ def tables(model: Model) -> str:
 
 def _functions(model: Model, functions: Sequence[str]) -> str:
     inputs = {f: ", ".join([*FUNCTIONS[f].inputs, *(["p"] if model.parameters else [])]) for f in functions}
-    rows = [
-        f"| `{f}` | {inputs[f]} | {', '.join(_sized(x, s) for x, s in FUNCTIONS[f].outputs(model).items())} "
-        f"| {FUNCTIONS[f].what} |"
-        for f in functions
-    ]
+    rows = []
+    for f in functions:
+        outputs = [f"{x} ({' x '.join(map(str, shape))})" for x, shape in FUNCTIONS[f].outputs(model).items()]
+        rows.append(f"| `{f}` | {inputs[f]} | {', '.join(outputs)} | {FUNCTIONS[f].what} |")
     return "\n".join(["| function | inputs | outputs | |", "|---|---|---|---|", *rows])
-
-
-def _sized(name: str, shape: tuple[int, ...]) -> str:
-    return f"{name} ({' x '.join(map(str, shape))})"

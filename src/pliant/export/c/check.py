@@ -19,16 +19,16 @@ from pliant.export.typical_states import reference_states
 from pliant.model.model import Model
 
 STEPS = 20
-"""That the test takes with a plant, or a predictive controller."""
+"""Steps that the test takes with a plant, or with a predictive controller."""
 
 PREDICTED = 1e-9
-"""What it allows torques of a predictive controller, of the largest: each step goes on from the last."""
+"""Tolerance for torques of a predictive controller, relative to the largest: each step goes on from the last."""
 
 SINGLE_TOLERANCE = 1e-5
-"""The same in single precision, and a tenth of what is allowed after `STEPS`."""
+"""Tolerance in single precision, and a tenth of that after `STEPS`."""
 
 TOLERANCE = AGREEMENT
-"""What the test driver allows, relative to the largest element: a C compiler may fuse products and sums as well."""
+"""Tolerance of the test driver, relative to the largest element: a C compiler may fuse products and sums."""
 
 
 def test_driver(

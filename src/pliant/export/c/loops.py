@@ -1,10 +1,10 @@
-"""Loops of `kernels.translate` as readable C99: the same source, printed in place of compiled.
+"""Loops of `compute.loops.translate` as readable C99: the same source, printed in place of compiled.
 
-The subset is that of `translate`, less what is for packs and for translation itself: integers, floats, booleans,
+The subset is that of `translate`, without packs and what only translation needs: integers, floats, booleans,
 pointers, records of these; `for` over `range`, `while`, `if`, `break`, `continue`, `return`; `min`, `max`, `abs`,
 `math.sqrt`, `math.isfinite`, `int` and `float`; `shift` and `call`; calls of other functions of the kind. Kinds of
-arguments and results are as annotated, those of variables follow from what they are given first. Everything else is
-refused with the line where it stands.
+arguments and results are as annotated, that of a variable follows from the first value assigned to it. Everything else
+raises `Untranslatable` with its line.
 
 A function `copy` of the file `dense` becomes `dense_copy`, a record a struct that is passed by its address, an integer
 `int`, a boolean 0 or 1. What nothing writes to is `const`.
@@ -28,7 +28,7 @@ from pliant.export.c.text import c_constant
 from pliant.export.contents import C_KEYWORDS
 
 CHOICE, OR, AND, COMPARED, ADDED, MULTIPLIED, UNARY, ATOM = range(8)
-"""How tightly an expression binds."""
+"""Precedence of an expression, from the loosest."""
 WIDEST = 110
 LARGEST = 2**31 - 1
 TYPES = {"int": "int", "float": "double", "bool": "int", "doubles": "double *", "integers": "int *"}
@@ -43,12 +43,12 @@ EXTREMES: dict[tuple[Any, str], tuple[str, str]] = {
     for extreme, sign, word in ((min, "<", "least"), (max, ">", "greatest"))
     for kind, name in (("float", word), ("int", f"{word}_int"))
 }
-"""min and max as in Python, the first unless the other is better: functions of two numbers, by kind."""
+"""Functions for min and max of two numbers, by kind: as in Python, the first unless the other is better."""
 
 
 @dataclass(frozen=True)
 class CExpression:
-    """An expression: its text and kind, how tightly it binds, and, of a pointer, whose memory it points into."""
+    """An expression: its text, kind and precedence, and for a pointer the variable whose memory it points into."""
 
     text: str
     kind: Any
@@ -56,7 +56,7 @@ class CExpression:
     place: str = ""
 
     def inside(self, least: int) -> str:
-        """Where it has to bind so tightly at least."""
+        """Text for a place that needs precedence `least`: in parentheses if it binds less tightly."""
         return self.text if self.binds >= least else f"({self.text})"
 
 
@@ -69,12 +69,12 @@ class CSignature(NamedTuple):
 
 
 class CLoops:
-    """C of functions and of all that they call.
+    """C source of functions and of all functions that they call.
 
     Parameters
     ----------
     *entries : functions
-        With arguments and results as annotated.
+        Functions with annotated arguments and results.
     """
 
     def __init__(self, *entries: Callable[..., Any]) -> None:
@@ -87,7 +87,7 @@ class CLoops:
         self.records: tuple[Any, ...] = tuple(self._found.records)
 
     def lines(self) -> list[str]:
-        """Numbers by name, structs, and functions, each behind those that it calls."""
+        """Lines of named numbers, structs, and functions, each behind those that it calls."""
         found = self._found
         lines = [f"#define {name} {value}" for name, value in found.numbers.items()]
         lines += ["" for _ in lines[:1]]
@@ -104,7 +104,7 @@ class CLoops:
         return f"{record.__name__}.{field}" in self.written
 
     def declared(self, record: Any, field: str) -> str:
-        """A field of a struct."""
+        """Declaration of a field of a struct."""
         if (record, field) in self._found.addresses:
             return f"void (*{_own(field)})(double *, double *)"
         kind = ANNOTATIONS[primitives.field_kinds(record)[field]]
@@ -112,7 +112,7 @@ class CLoops:
 
 
 def _reached(flows: Iterable[tuple[str, str]], written: set[str]) -> frozenset[str]:
-    """Places that are written to, with those that pointers to them came from."""
+    """Variables whose memory is written to, with those that pointers to it came from."""
     sources: dict[str, set[str]] = {}
     for source, target in flows:
         sources.setdefault(target, set()).add(source)
@@ -129,7 +129,7 @@ def _own(name: str) -> str:
 
 
 def _declared(kind: Any, name: str, constant: bool = False) -> str:
-    """A variable, a field or an argument; a record is passed by its address."""
+    """Declaration of a variable, a field or an argument; a record is passed by its address."""
     text = TYPES[kind] if isinstance(kind, str) else f"{kind.__name__} *"
     const = "const " if constant or not isinstance(kind, str) else ""
     return f"{const}{text}{'' if text.endswith('*') else ' '}{name}"
@@ -144,7 +144,7 @@ def _comment(text: str | None) -> list[str]:
 
 
 class _Printing:
-    """What the functions printed so far need besides: numbers, helpers, records, and who writes where."""
+    """Functions printed so far with the numbers, helpers and records that they need, and the memory they write to."""
 
     def __init__(self, mutable: frozenset[str]) -> None:
         self.mutable = mutable
@@ -159,7 +159,7 @@ class _Printing:
         self._begun: list[Callable[..., Any]] = []
 
     def printed(self, function: Callable[..., Any]) -> CSignature:
-        """How a function is called; it is printed if it was not."""
+        """Signature of a function in C; the function is printed unless it was before."""
         if function not in self._printed:
             if function in self._begun:
                 raise Untranslatable(f"{function.__module__}.{function.__name__}: calls itself")
@@ -171,10 +171,10 @@ class _Printing:
 
 
 class _Scopes:
-    """Where the variables of a function are declared, and which of them are counters of loops.
+    """Places where the variables of a function are declared; some are counters of loops.
 
-    A counter that its loop alone changes is declared by the loop. Another variable is declared where it is first
-    given something, if that stands before all else about it in its block; else at the top of the function.
+    A counter that its loop alone changes is declared by the loop. Another variable is declared at its first assignment
+    if this precedes all other uses in its block, and at the top of the function otherwise.
     """
 
     def __init__(self, tree: ast.FunctionDef, refusal: Callable[[ast.AST, str], Untranslatable]) -> None:
@@ -235,13 +235,13 @@ class _Scopes:
 
 
 def _assigned(statement: ast.stmt) -> str | None:
-    """The variable that a statement gives something."""
+    """Name of the variable that a statement assigns to, or None."""
     target: Any = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
     return target.id if isinstance(target, ast.Name) and not isinstance(statement, ast.For) else None
 
 
 class _Printer:
-    """One function."""
+    """Print one function as C: one method for each node of its syntax tree, named like the class of the node."""
 
     def __init__(self, module: _Printing, function: Callable[..., Any]) -> None:
         self.module, self.function, self.tree = module, function, definition(function)
@@ -259,12 +259,12 @@ class _Printer:
         self.scopes = _Scopes(self.tree, self.refusal)
 
     def refusal(self, node: ast.AST, why: str) -> Untranslatable:
-        """An error that says where."""
+        """Error that names the function and the line."""
         line = getattr(node, "lineno", self.tree.lineno)
         return Untranslatable(f"{self.function.__module__}.{self.function.__name__}, line {line}: {why}")
 
     def _annotated(self, annotation: ast.expr | None, node: ast.AST) -> Any:
-        """A kind, a record, or None."""
+        """Kind, record or None that an annotation stands for."""
         text = "" if annotation is None else ast.unparse(annotation)
         if text in ANNOTATIONS or text == "None":
             return ANNOTATIONS.get(text)
@@ -275,7 +275,7 @@ class _Printer:
         return record
 
     def lines(self) -> list[str]:
-        """The whole function."""
+        """Lines of the whole function."""
         names = [argument.arg for argument in self.tree.args.args]
         body = self._block(self.tree.body, 1)
         read = {node.id for node in ast.walk(ast.Module(self.tree.body, [])) if isinstance(node, ast.Name)}
@@ -382,7 +382,7 @@ class _Printer:
             self._require(bound, "int", node)
         name, lines, last = ast.unparse(target), [], stop.inside(ADDED)
         self.kinds[name] = "int"
-        if not self._stays(source.args[-1], node):  # Python looks at it once
+        if not self._stays(source.args[-1], node):  # Python evaluates it once
             last = next(x for k in itertools.count(1) if (x := f"stop{k}") not in self._taken)
             self._taken.add(last)
             lines = _wrapped(f"const int {last} = {stop.text};", depth)
@@ -391,7 +391,7 @@ class _Printer:
         return [*lines, *self._block(node.body, depth + 1), f"{'    ' * depth}}}"]
 
     def _stays(self, bound: ast.expr, loop: ast.For) -> bool:
-        """Whether a bound is the same all along a loop."""
+        """Whether a bound keeps its value throughout a loop."""
         changed = {_assigned(s) for top in loop.body for s in ast.walk(top) if isinstance(s, ast.stmt)}
         names = {node.id for node in ast.walk(bound) if isinstance(node, ast.Name)}
         return not (names & changed or any(isinstance(node, ast.Call | ast.Subscript) for node in ast.walk(bound)))
@@ -421,7 +421,7 @@ class _Printer:
         return found.text
 
     def _global(self, node: ast.expr) -> Any:
-        """What a name, or an attribute of a module, stands for outside of the function."""
+        """Value of a name, or of an attribute of a module, that the function does not define itself."""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             home = self._global(node.value)
             if isinstance(home, ModuleType):
@@ -472,7 +472,7 @@ class _Printer:
         return CExpression(f"{base.inside(ATOM)}[{index.text}]", POINTED[base.kind])
 
     def _arithmetic(self, op: type, x: CExpression, y: CExpression, node: ast.AST) -> str:
-        """Kind of a result."""
+        """Kind of the result of an operation on two numbers."""
         kinds = {x.kind, y.kind}
         if not kinds <= {"int", "float"}:
             raise self.refusal(node, "expected numbers")
@@ -546,9 +546,10 @@ class _Printer:
         return CExpression(f"{name}({', '.join(argument.text for argument in arguments)})", result)
 
     def _flat_call(self, node: ast.Call) -> CExpression:
-        """A call of what stands at an address, a field of a record."""
+        """Call of a function by its address, which is a field of a record."""
         address = node.args[0]
-        record = self.kinds.get(address.value.id) if _is_field(address) else None  # type: ignore[attr-defined]
+        is_field = isinstance(address, ast.Attribute) and isinstance(address.value, ast.Name)
+        record = self.kinds.get(address.value.id) if is_field else None  # type: ignore[attr-defined]
         if record is None or isinstance(record, str) or len(node.args) != 3:
             raise self.refusal(node, "expected call(record.field, source, sink)")
         called, source, sink = map(self._of, node.args)
@@ -580,12 +581,8 @@ class _Printer:
         return CExpression(text, kind, binds)
 
 
-def _is_field(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-
-
 def _wrapped(text: str, depth: int) -> list[str]:
-    """A statement on as many lines as it needs."""
+    """Lines of a statement, broken at `WIDEST` characters."""
     inner = "    " * depth
     return textwrap.wrap(
         text, WIDEST, initial_indent=inner, subsequent_indent=f"{inner}    ", break_long_words=False,

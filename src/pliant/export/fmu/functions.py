@@ -1,4 +1,4 @@
-"""The functions of a functional mock-up unit: rates and outputs, their exact derivatives, and what depends on what."""
+"""The functions of a functional mock-up unit: rates and outputs, their exact derivatives, and their dependencies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pliant.model.model import Model
 from pliant.simulation.runs.composition import may_meet
 
 INDEPENDENT, CONSTANT, TUNABLE, DEPENDENT = range(4)
-"""How a value depends on another: not, by a constant factor, by one that follows from the parameters, or in any way."""
+"""Kinds of dependency: none, by a constant factor, by a factor that follows from the parameters, or any other."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class UnitFunctions:
 
     @cached_property
     def symbols(self) -> dict[str, Any]:
-        """Of all that is given to a unit, by name: states, torques, parameters."""
+        """Symbols of the inputs of the equations by name: states, torques, parameters."""
         model = self.model
         r, tau = ca.SX.sym("r", len(model.layout.drive_states)), ca.SX.sym("tau", model.layout.n_inputs)
         return {"q": self.given.q, "qd": self.given.qd, "r": r, "tau": tau, "p": model.parameter_symbols}
@@ -59,9 +59,9 @@ class UnitFunctions:
 
     @cached_property
     def evaluated(self) -> list[Any]:
-        """What a step needs: functions `accelerations`, `outputs`, where speeds are not rates of q `rates`, and where
-        loops are closed `closing` and, where what is actuated stands, `starting`; where something may be met
-        `approach`."""
+        """Functions that a step needs: `accelerations` and `outputs`; `rates` where speeds are not rates of q;
+        `closing` and `starting` (which holds actuated freedoms) where loops are closed; `approach` where the arm may
+        meet something."""
         by, q, qd = self.symbols, self.given.q, self.given.qd
         found = [
             _function("accelerations", by, {"qdd": self.rates}),
@@ -79,7 +79,7 @@ class UnitFunctions:
 
     @cached_property
     def _gaps(self) -> Any:
-        """How near the arm is to what it may meet, and how fast it moves past it."""
+        """Gaps between the arm and what it may meet, and their rates."""
         return approaches(self.model.chain, self.given.q, self.given.qd)
 
     @property
@@ -88,30 +88,31 @@ class UnitFunctions:
         return int(self._gaps.numel()) // 2 if may_meet(self.model) else 0
 
     def _closer(self, name: str, held: list[int]) -> Any:
-        """A state nearer to closed loops, by how much it was moved, and the least part of a row that others leave."""
+        """Function for a state nearer to closed loops, by how much it moved, and the least part of a row that is not
+        in the span of the others."""
         q, qd, p = self.given.q, self.given.qd, self.model.parameter_symbols
         closed = ca.vertcat(*self.model.equations.closer(q, qd, held))
         return _function(name, {"q": q, "qd": qd, "p": p}, {"closed": closed})
 
     @property
     def _seen(self) -> dict[str, Any]:
-        """What outputs are functions of."""
+        """Symbols that outputs are functions of."""
         return {"q": self.given.q, "qd": self.given.qd, "qdd": self.given.qdd, "p": self.model.parameter_symbols}
 
     # ------------------------------------------------------------------------------------------------ derivatives
 
     def changes(self) -> list[Any]:
-        """For each of these functions its change along a direction: `NAME_change`."""
+        """Functions `NAME_change`: change of accelerations, outputs and rates along a direction."""
         return [function for function, _ in self._products]
 
     def gradients(self) -> list[Any]:
-        """For each of these functions the gradient of what it gives, weighted by w: `NAME_gradient`."""
+        """Functions `NAME_gradient`: gradient of the values of accelerations, outputs and rates, weighted by w."""
         return [function for _, function in self._products]
 
     @cached_property
     def _products(self) -> list[tuple[Any, Any]]:
-        """Accelerations by the implicit formula: at the solved ones, and at the multipliers of closed loops, the
-        residual is 0, and M dqdd is its change."""
+        """Pairs of `NAME_change` and `NAME_gradient`. Accelerations have theirs by the implicit formula: at the solved
+        accelerations and multipliers the residual is 0, and M dqdd is its change."""
         by, qdd, chain, e = self.symbols, self.given.qdd, self.model.chain, self.model.equations
         q, qd, r, tau, _ = by.values()
         force, loops = applied_forces(chain, q, torques(chain, tau, qd, r)), ca.SX.zeros(len(chain.kept))
@@ -146,7 +147,7 @@ class UnitFunctions:
     # ------------------------------------------------------------------------------------------------ dependencies
 
     def dependencies(self) -> Array:
-        """How each value follows from each that is given (`INDEPENDENT` to `DEPENDENT`).
+        """Kind of dependency of each value on each input (`INDEPENDENT` to `DEPENDENT`).
 
         Rows are accelerations, rates of friction, rates of q where these stand apart, and outputs; columns states,
         torques and parameters.
@@ -164,7 +165,7 @@ class UnitFunctions:
 
 
 def _kinds(y: Any, given: Any, free: Any) -> Array:
-    """Of one expression by symbols of all that is `given`, those that are no parameters being `free`."""
+    """Kinds of dependency of an expression on the symbols `given`; those in `free` are no parameters."""
     pattern = np.array(ca.DM(ca.jacobian_sparsity(y, given), 1.0).full() != 0, dtype=int)
     curved, bent = (np.array(ca.which_depends(y, by, 2, True), dtype=bool) for by in (given, free))
     kinds = np.where(curved, np.where(bent, DEPENDENT, TUNABLE), CONSTANT)
