@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from string import Template
-from typing import Any
 
 import casadi as ca
 
@@ -98,7 +97,7 @@ def input_sizes(model: Model, name: str) -> dict[str, int]:
     return {**found, "p": len(model.parameters)} if model.parameters else found
 
 
-def function(model: Model, name: str) -> Any:
+def function(model: Model, name: str) -> ca.Function:
     """CasADi function of the model with the inputs and outputs of `FUNCTIONS`; parameters are a last input `p`."""
     signature, sizes = FUNCTIONS[name], input_sizes(model, name)
     given = [ca.SX.sym(x, sizes[x]) for x in signature.inputs]
@@ -152,7 +151,7 @@ def template(name: str) -> Template:
 # ------------------------------------------------------------------------------------------------------- names
 
 
-def module_text(model: Model, file: str, **words: Any) -> str:
+def module_text(model: Model, file: str, **words: object) -> str:
     """A template of a Python file, filled; its docstring describes the model."""
     about = "\n".join(line.replace("\\", "/").replace('"', "'") for line in description(model))
     return template(file).substitute(description=about, **words)
@@ -232,7 +231,7 @@ _UNITS = {
 # -------------------------------------------------------------------------------------------------- provenance
 
 
-def provenance(model: Model) -> dict[str, Any]:
+def provenance(model: Model) -> dict[str, object]:
     """Identity of the model: version, digest of the robot, options, coordinates and parameters."""
     return {
         "pliant": VERSION,

@@ -140,8 +140,8 @@ class _Mjcf:
             if getattr(joint, name):
                 made.set(name, _numbers([getattr(joint, name)]))
         if joint.role == "joint":
-            friction = joint.freedom.friction
-            self._rubs(made, friction.viscous, friction.coulomb, joint.freedom.limits)
+            friction = joint.coordinate.friction
+            self._rubs(made, friction.viscous, friction.coulomb, joint.coordinate.limits)
 
     def _rubs(self, made: ET.Element, viscous: float, coulomb: float, limits: object) -> None:
         if viscous:
@@ -157,10 +157,11 @@ class _Mjcf:
         group = ET.Element("tendon")
         joints = self.chain.joints
         for motor, joint in pairwise(joints):  # that of a drive stands behind that of its motor
-            free = joint.freedom
-            bounded = free is not None and free.limits is not None
-            bounded = bounded and (free.limits.lower is not None or free.limits.upper is not None)
-            if joint.role != "drive" or not (free.friction.viscous or free.friction.coulomb or bounded):
+            if joint.role != "drive":
+                continue
+            free = joint.coordinate
+            bounded = free.limits is not None and (free.limits.lower is not None or free.limits.upper is not None)
+            if not (free.friction.viscous or free.friction.coulomb or bounded):
                 continue
             both = ET.SubElement(group, "fixed", name=f"{joint.name}_link")
             self._rubs(both, free.friction.viscous, free.friction.coulomb, free.limits)
@@ -178,7 +179,7 @@ class _Mjcf:
                     ET.SubElement(group, "motor", name=names.give(f"{joint.name}_w{axis}"), joint=joint.name, gear=gear)
             elif joint.role in ("joint", "motor"):
                 made = ET.SubElement(group, "motor", name=joint.name, joint=joint.name)
-                limits = joint.freedom.limits
+                limits = joint.coordinate.limits
                 if limits is not None and limits.effort:
                     made.set("ctrlrange", _numbers([-limits.effort, limits.effort]))
 

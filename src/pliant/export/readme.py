@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pliant.base.quoting import quoted
 from pliant.export.contents import FUNCTIONS, export_name, parameter_unit, template
@@ -21,13 +20,13 @@ WHAT = {
 }
 
 
-def write_readme(model: Model, to: str, folder: Path, functions: Sequence[str], **words: Any) -> None:
+def write_readme(model: Model, to: str, folder: Path, functions: Sequence[str], **words: object) -> None:
     """Write `README.md`; `words` fill the placeholders that only one kind of export has."""
     (folder / "README.md").write_text(readme(model, to, functions, **words), encoding="utf-8")
     model.robot.save(folder / "robot.yaml")
 
 
-def readme(model: Model, to: str, functions: Sequence[str], **words: Any) -> str:
+def readme(model: Model, to: str, functions: Sequence[str], **words: object) -> str:
     """Text of `README.md`."""
     o, name = model.options, export_name(model)
     usage = template(f"readme_{to}.md.in").substitute(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from pliant.robot.files.unique_names import UniqueNames
 from pliant.robot.lumped_segments import mass_between, section_place, springs, stiffness, stretches
 from pliant.robot.mass_sum import PLAUSIBLE, MassSum
 from pliant.robot.parts.beam import beam_properties
-from pliant.robot.parts.link import BeamStation, Link
-from pliant.robot.pieces import pieces
+from pliant.robot.parts.joint import Freedom
+from pliant.robot.parts.link import At, BeamStation, Link
+from pliant.robot.pieces import BeamPiece, pieces
 from pliant.robot.skeleton import HERE, Bone, Pose, Skeleton, skeleton
 from pliant.robot.tree import BASE
 
@@ -58,8 +59,14 @@ class SpringJoint:
     stiffness: float = 0.0
     damping: float = 0.0
     armature: float = 0.0
-    freedom: Any = None
+    freedom: Freedom | None = None
     owner: str = ""
+
+    @property
+    def coordinate(self) -> Freedom:
+        """Freedom of the robot, of a joint that stands for one (role "joint", "motor" or "drive", and no ball)."""
+        assert self.freedom is not None
+        return self.freedom
 
     @property
     def size(self) -> int:
@@ -256,17 +263,17 @@ class _Cutter:
             number, pose = self.frame.frame(frame)
             at = (ground, pose) if number is None else self._hung(number, frame.at, pose)
             frames.append((frame.name, *at))
-        frames.append((TIP, *self._hung(len(self.parts) - 1, TIP, self.frame.bones[-1].tip)))
+        frames.append((TIP, *self._hung(len(self.parts) - 1, "tip", self.frame.bones[-1].tip)))
         return SpringChain(self.robot, self.bodies, frames, self.count)
 
-    def _hung(self, bone: int, at: Any, pose: Pose) -> tuple[int, Pose]:
+    def _hung(self, bone: int, at: At, pose: Pose) -> tuple[int, Pose]:
         """Number of the body that a place of a bone is on, and a pose on the bone as one on that body."""
         parts = self.parts[bone]
         x = at.x if isinstance(at, BeamStation) else np.inf if at == "tip" else 0.0
         _, body, origin = next(part for part in reversed(parts) if part[0] <= x)
         return body, (pose[0], pose[1] - origin)
 
-    def _bone(self, bone: Bone, piece: Any, parent: int | None, pose: Pose) -> None:
+    def _bone(self, bone: Bone, piece: BeamPiece, parent: int | None, pose: Pose) -> None:
         link, own_name = bone.link, "." not in bone.link.name  # else a piece of a beam
         name = self.names.give(link.name, own_name)
         bends = tuple(link.fields)
@@ -305,7 +312,7 @@ class _Cutter:
         return found
 
     def _beam(
-        self, link: Link, name: str, piece: Any, fields: Sequence[str], own: list[tuple[float, int, Array]]
+        self, link: Link, name: str, piece: BeamPiece, fields: Sequence[str], own: list[tuple[float, int, Array]]
     ) -> None:
         """The stretches of a beam: the first is part of the body that is there."""
         beam = link.beam

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
@@ -32,7 +32,7 @@ TOLERANCE = AGREEMENT
 
 
 def test_driver(
-    model: Model, functions: Mapping[str, Any], written: Mapping[str, CFunction], real: CReal,
+    model: Model, functions: Mapping[str, ca.Function], written: Mapping[str, CFunction], real: CReal,
     part: CPlant | CPredictive | None,
 ) -> str:  # fmt: skip
     """A program that runs every function at reference states and compares with the numbers of the model."""
@@ -83,7 +83,7 @@ def _allowed(real: CReal, steps: int = 1) -> str:
 test_driver.__test__ = False  # type: ignore[attr-defined]  # a program for the user, not one of pytest's
 
 
-def reference_values(f: Any, inputs: Sequence[Array]) -> list[Array]:
+def reference_values(f: ca.Function, inputs: Sequence[Array]) -> list[Array]:
     """Outputs of a function as CasADi's virtual machine evaluates them, one row per state, row-major."""
     rows = [[np.array(y, dtype=float).ravel() for y in f.call(list(state))] for state in zip(*inputs)]
     return [np.array(column) for column in zip(*rows)]

@@ -20,13 +20,19 @@ import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from pliant.compute.loops import primitives
 from pliant.compute.loops.translate import ANNOTATIONS, PYTHON, Untranslatable, definition
 from pliant.export.c.text import c_constant
 from pliant.export.contents import C_KEYWORDS
 
+Record: TypeAlias = type[tuple[object, ...]]
+"""A NamedTuple class, which becomes a struct."""
+Kind: TypeAlias = str | Record | None
+"""Kind of a value: a key of `TYPES`, a record, or None for nothing."""
+Translated: TypeAlias = Callable[..., object]
+"""A function that is printed."""
 CHOICE, OR, AND, COMPARED, ADDED, MULTIPLIED, UNARY, ATOM = range(8)
 """Precedence of an expression, from the loosest."""
 WIDEST = 110
@@ -38,7 +44,7 @@ SIGNS: dict[type, tuple[str, int]] = {
 }  # fmt: skip
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 _EXTREME = "static {0} {1}({0} x, {0} y)\n{{\n    return y {2} x ? y : x;\n}}"
-EXTREMES: dict[tuple[Any, str], tuple[str, str]] = {
+EXTREMES: dict[tuple[object, str], tuple[str, str]] = {
     (extreme, kind): (name, _EXTREME.format(TYPES[kind], name, sign))
     for extreme, sign, word in ((min, "<", "least"), (max, ">", "greatest"))
     for kind, name in (("float", word), ("int", f"{word}_int"))
@@ -51,7 +57,7 @@ class CExpression:
     """An expression: its text, kind and precedence, and for a pointer the variable whose memory it points into."""
 
     text: str
-    kind: Any
+    kind: Kind
     binds: int = ATOM
     place: str = ""
 
@@ -64,8 +70,8 @@ class CSignature(NamedTuple):
     """Name of a function in C, kinds of its arguments by name, and of its result."""
 
     name: str
-    arguments: dict[str, Any]
-    result: Any
+    arguments: dict[str, Kind]
+    result: Kind
 
 
 class CLoops:
@@ -77,14 +83,14 @@ class CLoops:
         Functions with annotated arguments and results.
     """
 
-    def __init__(self, *entries: Callable[..., Any]) -> None:
+    def __init__(self, *entries: Translated) -> None:
         first = _Printing(frozenset())
         for entry in entries:
             first.printed(entry)
         self.written = _reached(first.flows, first.written)
         self._found = _Printing(self.written)
         self.names = {entry: self._found.printed(entry).name for entry in entries}
-        self.records: tuple[Any, ...] = tuple(self._found.records)
+        self.records: tuple[Record, ...] = tuple(self._found.records)
 
     def lines(self) -> list[str]:
         """Lines of named numbers, structs, and functions, each behind those that it calls."""
@@ -99,11 +105,11 @@ class CLoops:
             lines += [text, ""]
         return lines
 
-    def is_written(self, record: Any, field: str) -> bool:
+    def is_written(self, record: Record, field: str) -> bool:
         """Whether a function writes to what a field of a record points to."""
         return f"{record.__name__}.{field}" in self.written
 
-    def declared(self, record: Any, field: str) -> str:
+    def declared(self, record: Record, field: str) -> str:
         """Declaration of a field of a struct."""
         if (record, field) in self._found.addresses:
             return f"void (*{_own(field)})(double *, double *)"
@@ -128,8 +134,9 @@ def _own(name: str) -> str:
     return f"{name}_" if name in C_KEYWORDS else name
 
 
-def _declared(kind: Any, name: str, constant: bool = False) -> str:
+def _declared(kind: Kind, name: str, constant: bool = False) -> str:
     """Declaration of a variable, a field or an argument; a record is passed by its address."""
+    assert kind is not None
     text = TYPES[kind] if isinstance(kind, str) else f"{kind.__name__} *"
     const = "const " if constant or not isinstance(kind, str) else ""
     return f"{const}{text}{'' if text.endswith('*') else ' '}{name}"
@@ -150,15 +157,15 @@ class _Printing:
         self.mutable = mutable
         self.numbers: dict[str, str] = {}
         self.helpers: dict[str, str] = {}
-        self.records: dict[Any, None] = {}
-        self.addresses: set[tuple[Any, str]] = set()
+        self.records: dict[Record, None] = {}
+        self.addresses: set[tuple[Record, str]] = set()
         self.flows: list[tuple[str, str]] = []
         self.written: set[str] = set()
         self.texts: list[str] = []
-        self._printed: dict[Callable[..., Any], CSignature] = {}
-        self._begun: list[Callable[..., Any]] = []
+        self._printed: dict[Translated, CSignature] = {}
+        self._begun: list[Translated] = []
 
-    def printed(self, function: Callable[..., Any]) -> CSignature:
+    def printed(self, function: Translated) -> CSignature:
         """Signature of a function in C; the function is printed unless it was before."""
         if function not in self._printed:
             if function in self._begun:
@@ -236,18 +243,18 @@ class _Scopes:
 
 def _assigned(statement: ast.stmt) -> str | None:
     """Name of the variable that a statement assigns to, or None."""
-    target: Any = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+    target: object = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
     return target.id if isinstance(target, ast.Name) and not isinstance(statement, ast.For) else None
 
 
 class _Printer:
     """Print one function as C: one method for each node of its syntax tree, named like the class of the node."""
 
-    def __init__(self, module: _Printing, function: Callable[..., Any]) -> None:
+    def __init__(self, module: _Printing, function: Translated) -> None:
         self.module, self.function, self.tree = module, function, definition(function)
         self.home = function.__module__.rpartition(".")[2]
         self.name = f"{self.home}_{function.__name__}"
-        self.kinds: dict[str, Any] = {}
+        self.kinds: dict[str, Kind] = {}
         self._taken = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
         arguments = self.tree.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
@@ -263,7 +270,7 @@ class _Printer:
         line = getattr(node, "lineno", self.tree.lineno)
         return Untranslatable(f"{self.function.__module__}.{self.function.__name__}, line {line}: {why}")
 
-    def _annotated(self, annotation: ast.expr | None, node: ast.AST) -> Any:
+    def _annotated(self, annotation: ast.expr | None, node: ast.AST) -> Kind:
         """Kind, record or None that an annotation stands for."""
         text = "" if annotation is None else ast.unparse(annotation)
         if text in ANNOTATIONS or text == "None":
@@ -282,6 +289,7 @@ class _Printer:
         head = [f"    (void){_own(name)};" for name in names if name not in read]
         head += [f"    {self._variable(name)};" for name in self.scopes.at_top]
         given = ", ".join(self._variable(name) for name in names) or "void"
+        assert self.result is None or isinstance(self.result, str)
         result = "void" if self.result is None else TYPES[self.result]
         return [
             *_comment(ast.get_docstring(self.tree)),
@@ -410,7 +418,7 @@ class _Printer:
             raise self.refusal(node, f"{ast.unparse(node)} is not in the subset")
         return handler(node)  # type: ignore[no-any-return]
 
-    def _require(self, value: CExpression, kind: Any, node: ast.AST) -> None:
+    def _require(self, value: CExpression, kind: Kind, node: ast.AST) -> None:
         if value.kind != kind and (value.kind, kind) != ("int", "float"):
             names = [x if isinstance(x, str) else getattr(x, "__name__", "nothing") for x in (value.kind, kind)]
             raise self.refusal(node, f"a value of kind {names[0]} was found where {names[1]} was expected")
@@ -420,7 +428,7 @@ class _Printer:
         self._require(found, "bool", node)
         return found.text
 
-    def _global(self, node: ast.expr) -> Any:
+    def _global(self, node: ast.expr) -> object:
         """Value of a name, or of an attribute of a module, that the function does not define itself."""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             home = self._global(node.value)
@@ -434,7 +442,7 @@ class _Printer:
                     return place[node.id]
         raise self.refusal(node, f"{ast.unparse(node)} has no value here")
 
-    def _number(self, x: Any, node: ast.AST) -> CExpression:
+    def _number(self, x: object, node: ast.AST) -> CExpression:
         if isinstance(x, bool):
             return CExpression(str(int(x)), "bool")
         if isinstance(x, int) and abs(x) <= LARGEST:
@@ -458,7 +466,7 @@ class _Printer:
         if not (isinstance(node.value, ast.Name) and node.value.id in self.kinds):
             return self._number(self._global(node), node)
         record = self.kinds[node.value.id]
-        if isinstance(record, str) or node.attr not in primitives.field_kinds(record):
+        if record is None or isinstance(record, str) or node.attr not in primitives.field_kinds(record):
             raise self.refusal(node, f"{ast.unparse(node)} is no field of a record")
         kind = ANNOTATIONS[primitives.field_kinds(record)[node.attr]]
         place = f"{record.__name__}.{node.attr}"
@@ -565,7 +573,7 @@ class _Printer:
         self._require(offset, "int", node)
         return CExpression(f"{pointer.inside(ADDED)} + {offset.inside(MULTIPLIED)}", pointer.kind, ADDED, pointer.place)
 
-    def _extreme(self, node: ast.Call, function: Any, arguments: list[CExpression]) -> CExpression:
+    def _extreme(self, node: ast.Call, function: object, arguments: list[CExpression]) -> CExpression:
         kind = "int" if all(argument.kind == "int" for argument in arguments) else "float"
         if len(arguments) < 2 or not {argument.kind for argument in arguments} <= {"int", "float"}:
             raise self.refusal(node, "expected two numbers or more")
@@ -590,7 +598,7 @@ def _wrapped(text: str, depth: int) -> list[str]:
     )  # fmt: skip
 
 
-_CALLS: dict[Any, Callable[..., CExpression]] = {
+_CALLS: dict[object, Callable[..., CExpression]] = {
     abs: lambda p, node, x: p._of_number(node, x, f"fabs({x.text})", "float"),
     math.sqrt: lambda p, node, x: p._of_number(node, x, f"sqrt({x.text})", "float"),
     math.isfinite: lambda p, node, x: p._of_number(node, x, f"fabs({x.text}) < INFINITY", "bool", COMPARED),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pliant.algebra.rotations import SX
 from pliant.algebra.tableaux import explicit
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.compute.loops.step_control import (
     MOST_CLOSING,
     NEARLY_CLOSED,
@@ -21,7 +22,7 @@ from pliant.compute.loops.step_control import (
 from pliant.compute.tape.one_sided_time import MARGIN
 from pliant.compute.tape.tape import Tape
 from pliant.control.controllers.predictive import MPC
-from pliant.control.sensing.sensors import Acting
+from pliant.control.sensing.sensors import Acting, Sensor
 from pliant.control.trajectories.splines import LONGEST_WRITTEN
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export.c.function import CFunction, c_prototype
@@ -29,7 +30,9 @@ from pliant.export.c.memory import FRAME
 from pliant.export.c.text import CReal, array
 from pliant.export.contents import export_name, template
 from pliant.export.typical_states import reference_states
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
+from pliant.protocols import Control, MovingBase
 from pliant.simulation.stepping.stepper import Stepper
 
 SAME = 1e-9
@@ -40,8 +43,9 @@ class CPlant:
     """The arm of a `Stepper` with all that acts on it, as functions in C; `functions` has all, `NAME_step` last."""
 
     def __init__(
-        self, model: Model, real: CReal, step: float, controller: Any, loads: Any, base: Any, sensors: Any, q0: Any,
-        qd0: Any,
+        self, model: Model, real: CReal, step: float, *, controller: Control | None, loads: Sequence[Load] | Load,
+        base: MovingBase | None, sensors: Sequence[Sensor] | None, q0: StateLike | None,
+        qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None,
     ) -> None:  # fmt: skip
         self.model, self.real, self.step, self.name = model, real, step, export_name(model)
         if isinstance(controller, MPC):
@@ -104,7 +108,7 @@ class CPlant:
         self.functions.append(CFunction(own, [], frame + deepest, 0))
         self.members = self._members()
 
-    def _function(self, name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> CFunction:
+    def _function(self, name: str, inputs: Mapping[str, SX], outputs: Mapping[str, SX]) -> CFunction:
         """A function of the plant; parameters are a last input `p`."""
         parameters, real = self.model.parameter_symbols, self.real
         given = {**inputs, "p": parameters} if self.model.parameters else dict(inputs)
@@ -115,7 +119,7 @@ class CPlant:
         prototype = c_prototype(f"{self.name}_{name}", sizes, shapes, real)
         return CFunction.of(prototype, Tape.from_function(f), list(outputs), {}, real, states=self._states(given))
 
-    def _states(self, given: Mapping[str, Any]) -> Array:
+    def _states(self, given: Mapping[str, SX]) -> Array:
         """Typical inputs: the arm moves, all other states have their start values."""
         known = reference_states(self.model)
         x = np.hstack([known["q"], known["qd"]])
@@ -199,7 +203,7 @@ class CPlant:
             readings=self._called("readings", "&t", "s->x", "u", "y"),
         )  # fmt: skip
 
-    def _shares(self, parts: Any) -> str:
+    def _shares(self, parts: Iterable[float]) -> str:
         """Parts of a step as constants of C, in s."""
         return ", ".join(self.real.constant(self.step * part) for part in parts)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.export.fmu.variables import Output
 from pliant.mechanics.constraints.gaps import approaches
@@ -32,14 +32,14 @@ class UnitFunctions:
     outputs: tuple[Output, ...]
 
     @cached_property
-    def symbols(self) -> dict[str, Any]:
+    def symbols(self) -> dict[str, SX]:
         """Symbols of the inputs of the equations by name: states, torques, parameters."""
         model = self.model
         r, tau = ca.SX.sym("r", len(model.layout.drive_states)), ca.SX.sym("tau", model.layout.n_inputs)
         return {"q": self.given.q, "qd": self.given.qd, "r": r, "tau": tau, "p": model.parameter_symbols}
 
     @cached_property
-    def rates(self) -> Any:
+    def rates(self) -> SX:
         """Accelerations, and rates of the states of drives."""
         q, qd, r, tau, _ = self.symbols.values()
         chain = self.model.chain
@@ -48,17 +48,17 @@ class UnitFunctions:
         return ca.densify(ca.vertcat(qdd, drive_rates(chain, q, qd, r, tau)))
 
     @cached_property
-    def values(self) -> Any:
+    def values(self) -> SX:
         """Outputs, in q, qd, the accelerations and p."""
         return ca.cse(ca.densify(ca.vertcat(*(output.expression for output in self.outputs))))
 
     @cached_property
-    def turned(self) -> Any:
+    def turned(self) -> SX:
         """Rates of the coordinates."""
         return self.model.chain.rates(self.given.q, self.given.qd)
 
     @cached_property
-    def evaluated(self) -> list[Any]:
+    def evaluated(self) -> list[ca.Function]:
         """Functions that a step needs: `accelerations` and `outputs`; `rates` where speeds are not rates of q;
         `closing` and `starting` (which holds actuated freedoms) where loops are closed; `approach` where the arm may
         meet something."""
@@ -78,7 +78,7 @@ class UnitFunctions:
         return found
 
     @cached_property
-    def _gaps(self) -> Any:
+    def _gaps(self) -> SX:
         """Gaps between the arm and what it may meet, and their rates."""
         return approaches(self.model.chain, self.given.q, self.given.qd)
 
@@ -87,7 +87,7 @@ class UnitFunctions:
         """Number of gaps that a step must not leap over."""
         return int(self._gaps.numel()) // 2 if may_meet(self.model) else 0
 
-    def _closer(self, name: str, held: list[int]) -> Any:
+    def _closer(self, name: str, held: list[int]) -> ca.Function:
         """Function for a state nearer to closed loops, by how much it moved, and the least part of a row that is not
         in the span of the others."""
         q, qd, p = self.given.q, self.given.qd, self.model.parameter_symbols
@@ -95,22 +95,22 @@ class UnitFunctions:
         return _function(name, {"q": q, "qd": qd, "p": p}, {"closed": closed})
 
     @property
-    def _seen(self) -> dict[str, Any]:
+    def _seen(self) -> dict[str, SX]:
         """Symbols that outputs are functions of."""
         return {"q": self.given.q, "qd": self.given.qd, "qdd": self.given.qdd, "p": self.model.parameter_symbols}
 
     # ------------------------------------------------------------------------------------------------ derivatives
 
-    def changes(self) -> list[Any]:
+    def changes(self) -> list[ca.Function]:
         """Functions `NAME_change`: change of accelerations, outputs and rates along a direction."""
         return [function for function, _ in self._products]
 
-    def gradients(self) -> list[Any]:
+    def gradients(self) -> list[ca.Function]:
         """Functions `NAME_gradient`: gradient of the values of accelerations, outputs and rates, weighted by w."""
         return [function for _, function in self._products]
 
     @cached_property
-    def _products(self) -> list[tuple[Any, Any]]:
+    def _products(self) -> list[tuple[ca.Function, ca.Function]]:
         """Pairs of `NAME_change` and `NAME_gradient`. Accelerations have theirs by the implicit formula: at the solved
         accelerations and multipliers the residual is 0, and M dqdd is its change."""
         by, qdd, chain, e = self.symbols, self.given.qdd, self.model.chain, self.model.equations
@@ -164,7 +164,7 @@ class UnitFunctions:
         return np.vstack(rows)
 
 
-def _kinds(y: Any, given: Any, free: Any) -> Array:
+def _kinds(y: SX, given: SX, free: SX) -> Array:
     """Kinds of dependency of an expression on the symbols `given`; those in `free` are no parameters."""
     pattern = np.array(ca.DM(ca.jacobian_sparsity(y, given), 1.0).full() != 0, dtype=int)
     curved, bent = (np.array(ca.which_depends(y, by, 2, True), dtype=bool) for by in (given, free))
@@ -172,23 +172,23 @@ def _kinds(y: Any, given: Any, free: Any) -> Array:
     return np.asarray(pattern * kinds[:, None])
 
 
-def _function(name: str, given: Mapping[str, Any], gives: Mapping[str, Any]) -> Any:
+def _function(name: str, given: Mapping[str, SX], gives: Mapping[str, SX]) -> ca.Function:
     values = ca.cse([ca.densify(ca.SX(value)) for value in gives.values()])
     return ca.Function(name, list(given.values()), values, list(given), list(gives))
 
 
-def _directions(given: Mapping[str, Any]) -> dict[str, Any]:
+def _directions(given: Mapping[str, SX]) -> dict[str, SX]:
     return {f"d{name}": ca.SX.sym(f"d{name}", value.numel()) for name, value in given.items()}
 
 
-def _along(y: Any, given: Mapping[str, Any], d: Mapping[str, Any]) -> Any:
+def _along(y: SX, given: Mapping[str, SX], d: Mapping[str, SX]) -> SX:
     return ca.jtimes(y, ca.vertcat(*given.values()), ca.vertcat(*d.values()))
 
 
-def _against(y: Any, given: Mapping[str, Any], w: Any) -> Any:
+def _against(y: SX, given: Mapping[str, SX], w: SX) -> SX:
     return ca.jtimes(y, ca.vertcat(*given.values()), w, True)
 
 
-def _pieces(column: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def _pieces(column: SX, given: Mapping[str, SX]) -> dict[str, SX]:
     ends = np.cumsum([0, *(value.numel() for value in given.values())]).tolist()
     return {f"by_{name}": column[a:b] for name, a, b in zip(given, ends, ends[1:])}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from pliant.algebra.rotations import SX
+from pliant.arrays import StateLike
 from pliant.export.contents import parameter_unit
 from pliant.mechanics.links.kinematics import placements
 from pliant.mechanics.links.section_forces import InternalForces
@@ -44,7 +45,7 @@ class Output:
     name: str
     unit: str
     description: str
-    expression: Any
+    expression: SX
 
 
 def variables(
@@ -142,7 +143,7 @@ _STRAIN = {
 _STRAIN_UNITS = {"bending_y": "1/m", "bending_z": "1/m", "torsion": "rad/m", "axial": "1"}
 
 
-def start_states(model: Model, q0: Any, qd0: Any) -> tuple[float, ...]:
+def start_states(model: Model, q0: StateLike | None, qd0: StateLike | None) -> tuple[float, ...]:
     """Start values of q and qd, read as `simulate` reads them, and of friction, loaded as without torques."""
     (q, qd, _), friction = read_start(model, q0, qd0), len(model.layout.drive_states)
     x = np.concatenate([q, qd])

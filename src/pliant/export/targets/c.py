@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from pliant.base.signatures import checked
@@ -129,7 +130,7 @@ def export_c(
     return target
 
 
-def _written(model: Model, name: str, traced: Any, real: CReal) -> CFunction:
+def _written(model: Model, name: str, traced: ca.Function, real: CReal) -> CFunction:
     """A function of the model in C."""
     given, sizes, outputs = reference_states(model), input_sizes(model, name), FUNCTIONS[name].outputs(model)
     states = np.hstack([given[x] for x in sizes])

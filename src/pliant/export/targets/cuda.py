@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import casadi as ca
 import numpy as np
@@ -260,7 +260,19 @@ def loader(model: Model, sources: Mapping[str, Source]) -> str:
 # ------------------------------------------------------------------------------------------- numbers to compare with
 
 
-def reference(model: Model, f: Any) -> dict[str, Any]:
+class Reference(TypedDict):
+    """Numbers of the example: states, torques, parameters, expected accelerations, and states after `steps` of `h`."""
+
+    x: Array
+    tau: Array
+    p: Array
+    qdd: Array
+    h: float
+    steps: int
+    x_end: Array
+
+
+def reference(model: Model, f: ca.Function) -> Reference:
     """States, their accelerations, and the states after `STEPS` classical steps, evaluated by CasADi."""
     given = reference_states(model)
     tau, p = given["tau"], given["p"]
@@ -279,7 +291,7 @@ def reference(model: Model, f: Any) -> dict[str, Any]:
     return {"x": start, "tau": tau, "p": p, "qdd": rates(0.0, start)[:, n_q:], "h": h, "steps": STEPS, "x_end": x}
 
 
-def _short_step(model: Model, f: Any, x: Array, fixed: Sequence[Array]) -> float:
+def _short_step(model: Model, f: ca.Function, x: Array, fixed: Sequence[Array]) -> float:
     """A step well inside the region of stability: a tenth of the shortest time constant of the linearized arm."""
     n = model.n
     if model.layout.plain:
@@ -292,14 +304,20 @@ def _short_step(model: Model, f: Any, x: Array, fixed: Sequence[Array]) -> float
     return min(LONGEST_STEP, float(f"{0.1 / max(fastest, 1e-3):.0e}"))
 
 
-def example(model: Model, numbers: Mapping[str, Any]) -> str:
+def example(model: Model, numbers: Reference) -> str:
     """A program that checks itself and times a run."""
-    keys = {"x": "x_given", "tau": "tau_given", "p": "p_given", "qdd": "qdd_expected", "x_end": "x_expected"}
+    arrays = {
+        "x_given": numbers["x"],
+        "tau_given": numbers["tau"],
+        "p_given": numbers["p"],
+        "qdd_expected": numbers["qdd"],
+        "x_expected": numbers["x_end"],
+    }
     return template("cuda_main.cu.in").substitute(
         comment=comment(description(model)), name=export_name(model), states=len(numbers["x"]), steps=numbers["steps"],
         h=c_constant(numbers["h"]), rows=_sizes(model)["all"],
         tolerance_double=TOLERANCES["double"], tolerance_single=TOLERANCES["single"],
-        arrays="\n\n".join(array(f"static const double {c}", numbers[key]) for key, c in keys.items()),
+        arrays="\n\n".join(array(f"static const double {name}", values) for name, values in arrays.items()),
     )  # fmt: skip
 
 

@@ -9,8 +9,8 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -186,13 +186,15 @@ def model_token(model: Model, limits: Sequence[JointLimit]) -> str:
     return "{" + hashlib.sha256(content.encode()).hexdigest()[:32] + "}"
 
 
-def _prototype(function: Any) -> str:
+def _prototype(function: ca.Function) -> str:
     given = [f"const double *{name}" for name in function.name_in()]
     given += [f"double *{name}" for name in function.name_out()]
     return f"void model_{function.name()}({', '.join(given)})"
 
 
-def _header(functions: UnitFunctions, limits: Sequence[JointLimit], token: str, derivatives: Sequence[Any]) -> str:
+def _header(
+    functions: UnitFunctions, limits: Sequence[JointLimit], token: str, derivatives: Sequence[ca.Function]
+) -> str:
     model = functions.model
     lines = [comment(description(model)), "#ifndef MODEL_H", "#define MODEL_H", ""]
     sizes = {"N": model.n} if model.layout.plain else {"N_Q": model.n_q, "N": model.n}
@@ -238,13 +240,13 @@ def _source(functions: UnitFunctions, states: tuple[float, ...], limits: Sequenc
     return "\n".join([*lines, *_definitions(functions.evaluated, model)])
 
 
-def _derivatives(model: Model, written: Sequence[Any]) -> str:
+def _derivatives(model: Model, written: Sequence[ca.Function]) -> str:
     """Text of `derivatives.c`: changes of the functions along a direction, and gradients."""
     lines = [comment(description(model)), '#include "model.h"', "", "#include <math.h>", ""]
     return "\n".join([*lines, *_definitions(written, model)])
 
 
-def _definitions(functions: Sequence[Any], model: Model) -> list[str]:
+def _definitions(functions: Sequence[ca.Function], model: Model) -> list[str]:
     found = [definition(_prototype(f), Tape.from_function(f), f.name_out(), labels(model)) for f in functions]
     return [line for lines in found for line in (*lines, "")]
 

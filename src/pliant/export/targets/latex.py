@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.base.quoting import quoted
 from pliant.base.signatures import checked
 from pliant.compute.tape.operations import NAMES
@@ -299,7 +299,7 @@ def _symbol_rows(model: Model) -> list[str]:
     return rows
 
 
-def _matrix(S: Any) -> str:
+def _matrix(S: Array) -> str:
     rows = [" & ".join(f"{x:.6g}" for x in row) for row in np.atleast_2d(S)]
     return "\\begin{pmatrix}" + " \\\\ ".join(rows) + "\\end{pmatrix}"
 

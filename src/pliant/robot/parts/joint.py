@@ -36,7 +36,7 @@ from pliant.robot.parts.stops import Stop
 _UNIT = 1e-12  # an axis this near to unit length is kept as it is, so that files are read back unchanged
 
 
-def _axis(value: Any) -> tuple[float, ...]:
+def _axis(value: object) -> tuple[float, ...]:
     """A unit vector along the numbers given."""
     entries = [number(entry) for entry in sequence(value, "three numbers")]
     if len(entries) != 3:
@@ -146,7 +146,7 @@ class JointAxis(Description):
     )
 
 
-def _axes(value: Any) -> list[Any]:
+def _axes(value: object) -> list[object]:
     """Read axes, each a mapping, or three numbers that stand for its direction."""
     return [entry if isinstance(entry, (dict, JointAxis)) else {"axis": entry} for entry in sequence(value, "a list")]
 
@@ -155,7 +155,7 @@ Axes = Annotated[tuple[Annotated[JointAxis, Alternatives((AXIS_SCHEMA,))], ...],
 
 
 class Freedom(NamedTuple):
-    """One coordinate of a joint: its name, its axis, and its drive, motor, friction and limits."""
+    """One coordinate of a joint: its name, its axis, and its drive, motor, friction and limits, or views of these."""
 
     joint: str | None
     suffix: str
@@ -163,8 +163,8 @@ class Freedom(NamedTuple):
     turns: bool
     drive: Any
     motor: Any
-    friction: Any
-    limits: Any
+    friction: Friction
+    limits: Limits | None
     actuated: bool = True
 
     def name(self, link: str) -> str:
@@ -283,8 +283,8 @@ class Joint(Description):
     def freedoms(self) -> tuple[Freedom, ...]:
         """Its coordinates, in order."""
         kind, freedom = JOINT_TYPES[self.type], partial(Freedom, self.name, actuated=self.actuated)
-        given: tuple[Any, ...] = self.axes or tuple(JointAxis() for _ in kind.names)
-        given = (self,) if len(kind.names) == 1 else given
+        several = self.axes or tuple(JointAxis() for _ in kind.names)
+        given: tuple[Joint | JointAxis, ...] = (self,) if len(kind.names) == 1 else several
         return tuple(
             freedom(
                 suffix=name,
