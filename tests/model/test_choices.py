@@ -308,14 +308,6 @@ def test_the_word_and_its_long_form() -> None:
     assert {"const": "auto"} in schema
 
 
-def test_digests_of_older_robots_stay() -> None:
-    """Computed before the word was known."""
-    digest = "170ec339207c4c659492e9e378855399f12fbb84f515ce7f4bd120304c8557be"
-    robot = pliant.load("two-link")
-    without = {f"links.{link.name}.joint.limits": None for link in robot.links}  # which it got later
-    assert robot.replace(without).digest() == digest
-
-
 def test_torsion_needs_mass() -> None:
     """A beam by stiffnesses has no polar inertia unless it is given."""
     light = Beam(length=1.0, mass_per_length=2.0, EI_z=30.0, GJ=5.0)

@@ -1,4 +1,4 @@
-"""Take a model with you: C, CUDA, NumPy, LaTeX, CasADi files, functional mock-up units, URDF, MuJoCo models."""
+"""Exports of a model: C, CUDA, NumPy, LaTeX, CasADi files, functional mock-up units, URDF and MuJoCo models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _functions = later(
 
 
 def __getattr__(name: str) -> Any:
-    """`EXPORTS`, the functions of all targets by their names, and each by its own."""
+    """Return `EXPORTS`, the functions of all targets by their names, or one of these functions by its own name."""
     if name == "EXPORTS":
         return {each: export_target(each).write for each in get_args(ExportName)}
     return _functions(name)
@@ -38,11 +38,11 @@ def __getattr__(name: str) -> Any:
 def export(model: Model, to: ExportName, path: str | Path, *, force: bool = False, **options: Any) -> Path:
     """Write `model` as `to` (a key of `EXPORTS`): a folder, or for "fmu", "urdf" and "mjcf" a file.
 
-    What stands at `path` is left alone unless `force`, which replaces a file, or the files that an earlier export wrote
-    to a folder, and nothing else there; an export that fails leaves nothing behind. `options` are
-    those of the function behind the name: `functions=` (C, Python, CasADi, CUDA), `precision=`, `step=` and the parts
-    of a plant, or an `MPC` as `controller=` (C), `shared_memory=` (CUDA), `digits=`, `limit=` (LaTeX), `fmi=`, `q0=`,
-    `qd0=`, `limits=` and `compilers=` (units), `bodies=` and `error=` (MJCF).
+    What exists at `path` stays unless `force`, which replaces a file, or the files that an earlier export wrote to a
+    folder, and nothing else there. An export that fails leaves nothing behind. `options` are those of the function
+    behind the name: `functions=` (C, Python, CasADi, CUDA), `precision=`, `step=` and the parts of a plant, or an `MPC`
+    as `controller=` (C), `shared_memory=` (CUDA), `digits=`, `limit=` (LaTeX), `fmi=`, `q0=`, `qd0=`, `limits=` and
+    `compilers=` (units), `bodies=` and `error=` (MJCF).
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ def export(model: Model, to: ExportName, path: str | Path, *, force: bool = Fals
     force : bool
         Replace an earlier export.
     **options : object
-        Those of the function behind the name.
+        Options of the function behind the name.
 
     Returns
     -------
     path
-        What was written.
+        The folder or file that was written.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""C compilers: which there are, for which platform each compiles, and how one is run and ended."""
+"""C compilers: find one, ask for which platform it compiles, run it, and end it in time."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from pathlib import Path
 from pliant.errors import PliantError
 
 MOST_SECONDS = 600.0
-"""That a compiler may take."""
+"""Seconds that a compiler may take."""
 
 
 @dataclass(frozen=True)
 class Platform:
-    """What a shared library is for: processor and system, as FMI 3 calls them."""
+    """Platform of a shared library: processor and system, as FMI 3 calls them."""
 
     processor: str
     system: str
 
     @classmethod
     def of(cls, triple: str, flags: Sequence[str] = ()) -> Platform:
-        """From what a compiler calls its target, such as `x86_64-w64-mingw32`, and flags that change it."""
+        """Platform of a compiler's target, such as `x86_64-w64-mingw32`, and of flags that change it."""
         first, _, rest = triple.strip().lower().partition("-")
         processor = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}.get(first, first)
         if processor in ("i386", "i486", "i586", "i686") or (processor == "x86_64" and "-m32" in flags):
@@ -43,11 +43,11 @@ class Platform:
 
     @classmethod
     def here(cls) -> Platform:
-        """Of this machine."""
+        """Platform of this machine."""
         return cls.of(f"{platform.machine()}-{sys.platform}")
 
     def folder(self, fmi: str) -> str:
-        """Of the binary: the tuple of FMI 3.0, or the names that FMI 2.0 lists."""
+        """Folder of the binary: the tuple of FMI 3.0, or the names that FMI 2.0 lists."""
         bits = {"x86_64": "64", "x86": "32"}.get(self.processor)
         if fmi == "2.0" and bits and self.system in _SHORT:
             return f"{_SHORT[self.system]}{bits}"
@@ -55,7 +55,7 @@ class Platform:
 
     @property
     def extension(self) -> str:
-        """Of a shared library."""
+        """Extension of a shared library."""
         return {"darwin": ".dylib", "windows": ".dll"}.get(self.system, ".so")
 
 
@@ -68,7 +68,7 @@ _SHORT = {"linux": "linux", "darwin": "darwin", "windows": "win"}
 
 
 def find_compiler() -> list[str]:
-    """A C compiler and its flags: what CC says, such as `gcc -O3`, else cc, gcc or clang."""
+    """A C compiler and its flags: those of CC, such as `gcc -O3`, else cc, gcc or clang."""
     given = os.environ.get("CC", "").strip()
     if given:
         return compiler_of(given, "CC", "unset or set CC")
@@ -82,7 +82,7 @@ def find_compiler() -> list[str]:
 
 
 def compiler_of(given: str, name: str = "compilers", help: str = "install it, or name another one") -> list[str]:
-    """The words of a compiler, its program found."""
+    """Command and flags of a compiler, with the full path of its program."""
     if whole := shutil.which(given):  # a path with blanks in it
         return [whole]
     try:
@@ -96,7 +96,7 @@ def compiler_of(given: str, name: str = "compilers", help: str = "install it, or
 
 
 def target_platform(compiler: list[str]) -> Platform:
-    """For what a compiler compiles, which it says itself: a cross compiler is for another platform than this one."""
+    """Platform for which a compiler compiles, as it reports; that of a cross compiler is not this machine."""
     said = run_compiler([*compiler, "-dumpmachine"]).split()
     if len(said) != 1 or "-" not in said[0]:
         raise PliantError(
@@ -107,9 +107,9 @@ def target_platform(compiler: list[str]) -> Platform:
 
 
 def compile_library(compiler: list[str], target: Platform, sources: Mapping[Path, str], library: Path) -> None:
-    """Compile C sources into a shared library that shows nothing but what is marked.
+    """Compile C sources into a shared library that exports only marked functions.
 
-    Each source is optimised as much as it says (`-O2`), unless the compiler came with a level of its own.
+    Each source is optimized at its own level (`-O2`), unless the flags of the compiler have one.
     """
     library.parent.mkdir(parents=True)
     windows, own = target.system == "windows", any(word.startswith("-O") for word in compiler[1:])
@@ -123,7 +123,7 @@ def compile_library(compiler: list[str], target: Platform, sources: Mapping[Path
 
 
 def run_compiler(command: list[str]) -> str:
-    """Run a compiler in a session of its own, so that all it started can be ended with it; returns what it said."""
+    """Run a compiler in a session of its own, so that all it started can be ended with it; return its output."""
     with tempfile.TemporaryFile() as words:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=words, stderr=words, start_new_session=os.name == "posix"

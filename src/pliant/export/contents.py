@@ -1,4 +1,4 @@
-"""What an export holds: the functions of a model by name, units of every variable, and where it all came from."""
+"""Contents of an export: functions of a model by name, units of every variable, and the provenance of the model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from string import Template
-from typing import Any
 
 import casadi as ca
 
@@ -24,7 +23,7 @@ from pliant.version import VERSION
 
 @dataclass(frozen=True)
 class ExportSignature:
-    """A function of an export: what it does, its inputs, and the names and shapes of its outputs."""
+    """A function of an export: a description, its inputs, and the names and shapes of its outputs."""
 
     what: str
     inputs: tuple[str, ...]
@@ -71,7 +70,7 @@ ONLY = {
     "linearize": "not exported where loops are closed, since its states follow from one another; model.linearize gives "
     "its equations in independent coordinates",
 }
-"""Functions that not every arm has, and why."""
+"""Functions that not every arm has, and the reason."""
 
 
 def usual(model: Model) -> tuple[str, ...]:
@@ -98,7 +97,7 @@ def input_sizes(model: Model, name: str) -> dict[str, int]:
     return {**found, "p": len(model.parameters)} if model.parameters else found
 
 
-def function(model: Model, name: str) -> Any:
+def function(model: Model, name: str) -> ca.Function:
     """CasADi function of the model with the inputs and outputs of `FUNCTIONS`; parameters are a last input `p`."""
     signature, sizes = FUNCTIONS[name], input_sizes(model, name)
     given = [ca.SX.sym(x, sizes[x]) for x in signature.inputs]
@@ -112,14 +111,16 @@ def function(model: Model, name: str) -> Any:
             built = whole.call(list(inputs.values()))
         values = list(built)
     if name == "linearize":
-        values = _state_space(model, *values)
+        A21, A22, B2, A11 = values
+        A = ca.blockcat([[A11, ca.SX.eye(model.n)], [A21, A22]])
+        values = [A, ca.vertcat(ca.SX.zeros(model.n, model.n_joints), B2)]
     outputs = ca.cse([ca.densify(ca.SX(x)) for x in values])
     given += [model.parameter_symbols] if model.parameters else []
     return ca.Function(name, given, outputs, list(sizes), list(signature.outputs(model)))
 
 
 def require_no_drive_states(model: Model, what: str) -> None:
-    """An export that steps has no states of drives: it refuses what would creep where a run holds, or not yield."""
+    """Refuse arms whose drives have states in a run, for an export that steps without such states."""
     names = [
         shaft.name for shaft in model.layout.shafts if not all(state.startswith("friction") for state in shaft.states)
     ]
@@ -137,14 +138,8 @@ def require_no_drive_states(model: Model, what: str) -> None:
         )
 
 
-def _state_space(model: Model, A21: Any, A22: Any, B2: Any, A11: Any) -> list[Any]:
-    n, m = model.n, model.n_joints
-    A = ca.blockcat([[A11, ca.SX.eye(n)], [A21, A22]])
-    return [A, ca.vertcat(ca.SX.zeros(n, m), B2)]
-
-
 def shown(functions: Sequence[str]) -> str:
-    """The function that examples call."""
+    """Name of the function that examples call."""
     return "forward_dynamics" if "forward_dynamics" in functions else functions[0]
 
 
@@ -156,14 +151,14 @@ def template(name: str) -> Template:
 # ------------------------------------------------------------------------------------------------------- names
 
 
-def module_text(model: Model, file: str, **words: Any) -> str:
-    """A template of a Python file, filled; its docstring says what the model is."""
+def module_text(model: Model, file: str, **words: object) -> str:
+    """A template of a Python file, filled; its docstring describes the model."""
     about = "\n".join(line.replace("\\", "/").replace('"', "'") for line in description(model))
     return template(file).substitute(description=about, **words)
 
 
 def labels(model: Model) -> dict[str, str]:
-    """Names of coordinates, for sines and cosines."""
+    """Names of coordinates, by which sines and cosines are called."""
     return {f"q[{k}]": identifier(name) for k, name in enumerate(model.coordinates)}
 
 
@@ -201,9 +196,9 @@ C_LIBRARY = frozenset(
         *("y1", "yn"),
     ]
 )
-"""Global functions, variables and types, for the same namespace."""
+"""Global functions, variables and types of C libraries, which the namespace of the CUDA export may not be called."""
 INCLUDED = frozenset(["casadi", "numpy", "stdbool", "stdint", "stdio", "stdlib", *sys.stdlib_module_names])
-"""Modules and headers that files called like a robot include; one of the same name would stand before them."""
+"""Modules and headers that exported files include; an exported file of the same name would hide them."""
 TAKEN = C_KEYWORDS | C_LIBRARY | INCLUDED
 
 
@@ -236,8 +231,8 @@ _UNITS = {
 # -------------------------------------------------------------------------------------------------- provenance
 
 
-def provenance(model: Model) -> dict[str, Any]:
-    """Exactly which model this is."""
+def provenance(model: Model) -> dict[str, object]:
+    """Identity of the model: version, digest of the robot, options, coordinates and parameters."""
     return {
         "pliant": VERSION,
         "robot": model.robot.name,
@@ -251,7 +246,7 @@ def provenance(model: Model) -> dict[str, Any]:
 
 
 def _speed_lines(model: Model) -> list[str]:
-    """What qd is, where it is not the rates of q."""
+    """Lines about qd, where it is not the rates of q."""
     if model.layout.plain:
         return []
     return [
@@ -262,7 +257,7 @@ def _speed_lines(model: Model) -> list[str]:
 
 
 def description(model: Model) -> list[str]:
-    """The same as lines of a comment: coordinates, torques, parameters and their units."""
+    """Lines of a comment about the model: options, coordinates, torques, parameters and their units."""
     o = model.options
     units = coordinate_units(model)
     lines = [

@@ -19,13 +19,13 @@ from pliant.robot.files.unique_names import UniqueNames
 from pliant.version import VERSION
 
 DEEPEST = 450
-"""Bodies in one another that MuJoCo's reader of XML takes."""
+"""Most bodies in one another that MuJoCo's reader of XML takes."""
 LONGEST_STEP, STEP = 2e-3, 0.5
 """s, and the product of step and highest frequency (rad/s): springs are stable up to 2."""
 
 
 def mjcf_text(robot: Robot, bodies: int | None = None, error: float = 0.01) -> str:
-    """The model as an MJCF document; `Robot.to_mjcf` says what stands for what."""
+    """Write the robot as an MJCF document; `Robot.to_mjcf` describes its elements."""
     require_tree(robot, "MJCF")
     made, said, M = cut(robot, bodies, error)
     _require_flat(made)
@@ -55,7 +55,7 @@ def _require_flat(chain: SpringChain) -> None:
 
 
 class _Mjcf:
-    """Writes elements, and notes of what is not as in the robot."""
+    """Write elements, and notes about differences from the robot."""
 
     def __init__(self, chain: SpringChain, M: Array) -> None:
         self.chain, self.notes = chain, ["Torques of motors act on the link's side of the gear."]
@@ -85,7 +85,7 @@ class _Mjcf:
                 )
 
     def model(self) -> ET.Element:
-        """All of it."""
+        """Root element with the whole model."""
         robot = self.chain.robot
         root = ET.Element("mujoco", model=robot.name)
         ET.SubElement(root, "compiler", angle="radian", autolimits="true")
@@ -140,8 +140,8 @@ class _Mjcf:
             if getattr(joint, name):
                 made.set(name, _numbers([getattr(joint, name)]))
         if joint.role == "joint":
-            friction = joint.freedom.friction
-            self._rubs(made, friction.viscous, friction.coulomb, joint.freedom.limits)
+            friction = joint.coordinate.friction
+            self._rubs(made, friction.viscous, friction.coulomb, joint.coordinate.limits)
 
     def _rubs(self, made: ET.Element, viscous: float, coulomb: float, limits: object) -> None:
         if viscous:
@@ -157,10 +157,11 @@ class _Mjcf:
         group = ET.Element("tendon")
         joints = self.chain.joints
         for motor, joint in pairwise(joints):  # that of a drive stands behind that of its motor
-            free = joint.freedom
-            bounded = free is not None and free.limits is not None
-            bounded = bounded and (free.limits.lower is not None or free.limits.upper is not None)
-            if joint.role != "drive" or not (free.friction.viscous or free.friction.coulomb or bounded):
+            if joint.role != "drive":
+                continue
+            free = joint.coordinate
+            bounded = free.limits is not None and (free.limits.lower is not None or free.limits.upper is not None)
+            if not (free.friction.viscous or free.friction.coulomb or bounded):
                 continue
             both = ET.SubElement(group, "fixed", name=f"{joint.name}_link")
             self._rubs(both, free.friction.viscous, free.friction.coulomb, free.limits)
@@ -178,7 +179,7 @@ class _Mjcf:
                     ET.SubElement(group, "motor", name=names.give(f"{joint.name}_w{axis}"), joint=joint.name, gear=gear)
             elif joint.role in ("joint", "motor"):
                 made = ET.SubElement(group, "motor", name=joint.name, joint=joint.name)
-                limits = joint.freedom.limits
+                limits = joint.coordinate.limits
                 if limits is not None and limits.effort:
                     made.set("ctrlrange", _numbers([-limits.effort, limits.effort]))
 

@@ -1,8 +1,8 @@
 """Target of an export: nothing is overwritten without `force`, and a new folder appears whole or not at all.
 
 A folder that an export wrote carries a manifest of its files. With `force` these files are replaced or removed; all
-others in the folder stay. A manifest may be that of a stranger: what it lists is checked before a file is placed, and
-no link is followed. A single file says by its content that an export wrote it.
+others in the folder stay. A manifest may come from a stranger: its list is checked before a file is placed, and no link
+is followed. The content of a single file shows that an export wrote it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from pliant.errors import ModelError, PliantError
 MANIFEST = "pliant-export.json"
 """File of an exported folder that lists the files of the export."""
 _MOST_NAME, _MOST_PATH = 255, 4096
-"""Bytes of a name and of a path that systems take."""
+"""Most bytes of a name and of a path that systems accept."""
 _TEXT_MARK = re.compile(rb"<!--[^<>]*, written by pliant ")
 _UNIT_MARK = re.compile(rb'generationTool="pliant ')
 _HEAD = 1 << 16
-"""Bytes in which a file says what wrote it."""
+"""First bytes of a file, in which the name of its writer is looked for."""
 
 
 def require_free(target: Path, force: bool) -> None:
-    """Raises where something stands already, unless `force`; then too where no export wrote it."""
+    """Raise `ModelError` if the target exists, unless `force`; with `force` only if no export wrote it."""
     if not (target.exists() or target.is_symlink()):
         return
     if not force:
@@ -44,7 +44,7 @@ def require_free(target: Path, force: bool) -> None:
 
 
 def _is_export(path: Path) -> bool:
-    """Return True if a file says that an export wrote it, or is empty."""
+    """Return True if the content of a file shows that an export wrote it, or if it is empty."""
     try:
         with open_input(path) as file:
             head = file.read(_HEAD)
@@ -59,14 +59,14 @@ def _is_export(path: Path) -> bool:
 
 
 def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
-    """Files of a folder by name."""
+    """Write files into a folder, by name."""
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
 @contextmanager
 def placed(target: Path, force: bool) -> Iterator[Path]:
-    """A temporary folder beside `target` whose files go there when the block ends well, and vanish when not."""
+    """A temporary folder beside `target`; its files move there if the block succeeds, and are removed otherwise."""
     require_free(target, force)
     work = unfinished(target, folder=True)
     try:
@@ -88,7 +88,7 @@ def placed(target: Path, force: bool) -> Iterator[Path]:
 
 @contextmanager
 def placed_file(target: Path, force: bool) -> Iterator[Path]:
-    """The same for a single file: write to the path given, it becomes `target`."""
+    """A temporary path for a single file, which becomes `target` if the block succeeds."""
     with tempfile.TemporaryDirectory() as folder:
         require_free(target, force)
         inner = Path(folder) / f"written{target.suffix}"

@@ -1,10 +1,9 @@
-"""What a person needs who opens an exported folder: which model it holds, what the numbers are, how to use it."""
+"""`README.md` of an exported folder: the model, the meaning and units of the numbers, and how to use the files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pliant.base.quoting import quoted
 from pliant.export.contents import FUNCTIONS, export_name, parameter_unit, template
@@ -21,14 +20,14 @@ WHAT = {
 }
 
 
-def write_readme(model: Model, to: str, folder: Path, functions: Sequence[str], **words: Any) -> None:
+def write_readme(model: Model, to: str, folder: Path, functions: Sequence[str], **words: object) -> None:
     """Write `README.md`; `words` fill the placeholders that only one kind of export has."""
     (folder / "README.md").write_text(readme(model, to, functions, **words), encoding="utf-8")
     model.robot.save(folder / "robot.yaml")
 
 
-def readme(model: Model, to: str, functions: Sequence[str], **words: Any) -> str:
-    """Text of the file."""
+def readme(model: Model, to: str, functions: Sequence[str], **words: object) -> str:
+    """Text of `README.md`."""
     o, name = model.options, export_name(model)
     usage = template(f"readme_{to}.md.in").substitute(
         name=name, pass_p=" p," if model.parameters else "",
@@ -43,7 +42,7 @@ def readme(model: Model, to: str, functions: Sequence[str], **words: Any) -> str
 
 
 def again(model: Model, to: str) -> str:
-    """What writes this export again from its robot file, choice of functions left out."""
+    """Python call that writes this export again from its robot file, without the choice of functions."""
     o = model.options
     options = f"{o.formulation!r}, rotation={o.rotation!r}, stiffening={o.stiffening!r}, parameters={o.parameters!r}"
     return f'export(pliant.load("robot.yaml").model({options}, shapes={o.shapes!r}), {to!r}, PATH)'
@@ -64,13 +63,8 @@ def tables(model: Model) -> str:
 
 def _functions(model: Model, functions: Sequence[str]) -> str:
     inputs = {f: ", ".join([*FUNCTIONS[f].inputs, *(["p"] if model.parameters else [])]) for f in functions}
-    rows = [
-        f"| `{f}` | {inputs[f]} | {', '.join(_sized(x, s) for x, s in FUNCTIONS[f].outputs(model).items())} "
-        f"| {FUNCTIONS[f].what} |"
-        for f in functions
-    ]
+    rows = []
+    for f in functions:
+        outputs = [f"{x} ({' x '.join(map(str, shape))})" for x, shape in FUNCTIONS[f].outputs(model).items()]
+        rows.append(f"| `{f}` | {inputs[f]} | {', '.join(outputs)} | {FUNCTIONS[f].what} |")
     return "\n".join(["| function | inputs | outputs | |", "|---|---|---|---|", *rows])
-
-
-def _sized(name: str, shape: tuple[int, ...]) -> str:
-    return f"{name} ({' x '.join(map(str, shape))})"

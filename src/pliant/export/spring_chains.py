@@ -1,14 +1,14 @@
 """A robot as rigid bodies and joints alone: its beams as chains of bodies with springs between them.
 
-How an engine of rigid bodies sees a flexible arm. The rule of cutting is that of `robot.stretches`; what small
-vibrations the whole then has is computed here, so that the number of bodies follows from an error.
+An engine of rigid bodies can simulate such an arm. The rule of cutting is that of `robot.lumped_segments`. The small
+vibrations of the chain are computed here, so that the number of bodies follows from an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,20 +19,21 @@ from pliant.robot.files.unique_names import UniqueNames
 from pliant.robot.lumped_segments import mass_between, section_place, springs, stiffness, stretches
 from pliant.robot.mass_sum import PLAUSIBLE, MassSum
 from pliant.robot.parts.beam import beam_properties
-from pliant.robot.parts.link import BeamStation, Link
-from pliant.robot.pieces import pieces
+from pliant.robot.parts.joint import Freedom
+from pliant.robot.parts.link import At, BeamStation, Link
+from pliant.robot.pieces import BeamPiece, pieces
 from pliant.robot.skeleton import HERE, Bone, Pose, Skeleton, skeleton
 from pliant.robot.tree import BASE
 
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48)
 FINE = 14
-"""Springs per link of the coarser of two chains that tell, by how they differ, the frequencies of the beams."""
+"""Springs per link of the coarser of two chains from whose difference the frequencies of the beams are extrapolated."""
 TIP = "tip"
-"""Place at the end of a link, and name of the frame at that of the last."""
+"""Place at the end of a link, and name of the frame at the end of the last link."""
 WORLD = "world"
 """Name of the ground in MuJoCo, which no other body may have."""
 FIRST = 3
-"""Frequencies, joints held and free, that the error is about."""
+"""Number of frequencies, joints held and free, whose error is bounded."""
 LEAST = 1e-9
 """Part of its largest moment of inertia that a body has at least about each axis, and kg of a body without mass:
 engines divide by them."""
@@ -47,8 +48,8 @@ _SHEAR = {"bending_y": ("GA_y", (0.0, 1.0, 0.0)), "bending_z": ("GA_z", (0.0, 0.
 class SpringJoint:
     """A joint of a body: about or along an axis through `pos`, or `ball`, or `free`.
 
-    `role` is "joint" of what a torque drives, "motor" of a motor behind a spring, "drive" of that spring, or the field
-    of a beam whose spring it is. `freedom` is that of the robot."""
+    `role` is "joint" if a torque drives it, "motor" for a motor behind a spring, "drive" for that spring, "base" for a
+    free base, or the field of a beam for one of its springs. `freedom` is that of the robot."""
 
     name: str
     kind: str
@@ -58,18 +59,24 @@ class SpringJoint:
     stiffness: float = 0.0
     damping: float = 0.0
     armature: float = 0.0
-    freedom: Any = None
+    freedom: Freedom | None = None
     owner: str = ""
 
     @property
+    def coordinate(self) -> Freedom:
+        """Freedom of the robot, of a joint that stands for one (role "joint", "motor" or "drive", and no ball)."""
+        assert self.freedom is not None
+        return self.freedom
+
+    @property
     def size(self) -> int:
-        """How many speeds it has."""
+        """Number of its speeds."""
         return {"ball": 3, "free": 6}.get(self.kind, 1)
 
 
 @dataclass
 class ChainBody:
-    """A rigid body on its parent (None: the ground), which its joints move; `end` is where the next one hangs."""
+    """A rigid body on its parent (None: the ground), moved by its joints; the next body is attached at `end`."""
 
     name: str
     parent: int | None
@@ -83,7 +90,7 @@ class ChainBody:
 
 @dataclass
 class SpringChain:
-    """The bodies, each behind its parent, and where named frames sit on them."""
+    """The bodies, each behind its parent, and the places of named frames on them."""
 
     robot: Robot
     bodies: list[ChainBody]
@@ -93,15 +100,15 @@ class SpringChain:
 
     @property
     def joints(self) -> list[SpringJoint]:
-        """Of all bodies, in order."""
+        """Joints of all bodies, in order."""
         return [joint for body in self.bodies for joint in body.joints]
 
     def per_speed(self, what: str) -> Array:
-        """A number of the joints, for each speed."""
+        """Attribute `what` of the joints, for each speed."""
         return np.array([getattr(joint, what) for joint in self.joints for _ in range(joint.size)])
 
     def inertia(self) -> Array:
-        """(n, n) at q = 0, by composite bodies."""
+        """Inertia matrix (n, n) at q = 0, by composite bodies."""
         poses: list[Pose] = []
         above: list[list[int]] = []
         total: list[Array] = []
@@ -156,13 +163,14 @@ def _twists(joint: SpringJoint, R: Array, p: Array) -> list[Array]:
 
 
 def _spatial(mass: MassSum) -> Array:
+    """Spatial inertia (6, 6), angular then linear, about the origin."""
     x, y, z = mass.s
     S = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.block([[mass.I, S], [S.T, mass.m * np.eye(3)]])
 
 
 class Cut(NamedTuple):
-    """A robot as a chain, and by how much its first frequencies err."""
+    """A robot as a chain, the relative error of its first frequencies, and its inertia matrix."""
 
     chain: SpringChain
     error: float
@@ -212,8 +220,8 @@ def spring_chain(robot: Robot, count: int) -> SpringChain:
 def sound(chain: SpringChain) -> SpringChain:
     """The chain with masses and moments as engines want them: above zero, and no moment above the sum of the others.
 
-    Short stretches of a beam whose sections have a moment about x alone, and hubs, would else be no bodies; those of
-    which `raised` tells get more about the other axes.
+    Otherwise hubs, and short stretches of a beam whose sections have a moment about x alone, would be no bodies; the
+    links in `raised` get larger moments about the other axes.
     """
     for body in chain.bodies:
         m, com, inertia = body.mass.about_com()
@@ -230,7 +238,7 @@ def sound(chain: SpringChain) -> SpringChain:
 
 
 class _Cutter:
-    """Makes the bodies link by link."""
+    """Make the bodies link by link."""
 
     def __init__(self, frame: Skeleton, robot: Robot, count: int) -> None:
         self.frame, self.robot, self.count = frame, robot, count
@@ -255,17 +263,17 @@ class _Cutter:
             number, pose = self.frame.frame(frame)
             at = (ground, pose) if number is None else self._hung(number, frame.at, pose)
             frames.append((frame.name, *at))
-        frames.append((TIP, *self._hung(len(self.parts) - 1, TIP, self.frame.bones[-1].tip)))
+        frames.append((TIP, *self._hung(len(self.parts) - 1, "tip", self.frame.bones[-1].tip)))
         return SpringChain(self.robot, self.bodies, frames, self.count)
 
-    def _hung(self, bone: int, at: Any, pose: Pose) -> tuple[int, Pose]:
-        """The body of a bone that a place is on, and a pose on the bone as one on that body."""
+    def _hung(self, bone: int, at: At, pose: Pose) -> tuple[int, Pose]:
+        """Number of the body that a place of a bone is on, and a pose on the bone as one on that body."""
         parts = self.parts[bone]
         x = at.x if isinstance(at, BeamStation) else np.inf if at == "tip" else 0.0
         _, body, origin = next(part for part in reversed(parts) if part[0] <= x)
         return body, (pose[0], pose[1] - origin)
 
-    def _bone(self, bone: Bone, piece: Any, parent: int | None, pose: Pose) -> None:
+    def _bone(self, bone: Bone, piece: BeamPiece, parent: int | None, pose: Pose) -> None:
         link, own_name = bone.link, "." not in bone.link.name  # else a piece of a beam
         name = self.names.give(link.name, own_name)
         bends = tuple(link.fields)
@@ -284,7 +292,7 @@ class _Cutter:
             last.mass = last.mass + load.moved(R, p - origin)
 
     def _joints(self, link: Link, own: bool) -> list[SpringJoint]:
-        """What moves a bone; its names are those of the robot where the bone is a link of its `own`."""
+        """Joints of a bone; their names are those of the robot where the bone is a link of its `own`."""
         joint, give = link.joint, self.joint_names.give
         if joint.type in ("spherical", "free"):
             kind, role = ("ball", "joint") if joint.type == "spherical" else ("free", "base")
@@ -303,11 +311,8 @@ class _Cutter:
             found.append(SpringJoint(name, kind, "drive", axis, freedom=freedom, **spring))
         return found
 
-    def _carrier(self, bone: Bone) -> Link | None:
-        return None if bone.parent is None else self.frame.bones[bone.parent].link
-
     def _beam(
-        self, link: Link, name: str, piece: Any, fields: Sequence[str], own: list[tuple[float, int, Array]]
+        self, link: Link, name: str, piece: BeamPiece, fields: Sequence[str], own: list[tuple[float, int, Array]]
     ) -> None:
         """The stretches of a beam: the first is part of the body that is there."""
         beam = link.beam
@@ -315,7 +320,8 @@ class _Cutter:
         b = beam_properties(beam)
         turn, root = section_place(beam, link.joint.offset)
         centre = turn @ np.array([0.0, *b.shear_centre])
-        hung = [other.link.at for other in self.frame.bones if self._carrier(other) is link]
+        bones = self.frame.bones
+        hung = [other.link.at for other in bones if other.parent is not None and bones[other.parent].link is link]
         marks = [at.x / b.length for at in hung if isinstance(at, BeamStation)]
         found = springs(max(1, round(self.count * (piece.high - piece.low))), marks)
         radius = _radius(link)
@@ -352,7 +358,7 @@ class _Cutter:
 
 
 def _radius(link: Link) -> float:
-    """Of what is drawn for a beam."""
+    """Radius of the capsules that are drawn for a beam."""
     beam = link.beam
     assert beam is not None
     if beam.section is None:
@@ -362,8 +368,8 @@ def _radius(link: Link) -> float:
 
 
 def damp(chain: SpringChain, M: Array) -> None:
-    """Dampers beside the springs of beams, in proportion to them: what the material has, and, at the first frequency
-    of each field of a link with its root held, what its `damping` ratio and the mass part of `rayleigh` give."""
+    """Set dampers beside the springs of beams, in proportion to them: the viscosity of the material, and the `damping`
+    ratio and mass part of `rayleigh` at the first frequency of each field of a link with its root held."""
     roles = [(joint.owner, joint.role.removesuffix("_shear")) for joint in chain.joints for _ in range(joint.size)]
     k = chain.per_speed("stiffness")
     for link in chain.robot.links:

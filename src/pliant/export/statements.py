@@ -12,15 +12,15 @@ from pliant.compute.tape.tape import Tape
 from pliant.errors import UnsupportedModel
 
 ADD, MUL, UNARY, ATOM = 1, 2, 3, 4
-"""How tightly an expression binds."""
+"""Precedence of an expression, from the loosest."""
 
 LONGEST_INLINE = 56
-"""A longer expression gets a name of its own, so that a line holds at most two of them."""
+"""Characters beyond which an expression gets a name of its own, so that a line holds at most two such."""
 
 
 @dataclass(frozen=True)
 class Language:
-    """How operations other than + - * / are written.
+    """A language that statements are written in: operations other than + - * /, and constants.
 
     `calls` maps an operation to a template of its operands, which puts parentheses where they are needed.
     """
@@ -28,13 +28,13 @@ class Language:
     calls: dict[str, str]
     constant: Callable[[float], str]
     number: str = ""
-    """Type of the results, where there are several."""
+    """Type of the results, in a language with several."""
 
 
 @dataclass(frozen=True)
 class Statements:
-    """Assignments in order, then one expression per output element; `used` are the inputs that occur, `wide` the names
-    of values in double precision among others in single."""
+    """Assignments in order, then one expression per output element. `used` has the inputs that occur, `wide` the names
+    of values in double precision among values in single precision."""
 
     assignments: list[tuple[str, str]]
     outputs: list[str]
@@ -62,11 +62,11 @@ def write(
     Parameters
     ----------
     inputs : sequence of sequence of str
-        How each element of each input is written, `q[0]`.
+        Text of each element of each input, such as `q[0]`.
     labels : dict
         Short words for elements, so that the sine of `q[0]` may be called `sin_upper`.
     wide, wide_language
-        Values of the tape that are computed in double precision, and how that is written.
+        Values of the tape that are computed in double precision, and the language for them.
     """
     elements = [name for group in inputs for name in group]
     return _Writer(tape, language, elements, labels, frozenset(wide), wide_language or language).run()
@@ -86,7 +86,7 @@ class _Writer:
         self.uses = self._count_uses()
 
     def _count_uses(self) -> list[int]:
-        """How often each value is read; a square reads its operand twice."""
+        """Number of times that each value is read; a square reads its operand twice."""
         uses = np.zeros(len(self.tape) + 1, dtype=int)
         for op, a, b in zip(self.tape.op.tolist(), self.tape.a.tolist(), self.tape.b.tolist()):
             name = NAMES[op]
@@ -129,13 +129,13 @@ class _Writer:
         return _Text(f"({self.language.number}){x.inside(ATOM)}", ATOM) if x.wide else x
 
     def _wide(self, x: _Text) -> _Text:
-        """A first operand in double precision; a second one follows it by itself."""
+        """A first operand in double precision; C then converts a second one."""
         if x.wide or x.number is not None:
             return self._constant_in(x)
         return _Text(f"({self.wide_language.number}){x.inside(ATOM)}", ATOM)
 
     def _constant_in(self, x: _Text) -> _Text:
-        """The digits that a constant has in double precision."""
+        """A constant with its digits in double precision; other operands stay."""
         if x.number is None:
             return x
         text = self.wide_language.constant(x.number)

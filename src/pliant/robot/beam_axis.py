@@ -26,7 +26,7 @@ class BeamAxis:
     poses : tuple of Pose
         Where each piece begins; it runs along its own x.
     length : float
-        Of the whole axis, m.
+        Length of the whole axis, m.
     """
 
     starts: Array

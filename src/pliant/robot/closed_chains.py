@@ -1,4 +1,4 @@
-"""Closed chains of links: which links a loop holds, and what needs a tree."""
+"""Closed chains of links: the links that a loop holds, and a check that a robot is a tree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pliant.robot.tree import parents
 
 
 def require_tree(robot: RobotDescription, what: str) -> None:
-    """Raises `UnsupportedModel` for a robot with loops, passive joints, couplings or contacts, which other formats
+    """Raise `UnsupportedModel` for a robot with loops, passive joints, couplings or contacts, which other formats
     would lose."""
     passive = [link.name for link in robot.links if not link.joint.actuated]
     parts: dict[str, tuple[Any, ...]] = {

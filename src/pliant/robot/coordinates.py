@@ -1,7 +1,9 @@
-"""How the coordinates of an arm stand in its vectors: names, places, what torques drive, where quaternions are.
+"""Layout of the vectors of an arm: names and places of its coordinates and speeds, inputs, and quaternions.
 
-`Coordinates` is what can be said from that alone. A chain of maps has it, and so has a `Layout`, plain data that can be
-kept in a file: whoever reads states or names columns needs no equations.
+`Coordinates` is the base class of whatever knows this layout. A subclass supplies the names, the freedoms of the joints
+(`all_shafts`), the joints with quaternions (`balls`), the rows that close loops (`closing`) and the couplings; all else
+follows from these. There are two subclasses: the chain of links in `mechanics`, with its equations, and `Layout`, plain
+data that is kept in a file, for reading states and naming columns without equations.
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.arrays import Array
 from pliant.errors import ModelError, UnsupportedModel
 
 MEGA = 1e6
+
+# ---------------------------------------------------------------------------------------- parts that coordinates name
 
 
 class MotorPlace(Protocol):
@@ -31,12 +36,20 @@ class MotorPlace(Protocol):
         """Place of its coordinate."""
 
 
-class DrivenFreedom(Protocol):
-    """One freedom that a torque may drive: number of its speed, place of its coordinate, and its motor."""
+class StatePart(Protocol):
+    """Part of an arm that may have states in a run: a freedom of a joint, or a coupling."""
 
     @property
     def name(self) -> str:
-        """As in `model.joints`."""
+        """Name of the freedom or of the coupling."""
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the states that it has in a run, of friction, gear and motor, say."""
+
+
+class DrivenFreedom(StatePart, Protocol):
+    """One freedom of a joint that a torque may drive: number of its speed, place of its coordinate, and its motor."""
 
     @property
     def index(self) -> int:
@@ -51,40 +64,24 @@ class DrivenFreedom(Protocol):
         """Whether it is an angle."""
 
     @property
-    def states(self) -> tuple[str, ...]:
-        """Names of the states that its friction, its gear and its motor have in a run."""
-
-    @property
     def actuated(self) -> int:
-        """The speed that its torque acts on: of its motor, or its own."""
+        """Number of the speed that its torque acts on: of its motor, or its own."""
 
     @property
     def drive(self) -> MotorPlace | None:
-        """Its motor, if it hangs on an elastic drive."""
+        """Motor of its elastic drive, if it has one."""
 
     @property
     def passive(self) -> bool:
-        """Whether it has no torque after all."""
-
-
-class StatePart(Protocol):
-    """What may have states in a run."""
-
-    @property
-    def name(self) -> str:
-        """As in the robot file."""
-
-    @property
-    def states(self) -> tuple[str, ...]:
-        """Names of the states that it has in a run."""
+        """Whether no torque drives it."""
 
 
 class CoupledFrames(StatePart, Protocol):
-    """What acts between two frames."""
+    """Coupling between two frames."""
 
     @property
     def commanded(self) -> bool:
-        """Whether runs are given something for it."""
+        """Whether it is an input of runs."""
 
 
 S = TypeVar("S", bound=DrivenFreedom)
@@ -99,21 +96,19 @@ class BallJoint(NamedTuple):
     indices: tuple[int, ...]
 
 
+# ------------------------------------------------------------------------------------------------------- coordinates
+
+
 class Coordinates(Generic[S]):
-    """What follows from the names and places of coordinates and speeds."""
+    """Facts that follow from the names and places of coordinates and speeds."""
 
     coordinates: tuple[str, ...]
     speeds: tuple[str, ...]
 
     @property
     def all_shafts(self) -> Sequence[S]:
-        """What torques drive, and what is passive: freedoms of joints with a torque or friction, in their order."""
+        """Freedoms of joints with a torque or with friction, in their order; some may be passive."""
         raise NotImplementedError
-
-    @cached_property
-    def shafts(self) -> tuple[S, ...]:
-        """What torques drive, in their order."""
-        return tuple(shaft for shaft in self.all_shafts if not shaft.passive)
 
     @property
     def balls(self) -> tuple[BallJoint, ...]:
@@ -127,25 +122,10 @@ class Coordinates(Generic[S]):
 
     @property
     def couplings(self) -> Sequence[CoupledFrames]:
-        """What acts between two frames."""
+        """Couplings between two frames."""
         raise NotImplementedError
 
-    @property
-    def commanded(self) -> Sequence[CoupledFrames]:
-        """Couplings that have inputs."""
-        return [coupling for coupling in self.couplings if coupling.commanded]
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """What a run is given: torques of joints, then commands of couplings."""
-        return (*(shaft.name for shaft in self.shafts), *(coupling.name for coupling in self.commanded))
-
-    @property
-    def n_inputs(self) -> int:
-        """Number of them."""
-        return len(self.inputs)
-
-    def rest(self) -> np.ndarray:
+    def rest(self) -> Array:
         """(n_q,) coordinates of the undeformed arm: zero, but for sliding beams, which have no zero length, and
         quaternions."""
         raise NotImplementedError
@@ -154,9 +134,53 @@ class Coordinates(Generic[S]):
         """Travel of each coordinate that is a free length."""
         raise NotImplementedError
 
+    # sizes
+
+    @property
+    def n(self) -> int:
+        """Number of generalized speeds, and of freedoms."""
+        return len(self.speeds)
+
+    @property
+    def n_q(self) -> int:
+        """Number of generalized coordinates: a quaternion has one more than the rotation has freedoms."""
+        return len(self.coordinates)
+
+    @property
+    def n_joints(self) -> int:
+        """Number of torques."""
+        return len(self.shafts)
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs of a run."""
+        return len(self.inputs)
+
+    # inputs and states of runs
+
+    @cached_property
+    def shafts(self) -> tuple[S, ...]:
+        """Freedoms of joints that torques drive, in their order."""
+        return tuple(shaft for shaft in self.all_shafts if not shaft.passive)
+
+    @property
+    def driven(self) -> list[S]:
+        """Shafts behind elastic drives."""
+        return [shaft for shaft in self.shafts if shaft.drive is not None]
+
+    @property
+    def commanded(self) -> Sequence[CoupledFrames]:
+        """Couplings that have inputs."""
+        return [coupling for coupling in self.couplings if coupling.commanded]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs of a run: torques of joints, then commands of couplings."""
+        return (*(shaft.name for shaft in self.shafts), *(coupling.name for coupling in self.commanded))
+
     @property
     def state_parts(self) -> list[StatePart]:
-        """What may have states in a run, in their order: freedoms of joints, then couplings."""
+        """Parts that may have states in a run, in their order: freedoms of joints, then couplings."""
         return [*self.all_shafts, *self.couplings]
 
     @property
@@ -166,29 +190,11 @@ class Coordinates(Generic[S]):
 
     @property
     def drive_units(self) -> list[float]:
-        """What one of each of these states is in SI units: pressures are counted in megapascals, near to the size of
-        other states, so that one tolerance fits all."""
+        """Unit of each of these states in SI units: pressures are counted in megapascals, near to the size of other
+        states, so that one tolerance fits all."""
         return [MEGA if name.rpartition(".")[2].startswith("pressure_") else 1.0 for name in self.drive_states]
 
-    @property
-    def driven(self) -> list[S]:
-        """Shafts behind elastic drives."""
-        return [shaft for shaft in self.shafts if shaft.drive is not None]
-
-    @property
-    def n_joints(self) -> int:
-        """Number of torques."""
-        return len(self.shafts)
-
-    @property
-    def n(self) -> int:
-        """Number of generalised speeds, and of freedoms."""
-        return len(self.speeds)
-
-    @property
-    def n_q(self) -> int:
-        """Number of generalised coordinates: a quaternion has one more than the rotation has freedoms."""
-        return len(self.coordinates)
+    # quaternions, places of joints, motors behind their joints
 
     @property
     def plain(self) -> bool:
@@ -210,13 +216,23 @@ class Coordinates(Generic[S]):
                 )
         return [shaft.place for shaft in self.shafts if shaft.place is not None]
 
-    def require_plain(self, what: str) -> None:
-        """Raises `UnsupportedModel` where a joint has a quaternion."""
-        for ball in self.balls:
-            raise UnsupportedModel(
-                f"{what} takes arms whose speeds are the rates of their coordinates, and {ball.owner!r} has "
-                "a quaternion; let the base stand (`base: {type: fixed}`), and use universal or revolute joints"
-            )
+    def followed(self, q: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
+        """Put the motors of elastic drives where their joints are, in states (..., n_q) and in place; leave those at
+        the places `given`."""
+        for shaft in self.shafts:
+            if shaft.drive is not None and shaft.drive.place not in given:
+                q[..., shaft.drive.place] = q[..., shaft.place]
+        return q
+
+    def following(self, speeds: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
+        """Make the motors of elastic drives as fast as their joints, in speeds (..., n) and in place; leave those of
+        the numbers `given`."""
+        for shaft in self.shafts:
+            if shaft.drive is not None and shaft.drive.index not in given:
+                speeds[..., shaft.drive.index] = speeds[..., shaft.index]
+        return speeds
+
+    # checks: `what` is the function that does not support the arm
 
     @property
     def is_open(self) -> bool:
@@ -224,40 +240,34 @@ class Coordinates(Generic[S]):
         return not (self.closing or any(shaft.passive for shaft in self.all_shafts))
 
     def require_open(self, what: str) -> None:
-        """Raises `UnsupportedModel` where there are loops or passive joints, which `what` does not know yet."""
+        """Raise `UnsupportedModel` where there are loops or passive joints."""
         self.require_tree(what)
         passive = [shaft.name for shaft in self.all_shafts if shaft.passive]
         if passive:
             raise UnsupportedModel(f"{what}: not built yet for passive joints, and this arm has {', '.join(passive)}")
 
     def require_tree(self, what: str) -> None:
-        """Raises `UnsupportedModel` where there are loops, which `what` does not know yet."""
+        """Raise `UnsupportedModel` where there are loops."""
         loops = dict.fromkeys(name.partition(".")[0] for name in self.closing)
         if loops:
             raise UnsupportedModel(f"{what}: not built yet for closed loops, and this arm has {', '.join(loops)}")
 
     def require_uncoupled(self, what: str) -> None:
-        """Raises `UnsupportedModel` where there are couplings, which `what` does not know yet."""
+        """Raise `UnsupportedModel` where there are couplings."""
         if self.couplings:
             names = ", ".join(coupling.name for coupling in self.couplings)
             raise UnsupportedModel(f"{what}: not built yet for couplings, and this arm has {names}")
 
-    def followed(self, q: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
-        """States (..., n_q) with the motors of elastic drives where their joints are, but those `given`."""
-        for shaft in self.shafts:
-            if shaft.drive is not None and shaft.drive.place not in given:
-                q[..., shaft.drive.place] = q[..., shaft.place]
-        return q
-
-    def following(self, speeds: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
-        """Speeds (..., n) with the motors of elastic drives as fast as their joints, but those `given`."""
-        for shaft in self.shafts:
-            if shaft.drive is not None and shaft.drive.index not in given:
-                speeds[..., shaft.drive.index] = speeds[..., shaft.index]
-        return speeds
+    def require_plain(self, what: str) -> None:
+        """Raise `UnsupportedModel` where a joint has a quaternion."""
+        for ball in self.balls:
+            raise UnsupportedModel(
+                f"{what} takes arms whose speeds are the rates of their coordinates, and {ball.owner!r} has "
+                "a quaternion; let the base stand (`base: {type: fixed}`), and use universal or revolute joints"
+            )
 
     def check_travel(self, q: ArrayLike) -> None:
-        """Raises `ModelError` where a free length in `q` (..., n_q) has left its travel."""
+        """Raise `ModelError` where a free length in `q` (..., n_q) has left its travel."""
         state = np.asarray(q, dtype=float)
         for index, (low, high) in self.travels().items():
             l = state[..., index]
@@ -268,6 +278,9 @@ class Coordinates(Generic[S]):
                     f"travel {low:g} to {high:g} m; stop the motion before the end, or give the beam a longer "
                     "total_length"
                 )
+
+
+# -------------------------------------------------------------------------------------------------------- plain data
 
 
 @dataclass(frozen=True)
@@ -292,7 +305,7 @@ class ShaftFact:
 
     @property
     def actuated(self) -> int:
-        """The speed that its torque acts on: of its motor, or its own."""
+        """Number of the speed that its torque acts on: of its motor, or its own."""
         return self.index if self.drive is None else self.drive.index
 
 
@@ -308,7 +321,7 @@ class CouplingFact:
 @dataclass(frozen=True)
 class Layout(Coordinates[ShaftFact]):
     """The coordinates of an arm as plain data. Where it has loops: `rows` that close them, by name, those `dropped`
-    that follow from these, and the `mobility`, how many freedoms its joints are left with."""
+    that follow from these, and the `mobility`, the number of freedoms that its joints are left with."""
 
     coordinates: tuple[str, ...]
     speeds: tuple[str, ...]
@@ -323,42 +336,43 @@ class Layout(Coordinates[ShaftFact]):
     lines: tuple[CouplingFact, ...] = ()
 
     @classmethod
-    def of(cls, arm: Coordinates[Any], first: int) -> Layout:
-        """Of a chain; `first` is the number of its first link, 1 where the base is free."""
-        motors = [s.drive and MotorFact(s.drive.index, s.drive.place) for s in arm.all_shafts]
-        torques = tuple(
-            ShaftFact(s.name, s.index, s.place, s.turns, s.states, motor, s.passive)
-            for s, motor in zip(arm.all_shafts, motors)
+    def of(cls, arm: Coordinates[S], first: int) -> Layout:
+        """Layout of a chain; `first` is the number of its first link, 1 where the base is free."""
+        return cls(
+            coordinates=arm.coordinates,
+            speeds=arm.speeds,
+            torques=tuple(_shaft_fact(shaft) for shaft in arm.all_shafts),
+            turning=arm.balls,
+            undeformed=tuple(arm.rest().tolist()),
+            lengths=tuple((place, *travel) for place, travel in arm.travels().items()),
+            first=first,
+            lines=tuple(CouplingFact(one.name, one.commanded, one.states) for one in arm.couplings),
         )
-        lengths = tuple((place, *travel) for place, travel in arm.travels().items())
-        lines = tuple(CouplingFact(one.name, one.commanded, one.states) for one in arm.couplings)
-        rest = tuple(arm.rest().tolist())
-        return cls(arm.coordinates, arm.speeds, torques, arm.balls, rest, lengths, first, lines=lines)
 
     def facts(self) -> dict[str, Any]:
-        """What a file keeps."""
+        """Plain data for a file."""
         return asdict(self)
 
     @classmethod
     def from_facts(cls, kept: Mapping[str, Any]) -> Layout:
-        """From what a file kept."""
-        torques = tuple(
-            ShaftFact(
-                **shaft | {"drive": shaft["drive"] and MotorFact(**shaft["drive"]), "states": tuple(shaft["states"])}
-            )
-            for shaft in kept["torques"]
-        )
-        turning = tuple(BallJoint(owner, kind, tuple(q), tuple(v)) for owner, kind, q, v in kept["turning"])
-        lengths = tuple((place, low, high) for place, low, high in kept["lengths"])
+        """Layout from the plain data in a file, in which tuples have become lists."""
         return cls(
-            tuple(kept["coordinates"]), tuple(kept["speeds"]), torques, turning, tuple(kept["undeformed"]), lengths,
-            kept["first"], tuple(kept["rows"]), tuple(kept["dropped"]), kept["mobility"],
-            tuple(CouplingFact(one["name"], one["commanded"], tuple(one["states"])) for one in kept["lines"]),
-        )  # fmt: skip
+            coordinates=tuple(kept["coordinates"]),
+            speeds=tuple(kept["speeds"]),
+            torques=tuple(_read_shaft(shaft) for shaft in kept["torques"]),
+            turning=tuple(BallJoint(owner, kind, tuple(q), tuple(v)) for owner, kind, q, v in kept["turning"]),
+            undeformed=tuple(kept["undeformed"]),
+            lengths=tuple((place, low, high) for place, low, high in kept["lengths"]),
+            first=kept["first"],
+            rows=tuple(kept["rows"]),
+            dropped=tuple(kept["dropped"]),
+            mobility=kept["mobility"],
+            lines=tuple(CouplingFact(**one | {"states": tuple(one["states"])}) for one in kept["lines"]),
+        )
 
     @property
     def all_shafts(self) -> tuple[ShaftFact, ...]:
-        """What torques drive, and what is passive."""
+        """Freedoms of joints with a torque or with friction, in their order; some may be passive."""
         return self.torques
 
     @property
@@ -373,13 +387,31 @@ class Layout(Coordinates[ShaftFact]):
 
     @property
     def couplings(self) -> tuple[CouplingFact, ...]:
-        """What acts between two frames."""
+        """Couplings between two frames."""
         return self.lines
 
-    def rest(self) -> np.ndarray:
+    def rest(self) -> Array:
         """(n_q,) coordinates of the undeformed arm."""
         return np.array(self.undeformed)
 
     def travels(self) -> dict[int, tuple[float, float]]:
         """Travel of each coordinate that is a free length."""
         return {place: (low, high) for place, low, high in self.lengths}
+
+
+def _shaft_fact(shaft: DrivenFreedom) -> ShaftFact:
+    motor = None if shaft.drive is None else MotorFact(shaft.drive.index, shaft.drive.place)
+    return ShaftFact(
+        name=shaft.name,
+        index=shaft.index,
+        place=shaft.place,
+        turns=shaft.turns,
+        states=shaft.states,
+        drive=motor,
+        passive=shaft.passive,
+    )
+
+
+def _read_shaft(kept: Mapping[str, Any]) -> ShaftFact:
+    motor = None if kept["drive"] is None else MotorFact(**kept["drive"])
+    return ShaftFact(**{**kept, "drive": motor, "states": tuple(kept["states"])})

@@ -36,8 +36,8 @@ HALVES = ("barrel", "rod")
 
 
 class CylinderEnd(NamedTuple):
-    """Where an end of a cylinder is: the link that carries it, None for the base; its place there, and a pose from
-    there."""
+    """Place of an end of a cylinder: the link that carries it (None for the base), the place on this link, and a pose
+    from there."""
 
     link: str | None
     at: At
@@ -47,22 +47,20 @@ class CylinderEnd(NamedTuple):
 def with_halves(robot: RobotDescription) -> dict[str, tuple[Description, ...]]:
     """`links`, `loops` and `couplings` of a robot with its heavy cylinders as links."""
     halves: list[Link] = []
-    loops = list(robot.loops)
+    loops, couplings = list(robot.loops), list[Coupling]()
     for coupling in robot.couplings:
-        if coupling.heavy:
-            links, loop = _halves(robot, coupling)
-            halves += links
-            loops.append(loop)
+        cylinder = coupling.cylinder
+        if cylinder is None or not coupling.heavy:
+            couplings.append(coupling)
+            continue
+        links, loop = _halves(robot, coupling)
+        halves += links
+        loops.append(loop)
+        couplings.append(coupling.model_copy(update={"cylinder": cylinder.model_copy(update={"mass": None})}))
     *others, last = robot.links
     carrier = parents(robot.links)[-1]
     last = last.model_copy(update={"parent": BASE if carrier is None else robot.links[carrier].name})
-    couplings = tuple(_without_mass(one) if one.heavy else one for one in robot.couplings)
-    return {"links": (*others, *halves, last), "loops": tuple(loops), "couplings": couplings}
-
-
-def _without_mass(coupling: Coupling) -> Coupling:
-    assert coupling.cylinder is not None
-    return coupling.model_copy(update={"cylinder": coupling.cylinder.model_copy(update={"mass": None})})
+    return {"links": (*others, *halves, last), "loops": tuple(loops), "couplings": tuple(couplings)}
 
 
 def _halves(robot: RobotDescription, coupling: Coupling) -> tuple[list[Link], Loop]:
@@ -115,6 +113,7 @@ def _carries(robot: RobotDescription, end: str, last: str) -> bool:
 
 
 def _seat(robot: RobotDescription, end: str) -> CylinderEnd:
+    """Place of the frame that a coupling calls `end`."""
     named = {frame.name: frame for frame in robot.frames}
     if end in named:
         frame: Frame = named[end]
@@ -132,7 +131,7 @@ def _seat(robot: RobotDescription, end: str) -> CylinderEnd:
 
 
 def _pose(robot: RobotDescription, seat: CylinderEnd) -> Pose:
-    """Of an end, in the base, all joints at zero and all beams straight."""
+    """Pose of an end in the base, with all joints at zero and all beams straight."""
     poses: list[Pose] = []
     links: Sequence[Link] = robot.links
     for link, parent in zip(links, parents(links)):

@@ -21,7 +21,7 @@ from pliant.robot.parts.angles import rotation_x
 from pliant.robot.parts.beam import Beam, BeamProperties, beam_properties
 
 POINTS = 8
-"""Of Gauss's rule between two breaks of a table: exact for what linear dimensions give, and for products with x^2."""
+"""Points of Gauss's rule between two breaks of a table: exact for sections with linear dimensions, also times x^2."""
 
 
 class Spring(NamedTuple):
@@ -33,8 +33,8 @@ class Spring(NamedTuple):
 
 
 def springs(count: int, marks: Sequence[float] = ()) -> tuple[Spring, ...]:
-    """One in the middle of each of `count` elements; places are parts of the length. At `marks`, parts of the length
-    too, elements end: they are then nearly equal, and nearly `count`."""
+    """Springs in the middle of each of `count` elements; places are parts of the length. At `marks`, parts of the
+    length too, elements end: they are then nearly equal, and nearly `count`."""
     found = []
     for low, high in pairwise([0.0, *sorted({mark for mark in marks if 0.0 < mark < 1.0}), 1.0]):
         own = max(1, round(count * (high - low)))
@@ -49,7 +49,7 @@ def stretches(found: Sequence[Spring]) -> tuple[tuple[float, float], ...]:
 
 
 def stiffness(beam: BeamProperties, name: str, spring: Spring) -> float:
-    """Of the spring for a stiffness such as `EI_z`: the inverse of the flexibility of its element."""
+    """Constant of the spring for a stiffness such as `EI_z`: the inverse of the flexibility of its element."""
     eta, weight = _rule(beam, spring.low, spring.high)
     return 1.0 / float(weight @ (beam.length / (getattr(beam, name) * _profile(beam, name, eta))))
 
@@ -74,8 +74,8 @@ def rigid_beam(beam: Beam, clamp: float = 0.0) -> MassSum:
 
 
 def section_place(beam: Beam, clamp: float) -> tuple[Array, Array]:
-    """From the principal axes of its sections to those of the frame after the joint, and the centroid at the root, that
-    is `clamp` away from there along x."""
+    """Rotation from the principal axes of its sections to the frame after the joint, and place of the centroid at the
+    root, which is `clamp` away from that frame along x."""
     section = beam.section
     if section is None:
         return np.eye(3), np.array([clamp, 0.0, 0.0])

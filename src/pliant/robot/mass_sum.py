@@ -1,4 +1,4 @@
-"""Masses that add: of bodies lumped onto one, whatever frames they were given in."""
+"""Sums of masses: bodies that are lumped onto one, given in different frames."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class MassSum:
         return bool(self.m) or bool(self.I.any())
 
     def moved(self, R: Array, p: Array) -> MassSum:
-        """Seen from a frame in which the present one stands at `p`, turned by `R`."""
+        """The same mass seen from a frame in which the present one stands at `p`, turned by `R`."""
         m, com, inertia = self.about_com()
         return MassSum.of(m, R @ com + p, R @ inertia @ R.T)
 
@@ -59,9 +59,9 @@ class MassSum:
         return self.m, com, (inertia + inertia.T) / 2.0
 
     def split(self) -> tuple[MassSum, MassSum]:
-        """A body that can be, and a spin about one axis alone, such as that of a rotor, which makes up the rest.
+        """Split into a possible body and a spin about one axis alone, such as that of a rotor, which is the rest.
 
-        A moment above the sum of the two others is that of no body: hubs and wheels have it by their description.
+        No body has a principal moment above the sum of the two others; the descriptions of hubs and wheels may.
         """
         m, com, inertia = self.about_com()
         if not np.isfinite(inertia).all():

@@ -1,4 +1,4 @@
-"""A path to every number: `links.upper.beam.EI_z`. Links go by name (or by index), lists by index."""
+"""Paths to all numbers of a robot, such as `links.upper.beam.EI_z`: links by name (or index), other lists by index."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def join(path: str, key: str) -> str:
 
 
 def key_of(entry: Any, index: int, path: str) -> str:
-    """Links are named, everything else in a list is counted."""
+    """Key of an entry of a list: the name of a link, the number of anything else."""
     return str(entry.name) if path == "links" else str(index)
 
 

@@ -1,9 +1,9 @@
 """A beam in pieces is several links of another robot: each piece a link on a fixed joint, straight and of its own
 length.
 
-What computes sees that robot, `in_pieces(robot)`; users see theirs. A curved beam is a polygon of pieces that run along
-its tangent at equal distances: the first and the last are half as long as the others, so that root and tip have the
-axes of the beam there.
+The equations of motion use that robot, `in_pieces(robot)`; users see their own. A curved beam is a polygon of pieces
+that run along its tangent at equal distances: the first and the last are half as long as the others, so that root and
+tip have the axes of the beam there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pliant.robot.parts.shapes import FIELDS, MOST_UNREDUCED, Shapes
 from pliant.robot.robot import AnyRobot, RobotDescription
 
 STRAIGHT = {"pieces": None, "curvature": None, "twist": None, "x": None}
-"""What a beam says that is one straight piece."""
+"""Entries of a beam that is one straight piece."""
 FINE = 64
 """Steps per piece in which the axes of a curved beam are followed."""
 
@@ -43,7 +43,7 @@ class BeamPiece:
 
     @property
     def label(self) -> str:
-        """What its amplitudes are called after."""
+        """First part of the names of its amplitudes."""
         return self.owner if self.count == 1 else f"{self.owner}.{self.number}"
 
     @property
@@ -95,8 +95,8 @@ def in_pieces(robot: AnyRobot) -> AnyRobot:
 
 
 def in_one_piece(robot: AnyRobot) -> AnyRobot:
-    """The robot whose links are one straight piece each, with elements where they had several: what each vibrates like
-    by itself."""
+    """The robot whose links are one straight piece each, with elements where they had several, to vibrate by
+    themselves."""
     return robot.model_copy(update={"links": tuple(_whole(link) for link in robot.links)})
 
 
@@ -192,7 +192,7 @@ def _turn_to(link: Link, piece: BeamPiece) -> tuple[float, float, float]:
 
 
 def spread(robot: RobotDescription, symbols: Mapping[str, Any]) -> dict[str, Any]:
-    """Symbols by the paths of a robot, by those of the robot of its pieces."""
+    """Symbols of a robot, by the paths of the robot of its pieces."""
     cut = {link.name: _pieces(link) for link in robot.links}
     found: dict[str, Any] = {}
     for path, symbol in symbols.items():

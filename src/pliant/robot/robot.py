@@ -18,7 +18,6 @@ from pliant.robot.parts.contacts import Contact
 from pliant.robot.parts.couplings import Coupling
 from pliant.robot.parts.fields import FORMAT, Description, Document, NonNegative, Vector, sequence
 from pliant.robot.parts.frames import Frame
-from pliant.robot.parts.friction import Friction
 from pliant.robot.parts.joint import Freedom, Joint
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.loops import Loop, check_ends
@@ -28,13 +27,13 @@ from pliant.robot.tree import BASE, check_place, outwards, parents
 MOST_LINKS = 1000
 
 
-def _title(value: Any) -> str:
+def _title(value: object) -> str:
     if isinstance(value, str) and 1 <= len(value) <= 200 and value.isprintable() and value == value.strip():
         return value
     raise fault("a name of 1 to 200 printable characters without space at its ends")
 
 
-def _links(value: Any) -> list[Any]:
+def _links(value: object) -> list[object]:
     entries = sequence(value, "a list of links")
     if not 1 <= len(entries) <= MOST_LINKS:
         raise fault(f"1 to {MOST_LINKS} links, not {len(entries)}")
@@ -45,17 +44,17 @@ Title = Annotated[str, BeforeValidator(_title), WithJsonSchema({"type": "string"
 Links = Annotated[tuple[Link, ...], BeforeValidator(_links)]
 
 
-def _payload(value: Any) -> Any:
-    """A lump on the last link is a payload."""
+def _payload(value: object) -> object:
+    """Make a payload of a lump, which then sits on the last link."""
     return Payload(mass=value.mass, inertia=value.inertia, com=value.com) if type(value) is Lump else value
 
 
-def _how_many(value: Any) -> str:
+def _how_many(value: object) -> str:
     return "<many>" if isinstance(value, (list, tuple)) else "<one>"
 
 
 class Expected(Description):
-    """What an arm goes through besides its own weight: what `pieces: auto` reckons with.
+    """Loads of an arm besides its own weight, which `pieces: auto` takes into account.
 
     Examples
     --------
@@ -126,22 +125,66 @@ class RobotDescription(Document):
         return self
 
     def _check_tree(self) -> None:
-        """Links have names of their own, stand in order, and what hangs on them has a place."""
+        """Check names and places of all parts, and put the links in order."""
+        self._check_link_names()
+        self.__dict__["links"] = outwards(self.links)
+        self._check_link_places()
+        self._check_payloads()
+        self._check_frames()
+        for kind, parts in (("loop", self.loops), ("coupling", self.couplings), ("contact", self.contacts)):
+            check_ends(kind, parts, self.links, self.frames)
+        self._check_part_names()
+        self._check_joint_names()
+        self._check_references()
+
+    def _check_link_names(self) -> None:
+        """Every link has a name of its own."""
         names = [link.name for link in self.links]
         double = sorted({name for name in names if names.count(name) > 1})
         if double:
             raise clash(f"links need different names; `{double[0]}` stands {names.count(double[0])} times, rename one")
-        self.__dict__["links"] = outwards(self.links)
-        self._check_places()
-        self._check_joint_names()
-        moving = len(self.freedoms)
-        for link in self.links:
-            reference = None if link.shapes is None else link.shapes.reference
-            if reference is not None and len(reference) != moving:
-                raise clash(
-                    f"`shapes.reference` of link `{link.name}` has {len(reference)} positions; "
-                    f"expected one for each of the {moving} moving joints"
-                )
+
+    def _check_link_places(self) -> None:
+        """Every link is attached to a place that its parent has."""
+        for link, parent in zip(self.links, parents(self.links)):
+            if parent is not None:
+                check_place(self.links[parent], link.at, f"link `{link.name}` hangs")
+            elif link.at not in ("tip", "root"):
+                raise clash(f"link `{link.name}` hangs on the base, which has no stations; remove `at`")
+
+    def _check_payloads(self) -> None:
+        """Every payload is on a link that exists."""
+        names = [link.name for link in self.links]
+        for payload in self.payloads:
+            if payload.link is not None and payload.link not in names:
+                raise clash(f"a payload on link `{payload.link}`, which is not there{suggestion(payload.link, names)}")
+        if self.base.is_free and BASE in names:
+            raise clash("a link called `base` and a free base; give the link another name")
+
+    def _check_frames(self) -> None:
+        """Every frame has a name of its own, and sits on a place that its link has."""
+        taken, bodies = {BASE, "tip"}, {body.name: body for body in self.bodies}
+        for frame in self.frames:
+            on_base = frame.link == BASE and BASE not in bodies
+            if on_base and frame.at not in ("tip", "root"):
+                raise clash(f"frame `{frame.name}` sits on the base, which has no stations; remove `at`")
+            if frame.link not in bodies and not on_base:
+                meant = suggestion(frame.link, [link.name for link in self.links])
+                raise clash(f"frame `{frame.name}` on link `{frame.link}`, which is not there{meant}")
+            if frame.name in taken:
+                raise clash(f"frames need different names, and neither `base` nor `tip`; `{frame.name}` is taken")
+            taken.add(frame.name)
+            if not on_base:
+                check_place(bodies[frame.link], frame.at, f"frame `{frame.name}` sits")
+
+    def _check_part_names(self) -> None:
+        """Every coupling and every contact has a name that no freedom of a joint has."""
+        taken = {*self.freedoms}
+        for kind, parts in (("coupling", self.couplings), ("contact", self.contacts)):
+            for part in parts:
+                if part.name in taken:
+                    raise clash(f"{kind} `{part.name}` is called like a joint or a coupling; rename one")
+                taken.add(part.name)
 
     def _check_joint_names(self) -> None:
         """Every coordinate has a name of its own."""
@@ -152,43 +195,16 @@ class RobotDescription(Document):
         if self.base.is_free and BASE in names:
             raise clash("a joint called `base` and a free base; give the joint another name")
 
-    def _check_places(self) -> None:
-        """Check that every link, payload and frame is attached to a place that exists."""
-        names = [link.name for link in self.links]
-        for link, parent in zip(self.links, parents(self.links)):
-            if parent is None:
-                if link.at not in ("tip", "root"):
-                    raise clash(f"link `{link.name}` hangs on the base, which has no stations; remove `at`")
-            else:
-                check_place(self.links[parent], link.at, f"link `{link.name}` hangs")
-        for payload in self.payloads:
-            if payload.link is not None and payload.link not in names:
-                raise clash(f"a payload on link `{payload.link}`, which is not there{suggestion(payload.link, names)}")
-        if self.base.is_free and BASE in names:
-            raise clash("a link called `base` and a free base; give the link another name")
-        taken, bodies = {BASE, "tip"}, {body.name: body for body in self.bodies}
-        for frame in self.frames:
-            on_base = frame.link == BASE and BASE not in bodies
-            if on_base and frame.at not in ("tip", "root"):
-                raise clash(f"frame `{frame.name}` sits on the base, which has no stations; remove `at`")
-            if frame.link not in bodies and not on_base:
+    def _check_references(self) -> None:
+        """`shapes.reference` of a link has a position for every moving joint."""
+        moving = len(self.freedoms)
+        for link in self.links:
+            reference = None if link.shapes is None else link.shapes.reference
+            if reference is not None and len(reference) != moving:
                 raise clash(
-                    f"frame `{frame.name}` on link `{frame.link}`, which is not there{suggestion(frame.link, names)}"
+                    f"`shapes.reference` of link `{link.name}` has {len(reference)} positions; "
+                    f"expected one for each of the {moving} moving joints"
                 )
-            if frame.name in taken:
-                raise clash(f"frames need different names, and neither `base` nor `tip`; `{frame.name}` is taken")
-            taken.add(frame.name)
-            if not on_base:
-                check_place(bodies[frame.link], frame.at, f"frame `{frame.name}` sits")
-        check_ends("loop", self.loops, self.links, self.frames)
-        check_ends("coupling", self.couplings, self.links, self.frames)
-        check_ends("contact", self.contacts, self.links, self.frames)
-        taken = {*self.freedoms}
-        for kind, parts in (("coupling", self.couplings), ("contact", self.contacts)):
-            for part in parts:
-                if part.name in taken:
-                    raise clash(f"{kind} `{part.name}` is called like a joint or a coupling; rename one")
-                taken.add(part.name)
 
     @property
     def bodies(self) -> tuple[Link, ...]:
@@ -201,12 +217,12 @@ class RobotDescription(Document):
 
     @property
     def freedoms(self) -> dict[str, Freedom]:
-        """What its joints move by: the coordinates by name, in the order of the torques."""
+        """Freedoms of all joints, by the names of their coordinates, in the order of the torques."""
         return {freedom.name(link.name): freedom for link in self.links for freedom in link.joint.freedoms}
 
     @property
     def payloads(self) -> tuple[Payload, ...]:
-        """All of them."""
+        """Payloads as a tuple, whether the description has one or several."""
         return self.payload if isinstance(self.payload, tuple) else (self.payload,)
 
     def carried(self, place: int) -> tuple[Payload, ...]:
@@ -350,39 +366,20 @@ class RobotDescription(Document):
         >>> arm.digest() == arm.replace({"name": arm.name}).digest()
         True
         """
-        content = {"format": FORMAT, **_settled(plain(self, full=True))}
+        content = {"format": FORMAT, **_without_files(plain(self, full=True))}
         text = json.dumps(content, sort_keys=True, allow_nan=False, default=lambda content: content.digest)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-YOUNGER: dict[str, Any] = {
-    "GA_y": None, "GA_z": None, "shear": False, "pieces": None, "curvature": None, "twist": None, "beam.x": None,
-    "expected": None,
-    "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None, "content": None,
-    "accuracy": None, "band": None,
-    "joint.name": None, "joint.offset": 0.0, "motor": None, "actuated": True, "loops": [], "stop": None,
-    "couplings": [], "contacts": [], "visuals": [], "body": None, "damping_per_amplitude": 0.0,
-    "stiction": None, "stribeck_speed": None, "stribeck_exponent": 2.0, "law": "bristle", "friction.stiffness": None,
-    "micro_damping": 0.0, "hardening": 0.0, "table": [], "play": 0.0, "play_smoothing": 0.0, "hysteresis": None,
-    "limits.acceleration": None, "limits.jerk": None,
-    "errors": [], "drive.efficiency": 1.0, "drive.friction": Friction().model_dump(),
-    "base": {"type": "fixed", "mass": 0.0, "com": [0.0, 0.0, 0.0], "inertia": [0.0, 0.0, 0.0], "visuals": []},
-}  # fmt: skip
-"""Entries that are younger than digests, by their name or with the part that they stand in, and their defaults:
-digests of robots that do not use them stay."""
 FILES = ("body.file", ".mesh")
-"""Names of files whose content stands beside them, and counts in their place; what stands in a list has no part."""
+"""Names of files, whose content counts in their place; the part before the dot is empty for an entry of a list."""
 
 
-def _settled(tree: Any, part: str = "") -> Any:
-    """Without younger entries that have their default; `part` is the name of the mapping."""
+def _without_files(tree: Any, part: str = "") -> Any:
+    """Plain data without the names of files; `part` is the key of the mapping `tree`."""
     if isinstance(tree, dict):
-        return {
-            name: _settled(entry, name)
-            for name, entry in tree.items()
-            if all(YOUNGER.get(key, ...) != entry for key in (name, f"{part}.{name}")) and f"{part}.{name}" not in FILES
-        }
-    return [_settled(entry) for entry in tree] if isinstance(tree, list) else tree
+        return {name: _without_files(entry, name) for name, entry in tree.items() if f"{part}.{name}" not in FILES}
+    return [_without_files(entry) for entry in tree] if isinstance(tree, list) else tree
 
 
 AnyRobot = TypeVar("AnyRobot", bound=RobotDescription)

@@ -1,4 +1,4 @@
-"""The rigid skeleton of a robot as numbers: which frame stands where, and what mass moves with it."""
+"""The rigid skeleton of a robot as numbers: poses of its frames, and the masses that move with them."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Bone:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """All of them, each behind its parent; `robot` has the pieces of beams as links, and `base` the mass of a free
-    base."""
+    """All bones of a robot, each behind its parent; `robot` has the pieces of beams as links, and `base` the mass of a
+    free base."""
 
     robot: RobotDescription
     bones: tuple[Bone, ...]
@@ -56,7 +56,7 @@ class Skeleton:
 
 
 def skeleton(robot: RobotDescription) -> Skeleton:
-    """Of a robot; its beams straight or curved as described, its joints at zero.
+    """Skeleton of a robot, its beams straight or curved as described, its joints at zero.
 
     A beam that slides is a rod of all its material whose end is the frame after its joint, as which it moves.
     """

@@ -85,7 +85,7 @@ class RobotView(View):
 
 
 def _refuse_structure(robot: RobotDescription, path: str) -> None:
-    """Some numbers say how the robot is built and cannot be symbols."""
+    """Refuse paths of numbers that say how the robot is built, which cannot be symbols."""
     parts = path.split(".")
     if parts[0] == "expected":
         raise ModelError(f"`{path}` cannot be a symbol: it helps to choose the pieces of beams; vary the robot itself")

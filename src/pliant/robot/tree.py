@@ -1,4 +1,4 @@
-"""Who hangs on whom."""
+"""Tree of the links: the parent of each, an order from the base outwards, and places on a link."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pliant.robot.files.error_messages import clash, suggestion
 from pliant.robot.parts.link import BeamStation, BodyFrame, Link
 
 BASE = "base"
-"""What the base is called as a parent, unless a link has that name."""
+"""Name of the base as a parent, unless a link has that name."""
 
 
 def parents(links: Sequence[Link]) -> list[int | None]:
@@ -60,7 +60,7 @@ def outwards(links: tuple[Link, ...]) -> tuple[Link, ...]:
 
 
 def check_place(link: Link, at: object, who: str) -> None:
-    """Refuses a place that the link has not."""
+    """Refuse a place that the link does not have."""
     if at == "tip":
         return
     if link.beam is not None and link.beam.slides:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
@@ -19,20 +19,20 @@ from pliant.export.typical_states import reference_states
 from pliant.model.model import Model
 
 STEPS = 20
-"""That the test takes with a plant, or a predictive controller."""
+"""Steps that the test takes with a plant, or with a predictive controller."""
 
 PREDICTED = 1e-9
-"""What it allows torques of a predictive controller, of the largest: each step goes on from the last."""
+"""Tolerance for torques of a predictive controller, relative to the largest: each step goes on from the last."""
 
 SINGLE_TOLERANCE = 1e-5
-"""The same in single precision, and a tenth of what is allowed after `STEPS`."""
+"""Tolerance in single precision, and a tenth of that after `STEPS`."""
 
 TOLERANCE = AGREEMENT
-"""What the test driver allows, relative to the largest element: a C compiler may fuse products and sums as well."""
+"""Tolerance of the test driver, relative to the largest element: a C compiler may fuse products and sums."""
 
 
 def test_driver(
-    model: Model, functions: Mapping[str, Any], written: Mapping[str, CFunction], real: CReal,
+    model: Model, functions: Mapping[str, ca.Function], written: Mapping[str, CFunction], real: CReal,
     part: CPlant | CPredictive | None,
 ) -> str:  # fmt: skip
     """A program that runs every function at reference states and compares with the numbers of the model."""
@@ -83,7 +83,7 @@ def _allowed(real: CReal, steps: int = 1) -> str:
 test_driver.__test__ = False  # type: ignore[attr-defined]  # a program for the user, not one of pytest's
 
 
-def reference_values(f: Any, inputs: Sequence[Array]) -> list[Array]:
+def reference_values(f: ca.Function, inputs: Sequence[Array]) -> list[Array]:
     """Outputs of a function as CasADi's virtual machine evaluates them, one row per state, row-major."""
     rows = [[np.array(y, dtype=float).ravel() for y in f.call(list(state))] for state in zip(*inputs)]
     return [np.array(column) for column in zip(*rows)]

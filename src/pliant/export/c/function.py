@@ -14,14 +14,14 @@ from pliant.export.c.text import DOUBLE, CReal, room
 from pliant.export.statements import Statements, write
 
 LONGEST_FUNCTION = 600
-"""Assignments in one C function; a longer one is cut in parts of `PART`, and keeps its values in an array."""
+"""Most assignments in one C function; a longer one is cut in parts of `PART`, and keeps its values in an array."""
 
 PART = 150
-"""Compilers need time that grows with the square of a block of code."""
+"""Assignments in a part: compilers need time that grows with the square of a block of code."""
 
 ALLOWED, AIM = 2e-6, 1e-6
-"""Error of single precision, of the largest result, that needs no help, and what operations in double precision bring
-it down to; the largest of many states is some three times as much."""
+"""Error of single precision, relative to the largest result, that is accepted, and that to which operations in double
+precision reduce a larger one; the largest of many states is some three times as much."""
 
 
 def c_prototype(name: str, inputs: Mapping[str, int], outputs: Mapping[str, tuple[int, ...]], real: CReal) -> str:
@@ -33,7 +33,7 @@ def c_prototype(name: str, inputs: Mapping[str, int], outputs: Mapping[str, tupl
 
 @dataclass(frozen=True)
 class CFunction:
-    """A function as C writes it; `work` are the numbers that its caller lends it, `stack` the bytes that it needs."""
+    """A function in C; its caller lends it `work` numbers, and it needs `stack` bytes of stack."""
 
     prototype: str
     lines: list[str]
@@ -46,9 +46,10 @@ class CFunction:
         cls, prototype: str, tape: Tape, outputs: Sequence[str] | Mapping[str, object], labels: dict[str, str],
         real: CReal = DOUBLE, lent: bool = True, states: Array | None = None,
     ) -> CFunction:  # fmt: skip
-        """From a tape. A very long one is cut in parts, whose values lie in an array: of the caller, or its own.
+        """Write a tape as a function. A very long one is cut in parts, whose values are in an array: of the caller if
+        `lent`, or its own.
 
-        In single precision, what its rounding would spoil at typical `states` is computed in double.
+        In single precision, values that its rounding would spoil at typical `states` are computed in double.
         """
         wide = (
             wide_values(tape, states, ALLOWED, AIM) if real is not DOUBLE and states is not None else frozenset[int]()
@@ -58,7 +59,10 @@ class CFunction:
         if len(body.assignments) <= LONGEST_FUNCTION:
             kinds = {name: "double" if name in body.wide else real.name for name, _ in body.assignments}
             lines = [f"    const {kinds[name]} {name} = {text};" for name, text in body.assignments]
-            lines = [prototype, "{", *lines, *_unused(tape, body.used, outputs), *_results(tape, body, outputs), "}"]
+            read = {text.split("[")[0] for text in body.used}
+            unused = [x for x in (*tape.in_names, *_empty(tape, outputs)) if x not in read]
+            marks = [f"    (void){x};" for x in unused]
+            lines = [prototype, "{", *lines, *marks, *_results(tape, body, outputs), "}"]
             return cls(prototype, lines, stack_bytes(body, real.bytes), 0)
         placed, work = in_places(body, "work", real.name)
         stack = FRAME + stack_bytes(body, kept.bytes, PART) + (0 if lent else work * kept.bytes)
@@ -69,7 +73,7 @@ class CFunction:
 
     @property
     def name(self) -> str:
-        """Of the function."""
+        """Name of the function."""
         return _name(self.prototype)
 
     @property
@@ -78,7 +82,7 @@ class CFunction:
         return _size(self.prototype)
 
     def declaration(self, what: str) -> list[str]:
-        """Lines of the header."""
+        """Lines of the header; `what` describes the function."""
         size = [f"#define {self.size} {self.work}"] if self.work else []
         return [f"/* {what}. At most {self.stack} bytes of stack. */", *size, f"{self.prototype};", ""]
 
@@ -89,7 +93,7 @@ def definition(prototype: str, tape: Tape, outputs: Sequence[str], labels: dict[
 
 
 def elements(tape: Tape) -> list[list[str]]:
-    """How inputs are written: q[0], q[1], ..."""
+    """Elements of each input as C writes them: q[0], q[1], ..."""
     return [[f"{name}[{k}]" for k in range(size)] for name, size in zip(tape.in_names, tape.in_sizes)]
 
 
@@ -137,11 +141,6 @@ def _in_parts(
         *_results(tape, body, outputs),
         "}",
     ]
-
-
-def _unused(tape: Tape, used: frozenset[str], outputs: Sequence[str]) -> list[str]:
-    read = {text.split("[")[0] for text in used}
-    return [f"    (void){name};" for name in (*tape.in_names, *_empty(tape, outputs)) if name not in read]
 
 
 def _empty(tape: Tape, outputs: Sequence[str]) -> list[str]:

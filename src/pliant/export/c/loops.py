@@ -1,10 +1,10 @@
-"""Loops of `kernels.translate` as readable C99: the same source, printed in place of compiled.
+"""Loops of `compute.loops.translate` as readable C99: the same source, printed in place of compiled.
 
-The subset is that of `translate`, less what is for packs and for translation itself: integers, floats, booleans,
+The subset is that of `translate`, without packs and what only translation needs: integers, floats, booleans,
 pointers, records of these; `for` over `range`, `while`, `if`, `break`, `continue`, `return`; `min`, `max`, `abs`,
 `math.sqrt`, `math.isfinite`, `int` and `float`; `shift` and `call`; calls of other functions of the kind. Kinds of
-arguments and results are as annotated, those of variables follow from what they are given first. Everything else is
-refused with the line where it stands.
+arguments and results are as annotated, that of a variable follows from the first value assigned to it. Everything else
+raises `Untranslatable` with its line.
 
 A function `copy` of the file `dense` becomes `dense_copy`, a record a struct that is passed by its address, an integer
 `int`, a boolean 0 or 1. What nothing writes to is `const`.
@@ -20,15 +20,21 @@ import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from pliant.compute.loops import primitives
 from pliant.compute.loops.translate import ANNOTATIONS, PYTHON, Untranslatable, definition
 from pliant.export.c.text import c_constant
 from pliant.export.contents import C_KEYWORDS
 
+Record: TypeAlias = type[tuple[object, ...]]
+"""A NamedTuple class, which becomes a struct."""
+Kind: TypeAlias = str | Record | None
+"""Kind of a value: a key of `TYPES`, a record, or None for nothing."""
+Translated: TypeAlias = Callable[..., object]
+"""A function that is printed."""
 CHOICE, OR, AND, COMPARED, ADDED, MULTIPLIED, UNARY, ATOM = range(8)
-"""How tightly an expression binds."""
+"""Precedence of an expression, from the loosest."""
 WIDEST = 110
 LARGEST = 2**31 - 1
 TYPES = {"int": "int", "float": "double", "bool": "int", "doubles": "double *", "integers": "int *"}
@@ -38,25 +44,25 @@ SIGNS: dict[type, tuple[str, int]] = {
 }  # fmt: skip
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 _EXTREME = "static {0} {1}({0} x, {0} y)\n{{\n    return y {2} x ? y : x;\n}}"
-EXTREMES: dict[tuple[Any, str], tuple[str, str]] = {
+EXTREMES: dict[tuple[object, str], tuple[str, str]] = {
     (extreme, kind): (name, _EXTREME.format(TYPES[kind], name, sign))
     for extreme, sign, word in ((min, "<", "least"), (max, ">", "greatest"))
     for kind, name in (("float", word), ("int", f"{word}_int"))
 }
-"""min and max as in Python, the first unless the other is better: functions of two numbers, by kind."""
+"""Functions for min and max of two numbers, by kind: as in Python, the first unless the other is better."""
 
 
 @dataclass(frozen=True)
 class CExpression:
-    """An expression: its text and kind, how tightly it binds, and, of a pointer, whose memory it points into."""
+    """An expression: its text, kind and precedence, and for a pointer the variable whose memory it points into."""
 
     text: str
-    kind: Any
+    kind: Kind
     binds: int = ATOM
     place: str = ""
 
     def inside(self, least: int) -> str:
-        """Where it has to bind so tightly at least."""
+        """Text for a place that needs precedence `least`: in parentheses if it binds less tightly."""
         return self.text if self.binds >= least else f"({self.text})"
 
 
@@ -64,30 +70,30 @@ class CSignature(NamedTuple):
     """Name of a function in C, kinds of its arguments by name, and of its result."""
 
     name: str
-    arguments: dict[str, Any]
-    result: Any
+    arguments: dict[str, Kind]
+    result: Kind
 
 
 class CLoops:
-    """C of functions and of all that they call.
+    """C source of functions and of all functions that they call.
 
     Parameters
     ----------
     *entries : functions
-        With arguments and results as annotated.
+        Functions with annotated arguments and results.
     """
 
-    def __init__(self, *entries: Callable[..., Any]) -> None:
+    def __init__(self, *entries: Translated) -> None:
         first = _Printing(frozenset())
         for entry in entries:
             first.printed(entry)
         self.written = _reached(first.flows, first.written)
         self._found = _Printing(self.written)
         self.names = {entry: self._found.printed(entry).name for entry in entries}
-        self.records: tuple[Any, ...] = tuple(self._found.records)
+        self.records: tuple[Record, ...] = tuple(self._found.records)
 
     def lines(self) -> list[str]:
-        """Numbers by name, structs, and functions, each behind those that it calls."""
+        """Lines of named numbers, structs, and functions, each behind those that it calls."""
         found = self._found
         lines = [f"#define {name} {value}" for name, value in found.numbers.items()]
         lines += ["" for _ in lines[:1]]
@@ -99,12 +105,12 @@ class CLoops:
             lines += [text, ""]
         return lines
 
-    def is_written(self, record: Any, field: str) -> bool:
+    def is_written(self, record: Record, field: str) -> bool:
         """Whether a function writes to what a field of a record points to."""
         return f"{record.__name__}.{field}" in self.written
 
-    def declared(self, record: Any, field: str) -> str:
-        """A field of a struct."""
+    def declared(self, record: Record, field: str) -> str:
+        """Declaration of a field of a struct."""
         if (record, field) in self._found.addresses:
             return f"void (*{_own(field)})(double *, double *)"
         kind = ANNOTATIONS[primitives.field_kinds(record)[field]]
@@ -112,7 +118,7 @@ class CLoops:
 
 
 def _reached(flows: Iterable[tuple[str, str]], written: set[str]) -> frozenset[str]:
-    """Places that are written to, with those that pointers to them came from."""
+    """Variables whose memory is written to, with those that pointers to it came from."""
     sources: dict[str, set[str]] = {}
     for source, target in flows:
         sources.setdefault(target, set()).add(source)
@@ -128,8 +134,9 @@ def _own(name: str) -> str:
     return f"{name}_" if name in C_KEYWORDS else name
 
 
-def _declared(kind: Any, name: str, constant: bool = False) -> str:
-    """A variable, a field or an argument; a record is passed by its address."""
+def _declared(kind: Kind, name: str, constant: bool = False) -> str:
+    """Declaration of a variable, a field or an argument; a record is passed by its address."""
+    assert kind is not None
     text = TYPES[kind] if isinstance(kind, str) else f"{kind.__name__} *"
     const = "const " if constant or not isinstance(kind, str) else ""
     return f"{const}{text}{'' if text.endswith('*') else ' '}{name}"
@@ -144,22 +151,22 @@ def _comment(text: str | None) -> list[str]:
 
 
 class _Printing:
-    """What the functions printed so far need besides: numbers, helpers, records, and who writes where."""
+    """Functions printed so far with the numbers, helpers and records that they need, and the memory they write to."""
 
     def __init__(self, mutable: frozenset[str]) -> None:
         self.mutable = mutable
         self.numbers: dict[str, str] = {}
         self.helpers: dict[str, str] = {}
-        self.records: dict[Any, None] = {}
-        self.addresses: set[tuple[Any, str]] = set()
+        self.records: dict[Record, None] = {}
+        self.addresses: set[tuple[Record, str]] = set()
         self.flows: list[tuple[str, str]] = []
         self.written: set[str] = set()
         self.texts: list[str] = []
-        self._printed: dict[Callable[..., Any], CSignature] = {}
-        self._begun: list[Callable[..., Any]] = []
+        self._printed: dict[Translated, CSignature] = {}
+        self._begun: list[Translated] = []
 
-    def printed(self, function: Callable[..., Any]) -> CSignature:
-        """How a function is called; it is printed if it was not."""
+    def printed(self, function: Translated) -> CSignature:
+        """Signature of a function in C; the function is printed unless it was before."""
         if function not in self._printed:
             if function in self._begun:
                 raise Untranslatable(f"{function.__module__}.{function.__name__}: calls itself")
@@ -171,10 +178,10 @@ class _Printing:
 
 
 class _Scopes:
-    """Where the variables of a function are declared, and which of them are counters of loops.
+    """Places where the variables of a function are declared; some are counters of loops.
 
-    A counter that its loop alone changes is declared by the loop. Another variable is declared where it is first
-    given something, if that stands before all else about it in its block; else at the top of the function.
+    A counter that its loop alone changes is declared by the loop. Another variable is declared at its first assignment
+    if this precedes all other uses in its block, and at the top of the function otherwise.
     """
 
     def __init__(self, tree: ast.FunctionDef, refusal: Callable[[ast.AST, str], Untranslatable]) -> None:
@@ -235,19 +242,19 @@ class _Scopes:
 
 
 def _assigned(statement: ast.stmt) -> str | None:
-    """The variable that a statement gives something."""
-    target: Any = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+    """Name of the variable that a statement assigns to, or None."""
+    target: object = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
     return target.id if isinstance(target, ast.Name) and not isinstance(statement, ast.For) else None
 
 
 class _Printer:
-    """One function."""
+    """Print one function as C: one method for each node of its syntax tree, named like the class of the node."""
 
-    def __init__(self, module: _Printing, function: Callable[..., Any]) -> None:
+    def __init__(self, module: _Printing, function: Translated) -> None:
         self.module, self.function, self.tree = module, function, definition(function)
         self.home = function.__module__.rpartition(".")[2]
         self.name = f"{self.home}_{function.__name__}"
-        self.kinds: dict[str, Any] = {}
+        self.kinds: dict[str, Kind] = {}
         self._taken = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
         arguments = self.tree.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
@@ -259,12 +266,12 @@ class _Printer:
         self.scopes = _Scopes(self.tree, self.refusal)
 
     def refusal(self, node: ast.AST, why: str) -> Untranslatable:
-        """An error that says where."""
+        """Error that names the function and the line."""
         line = getattr(node, "lineno", self.tree.lineno)
         return Untranslatable(f"{self.function.__module__}.{self.function.__name__}, line {line}: {why}")
 
-    def _annotated(self, annotation: ast.expr | None, node: ast.AST) -> Any:
-        """A kind, a record, or None."""
+    def _annotated(self, annotation: ast.expr | None, node: ast.AST) -> Kind:
+        """Kind, record or None that an annotation stands for."""
         text = "" if annotation is None else ast.unparse(annotation)
         if text in ANNOTATIONS or text == "None":
             return ANNOTATIONS.get(text)
@@ -275,13 +282,14 @@ class _Printer:
         return record
 
     def lines(self) -> list[str]:
-        """The whole function."""
+        """Lines of the whole function."""
         names = [argument.arg for argument in self.tree.args.args]
         body = self._block(self.tree.body, 1)
         read = {node.id for node in ast.walk(ast.Module(self.tree.body, [])) if isinstance(node, ast.Name)}
         head = [f"    (void){_own(name)};" for name in names if name not in read]
         head += [f"    {self._variable(name)};" for name in self.scopes.at_top]
         given = ", ".join(self._variable(name) for name in names) or "void"
+        assert self.result is None or isinstance(self.result, str)
         result = "void" if self.result is None else TYPES[self.result]
         return [
             *_comment(ast.get_docstring(self.tree)),
@@ -382,7 +390,7 @@ class _Printer:
             self._require(bound, "int", node)
         name, lines, last = ast.unparse(target), [], stop.inside(ADDED)
         self.kinds[name] = "int"
-        if not self._stays(source.args[-1], node):  # Python looks at it once
+        if not self._stays(source.args[-1], node):  # Python evaluates it once
             last = next(x for k in itertools.count(1) if (x := f"stop{k}") not in self._taken)
             self._taken.add(last)
             lines = _wrapped(f"const int {last} = {stop.text};", depth)
@@ -391,7 +399,7 @@ class _Printer:
         return [*lines, *self._block(node.body, depth + 1), f"{'    ' * depth}}}"]
 
     def _stays(self, bound: ast.expr, loop: ast.For) -> bool:
-        """Whether a bound is the same all along a loop."""
+        """Whether a bound keeps its value throughout a loop."""
         changed = {_assigned(s) for top in loop.body for s in ast.walk(top) if isinstance(s, ast.stmt)}
         names = {node.id for node in ast.walk(bound) if isinstance(node, ast.Name)}
         return not (names & changed or any(isinstance(node, ast.Call | ast.Subscript) for node in ast.walk(bound)))
@@ -410,7 +418,7 @@ class _Printer:
             raise self.refusal(node, f"{ast.unparse(node)} is not in the subset")
         return handler(node)  # type: ignore[no-any-return]
 
-    def _require(self, value: CExpression, kind: Any, node: ast.AST) -> None:
+    def _require(self, value: CExpression, kind: Kind, node: ast.AST) -> None:
         if value.kind != kind and (value.kind, kind) != ("int", "float"):
             names = [x if isinstance(x, str) else getattr(x, "__name__", "nothing") for x in (value.kind, kind)]
             raise self.refusal(node, f"a value of kind {names[0]} was found where {names[1]} was expected")
@@ -420,8 +428,8 @@ class _Printer:
         self._require(found, "bool", node)
         return found.text
 
-    def _global(self, node: ast.expr) -> Any:
-        """What a name, or an attribute of a module, stands for outside of the function."""
+    def _global(self, node: ast.expr) -> object:
+        """Value of a name, or of an attribute of a module, that the function does not define itself."""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             home = self._global(node.value)
             if isinstance(home, ModuleType):
@@ -434,7 +442,7 @@ class _Printer:
                     return place[node.id]
         raise self.refusal(node, f"{ast.unparse(node)} has no value here")
 
-    def _number(self, x: Any, node: ast.AST) -> CExpression:
+    def _number(self, x: object, node: ast.AST) -> CExpression:
         if isinstance(x, bool):
             return CExpression(str(int(x)), "bool")
         if isinstance(x, int) and abs(x) <= LARGEST:
@@ -458,7 +466,7 @@ class _Printer:
         if not (isinstance(node.value, ast.Name) and node.value.id in self.kinds):
             return self._number(self._global(node), node)
         record = self.kinds[node.value.id]
-        if isinstance(record, str) or node.attr not in primitives.field_kinds(record):
+        if record is None or isinstance(record, str) or node.attr not in primitives.field_kinds(record):
             raise self.refusal(node, f"{ast.unparse(node)} is no field of a record")
         kind = ANNOTATIONS[primitives.field_kinds(record)[node.attr]]
         place = f"{record.__name__}.{node.attr}"
@@ -472,7 +480,7 @@ class _Printer:
         return CExpression(f"{base.inside(ATOM)}[{index.text}]", POINTED[base.kind])
 
     def _arithmetic(self, op: type, x: CExpression, y: CExpression, node: ast.AST) -> str:
-        """Kind of a result."""
+        """Kind of the result of an operation on two numbers."""
         kinds = {x.kind, y.kind}
         if not kinds <= {"int", "float"}:
             raise self.refusal(node, "expected numbers")
@@ -546,9 +554,10 @@ class _Printer:
         return CExpression(f"{name}({', '.join(argument.text for argument in arguments)})", result)
 
     def _flat_call(self, node: ast.Call) -> CExpression:
-        """A call of what stands at an address, a field of a record."""
+        """Call of a function by its address, which is a field of a record."""
         address = node.args[0]
-        record = self.kinds.get(address.value.id) if _is_field(address) else None  # type: ignore[attr-defined]
+        is_field = isinstance(address, ast.Attribute) and isinstance(address.value, ast.Name)
+        record = self.kinds.get(address.value.id) if is_field else None  # type: ignore[attr-defined]
         if record is None or isinstance(record, str) or len(node.args) != 3:
             raise self.refusal(node, "expected call(record.field, source, sink)")
         called, source, sink = map(self._of, node.args)
@@ -564,7 +573,7 @@ class _Printer:
         self._require(offset, "int", node)
         return CExpression(f"{pointer.inside(ADDED)} + {offset.inside(MULTIPLIED)}", pointer.kind, ADDED, pointer.place)
 
-    def _extreme(self, node: ast.Call, function: Any, arguments: list[CExpression]) -> CExpression:
+    def _extreme(self, node: ast.Call, function: object, arguments: list[CExpression]) -> CExpression:
         kind = "int" if all(argument.kind == "int" for argument in arguments) else "float"
         if len(arguments) < 2 or not {argument.kind for argument in arguments} <= {"int", "float"}:
             raise self.refusal(node, "expected two numbers or more")
@@ -580,12 +589,8 @@ class _Printer:
         return CExpression(text, kind, binds)
 
 
-def _is_field(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-
-
 def _wrapped(text: str, depth: int) -> list[str]:
-    """A statement on as many lines as it needs."""
+    """Lines of a statement, broken at `WIDEST` characters."""
     inner = "    " * depth
     return textwrap.wrap(
         text, WIDEST, initial_indent=inner, subsequent_indent=f"{inner}    ", break_long_words=False,
@@ -593,7 +598,7 @@ def _wrapped(text: str, depth: int) -> list[str]:
     )  # fmt: skip
 
 
-_CALLS: dict[Any, Callable[..., CExpression]] = {
+_CALLS: dict[object, Callable[..., CExpression]] = {
     abs: lambda p, node, x: p._of_number(node, x, f"fabs({x.text})", "float"),
     math.sqrt: lambda p, node, x: p._of_number(node, x, f"sqrt({x.text})", "float"),
     math.isfinite: lambda p, node, x: p._of_number(node, x, f"fabs({x.text}) < INFINITY", "bool", COMPARED),

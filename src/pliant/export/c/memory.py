@@ -1,4 +1,4 @@
-"""What statements of C keep at a time: places of their values in an array, and bytes of stack."""
+"""Memory of statements in C: places of their values in an array, and bytes of stack."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Collection, Sequence
 from pliant.export.statements import Statements
 
 FRAME = 192
-"""Bytes that a function takes besides its values: registers of its caller (160 on a 64-bit Arm) and alignment."""
+"""Bytes of stack besides the values of a function: registers of its caller (160 on a 64-bit Arm) and alignment."""
 
 SCHEDULED = 1.5
-"""Times the values that are alive at once: compilers move statements, and let up to a third more of them live."""
+"""Factor on the values that are alive at once: compilers move statements, and keep up to a third more alive."""
 
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\[\d+\])?")
 
@@ -20,7 +20,7 @@ _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\[\d+\])?")
 def _last_uses(
     assignments: Sequence[tuple[str, str]], outputs: Sequence[str], names: Collection[str]
 ) -> dict[str, int]:
-    """The last assignment that reads a value; that behind all of them where it is a result."""
+    """Number of the last assignment that reads each value; a result is read behind all assignments."""
     last: dict[str, int] = {}
     for i, text in enumerate([*(text for _, text in assignments), " ".join(outputs)]):
         last.update((name, i) for name in _NAME.findall(text) if name in names)
@@ -28,9 +28,9 @@ def _last_uses(
 
 
 def stack_bytes(body: Statements, size: int, part: int | None = None) -> int:
-    """What a function of these statements takes where a compiler optimises (-O1 and above): each value until its last
-    use, in registers or not. With `part`, of the largest of its parts of so many assignments, which read values of
-    earlier ones from memory.
+    """Bytes of stack of a function of these statements if the compiler optimizes (-O1 and above): each value is kept
+    until its last use. With `part`, those of the largest of its parts of so many assignments, which read values of
+    earlier parts from memory.
     """
     names, step = {name for name, _ in body.assignments}, part or len(body.assignments) or 1
     most = 0
@@ -45,8 +45,8 @@ def stack_bytes(body: Statements, size: int, part: int | None = None) -> int:
 
 
 def in_places(body: Statements, work: str, number: str) -> tuple[Statements, int]:
-    """The same statements with values in elements of an array, places being taken again; and how many it has. Where
-    some values are wide, all elements are, and others are read as a `number`."""
+    """The same statements with values in elements of an array, whose places are used again; and its size. Where some
+    values are wide, all elements are, and the other values are read as a `number`."""
     last, count = _last_uses(body.assignments, body.outputs, {name for name, _ in body.assignments}), 0
     free: list[int] = []
     places: dict[str, str] = {}

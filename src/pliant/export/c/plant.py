@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pliant.algebra.rotations import SX
 from pliant.algebra.tableaux import explicit
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.compute.loops.step_control import (
     MOST_CLOSING,
     NEARLY_CLOSED,
@@ -21,7 +22,7 @@ from pliant.compute.loops.step_control import (
 from pliant.compute.tape.one_sided_time import MARGIN
 from pliant.compute.tape.tape import Tape
 from pliant.control.controllers.predictive import MPC
-from pliant.control.sensing.sensors import Acting
+from pliant.control.sensing.sensors import Acting, Sensor
 from pliant.control.trajectories.splines import LONGEST_WRITTEN
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export.c.function import CFunction, c_prototype
@@ -29,19 +30,22 @@ from pliant.export.c.memory import FRAME
 from pliant.export.c.text import CReal, array
 from pliant.export.contents import export_name, template
 from pliant.export.typical_states import reference_states
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
+from pliant.protocols import Control, MovingBase
 from pliant.simulation.stepping.stepper import Stepper
 
 SAME = 1e-9
-"""Of a step: a sample time that differs less from a multiple of it is one."""
+"""Part of a step by which a sample time may differ from a multiple of it."""
 
 
 class CPlant:
-    """What `Stepper` steps, as functions in C; `functions` are all of them, `NAME_step` last."""
+    """The arm of a `Stepper` with all that acts on it, as functions in C; `functions` has all, `NAME_step` last."""
 
     def __init__(
-        self, model: Model, real: CReal, step: float, controller: Any, loads: Any, base: Any, sensors: Any, q0: Any,
-        qd0: Any,
+        self, model: Model, real: CReal, step: float, *, controller: Control | None, loads: Sequence[Load] | Load,
+        base: MovingBase | None, sensors: Sequence[Sensor] | None, q0: StateLike | None,
+        qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None,
     ) -> None:  # fmt: skip
         self.model, self.real, self.step, self.name = model, real, step, export_name(model)
         if isinstance(controller, MPC):
@@ -104,7 +108,7 @@ class CPlant:
         self.functions.append(CFunction(own, [], frame + deepest, 0))
         self.members = self._members()
 
-    def _function(self, name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> CFunction:
+    def _function(self, name: str, inputs: Mapping[str, SX], outputs: Mapping[str, SX]) -> CFunction:
         """A function of the plant; parameters are a last input `p`."""
         parameters, real = self.model.parameter_symbols, self.real
         given = {**inputs, "p": parameters} if self.model.parameters else dict(inputs)
@@ -115,8 +119,8 @@ class CPlant:
         prototype = c_prototype(f"{self.name}_{name}", sizes, shapes, real)
         return CFunction.of(prototype, Tape.from_function(f), list(outputs), {}, real, states=self._states(given))
 
-    def _states(self, given: Mapping[str, Any]) -> Array:
-        """Typical inputs: the arm moves, all else is as it starts."""
+    def _states(self, given: Mapping[str, SX]) -> Array:
+        """Typical inputs: the arm moves, all other states have their start values."""
         known = reference_states(self.model)
         x = np.hstack([known["q"], known["qd"]])
         still = np.tile(self.start[x.shape[1] : self.n], (len(x), 1))
@@ -127,7 +131,7 @@ class CPlant:
     # ------------------------------------------------------------------------------------------------------ texts
 
     def _called(self, name: str, *arguments: str) -> str:
-        """A call of one of the functions by `step`, which lends them its own memory."""
+        """Call of one of the functions by `step`, which lends them its own memory."""
         f = next(f for f in self.functions if f.name == f"{self.name}_{name}")
         given = [*arguments[:-1], *(["s->p"] if self.model.parameters else []), arguments[-1]]
         return f"{f.name}({', '.join([*given, *([f's->{self._lent(f)}'] if f.work else [])])});"
@@ -137,7 +141,7 @@ class CPlant:
         return "work" if f.lent is self.real else "wide_work"
 
     def _members(self) -> dict[str, tuple[int, str]]:
-        """Arrays of the state: how many numbers, and what they are."""
+        """Arrays of the state: how many numbers, and their meaning."""
         c, n, m = self.composition, self.n, max(self.composition.m, 1)
         members = {"x": (n, ", ".join(c.state_name(k) for k in range(n)))}
         if self.model.parameters:
@@ -199,8 +203,8 @@ class CPlant:
             readings=self._called("readings", "&t", "s->x", "u", "y"),
         )  # fmt: skip
 
-    def _shares(self, parts: Any) -> str:
-        """Parts of a step."""
+    def _shares(self, parts: Iterable[float]) -> str:
+        """Parts of a step as constants of C, in s."""
         return ", ".join(self.real.constant(self.step * part) for part in parts)
 
     def _tick(self) -> str:
@@ -217,7 +221,7 @@ class CPlant:
         return "\n".join([*lines, "    }\n"])
 
     def _closed(self) -> str:
-        """Lines that close the loops as runs do; what cannot be closed becomes NaN."""
+        """Lines that close the loops as runs do; a state that cannot be closed becomes NaN."""
         if not self.model.constraints:
             return ""
         n, real, single = self.n, self.real, self.real.suffix == "f"
@@ -239,7 +243,7 @@ class CPlant:
         return "\n".join(lines)
 
     def _turns(self) -> str:
-        """Lines that give quaternions their length one."""
+        """Lines that normalize quaternions."""
         lines = []
         for first in self.composition.quaternions:
             squares = " + ".join(f"s->x[{k}]*s->x[{k}]" for k in range(first, first + 4))
@@ -256,7 +260,7 @@ class CPlant:
 
     @property
     def noisy(self) -> bool:
-        """Whether a controller reads with noise, which C has not."""
+        """Whether a controller reads with noise, which the C plant does not have."""
         measured = getattr(self.composition.controller, "measurement", None)
         return bool(self.every) and measured is not None and bool(measured.noise.any())
 
@@ -268,6 +272,6 @@ class CPlant:
 
 
 def _each(count: int, statement: str, depth: int = 1) -> str:
-    """A loop over k."""
+    """A C loop over k."""
     inner = "    " * depth
     return f"{inner}for (k = 0; k < {count}; k++) {{\n{inner}    {statement}\n{inner}}}"

@@ -1,4 +1,4 @@
-"""A predictive controller in C: the functions of its nodes, the solver as `c_loops` prints it, one struct of memory."""
+"""A predictive controller in C: the functions of its nodes, the solver as `loops` prints it, one struct of memory."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from pliant.model.coordinate_units import torque_units
 from pliant.model.model import Model
 
 OFFSET, BLIND = 0.05, 3
-"""Where the test begins, rad or m from the reference, and the step at which nothing is measured."""
+"""Start of the test, rad or m from the reference, and the step at which nothing is measured."""
 
 DETERMINED = 0.1
-"""Of what the test allows: the test ends where a change in the last bit of the measurements moves torques by more."""
+"""Part of the tolerance by which a change in the last bit of measurements may move torques; beyond, the test ends."""
 
 SOLVER_STACK = 5120
-"""Bytes of stack that the solver takes besides the functions of nodes: five structs, and what compilers keep."""
+"""Bytes of stack that the solver takes besides the functions of nodes: five structs, and values that compilers keep."""
 
 GROUPS = {
     "horizon": "the linearised problem, and what the last step tells of itself",
@@ -39,19 +39,19 @@ GROUPS = {
     "program": "the quadratic program",
     "working": "its working set",
 }
-"""Records of `HorizonSolver`, in its order, and what they are."""
+"""Records of `HorizonSolver`, in its order, and their meaning."""
 
 FROM_CALLER = {("horizon", "measured"): "x", ("horizon", "clock"): "clock"}
-"""What the solver only reads and a caller gives."""
+"""Arrays that the solver only reads and its caller gives."""
 
 
 class CPredictive:
-    """What `MPC` does, as functions in C; `functions` are all of them, `NAME_mpc_step` last.
+    """An `MPC` as functions in C; `functions` has all of them, `NAME_mpc_step` last.
 
     Parameters
     ----------
     model : Model
-        The arm whose export it stands in.
+        The arm of the export.
     real : CReal
         Type of numbers.
     given : MPC
@@ -97,7 +97,7 @@ class CPredictive:
         return ca.Function("slopes", given, found, names, ["qdd", "by_q", "by_qd", "by_tau"])
 
     def _function(self, name: str, f: ca.Function, lent: bool = True) -> CFunction:
-        """A static function, and the same of numbers that stand one behind another."""
+        """A static function, and its version that takes all inputs, and gives all outputs, in one array."""
         tape = Tape.from_function(f)
         sizes, shapes = dict(zip(tape.in_names, tape.in_sizes)), dict(zip(tape.out_names, tape.out_shapes))
         words = {f"{x}[{k}]": identifier(q) for x in ("q", "x") for k, q in enumerate(self.model.coordinates)}
@@ -110,7 +110,7 @@ class CPredictive:
     # --------------------------------------------------------------------------------------------------- memory
 
     def _members(self) -> dict[str, dict[str, int]]:
-        """Arrays of the struct: how many numbers, by record and field. Functions work behind what they are given."""
+        """Sizes of the arrays of the struct by record and field. Functions work behind the numbers they are given."""
         n, m, called = self.model.n, self.model.n_joints, self.called
         sizes = {
             group: {f: max(x.size, 1) for f, x in self._arrays(group).items() if self.loops.is_written(type(record), f)}
@@ -127,8 +127,8 @@ class CPredictive:
         return {f: x for f, x in self._fields(group).items() if isinstance(x, np.ndarray)}
 
     def _sizes(self, group: str) -> dict[str, int]:
-        """Integers of a record. They lie in memory, not in the code: compilers that see them in all loops at once write
-        more code, and some warn of iterations that never come."""
+        """Integers of a record. They are kept in memory, not in the code: a compiler that sees them in all loops at
+        once writes more code, and may warn of iterations that never come."""
         arrays, whole = self._arrays(group), self._fields(group)
         return {f: int(x) for f, x in whole.items() if f not in arrays and f not in self.called}
 
@@ -137,7 +137,7 @@ class CPredictive:
 
     @property
     def bytes(self) -> int:
-        """Of its memory."""
+        """Bytes of its memory."""
         total = 2
         for group, sizes in self.members.items():
             whole = sum(size for field, size in sizes.items() if self._number(group, field) == "int")
@@ -145,7 +145,7 @@ class CPredictive:
         return 8 * total
 
     def _struct(self) -> list[str]:
-        """Lines of the memory."""
+        """Lines of the struct."""
         lines = ["typedef struct {"]
         for group, sizes in self.members.items():
             lines += [f"    struct {{ /* {GROUPS[group]} */"]
@@ -155,7 +155,7 @@ class CPredictive:
         return [*lines, "    double t, due; /* of the last preparation; NAN where it is spent */", f"}} {self.name};"]
 
     def _record(self, group: str) -> list[str]:
-        """Lines that set up what the solver reads: memory, or constants."""
+        """Lines that set up a record of the solver: pointers to memory, or to constants."""
         constants, fields = [], []
         for field, value in self._fields(group).items():
             text = FROM_CALLER.get((group, field), f"mpc->{group}.{field}")
@@ -234,7 +234,7 @@ class CPredictive:
     def reference(self, steps: int, tolerance: float) -> tuple[Array, list[Predicted]]:
         """Measured states of a loop that begins beside the reference, once without a measurement; and the answers.
 
-        It ends early where rounding decides: a program whose bounds are violated, at a high price, leaves it to do so.
+        It ends early where rounding decides the result, as in a program whose bounds are violated at a high price.
         """
         pilot, beside, model = self.given.pilot(), self.given.pilot(), self.model
         start = np.asarray(reference_for(model, self.given.reference)(0.0)[0], dtype=float).ravel() - OFFSET
@@ -250,7 +250,7 @@ class CPredictive:
         return np.array(seen), answers
 
     def test(self, steps: int, tolerance: float) -> tuple[list[str], str]:
-        """Arrays and lines of the test program: what is measured in a loop, and what the controller gave in it."""
+        """Arrays and lines of the test program: measurements of a loop, and the torques and codes of the controller."""
         seen, answers = self.reference(steps, tolerance)
         if not answers:
             return [], ""
@@ -265,7 +265,7 @@ class CPredictive:
 
 
 def _flat(f: CFunction, tape: Tape) -> list[str]:
-    """The same of numbers that stand one behind another, with room to work in behind those that are given."""
+    """Lines of a version with all inputs in one array, followed by room to work in, and all outputs in another."""
     *ins, end = _starts("given", tape.in_sizes)
     *outs, _ = _starts("found", tape.out_sizes)
     arguments = ", ".join([*ins, *outs, *([end] if f.work else [])])
@@ -273,7 +273,7 @@ def _flat(f: CFunction, tape: Tape) -> list[str]:
 
 
 def _starts(name: str, sizes: Iterable[int]) -> list[str]:
-    """Where parts of an array begin, and where the last one ends."""
+    """Addresses at which the parts of an array begin, and at which the last one ends."""
     return [f"{name} + {k}" if k else name for k in (0, *accumulate(sizes))]
 
 

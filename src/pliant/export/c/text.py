@@ -1,4 +1,4 @@
-"""How C, and with it CUDA, writes numbers, operations, comments and arrays."""
+"""Numbers, operations, comments and arrays as C and CUDA write them."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ class CReal:
         return c_constant(float(str(self.kind(x)))) + self.suffix
 
     def rounded(self, values: Array) -> Array:
-        """Numbers as this type has them."""
+        """Round numbers to this type; the result is in double precision."""
         return np.asarray(values.astype(self.kind).astype(float))
 
     @cached_property
     def language(self) -> Language:
-        """Its operations."""
+        """Operations of C on this type."""
         return c_language(self.name, self.constant, self.suffix)
 
     @property
     def bytes(self) -> int:
-        """That a number takes."""
+        """Bytes that a number takes."""
         return int(np.dtype(self.kind).itemsize)
 
 
@@ -105,5 +105,5 @@ def array(declaration: str, values: Array, real: CReal = DOUBLE) -> str:
 
 
 def room(shape: tuple[int, ...]) -> int:
-    """Numbers of an array; C knows none without elements."""
+    """Numbers of an array of a shape, at least one: C has no arrays without elements."""
     return max(math.prod(shape), 1)

@@ -27,14 +27,14 @@ BASE_UNITS: dict[str, dict[str, int]] = {
 
 
 def sources(fmi: str) -> tuple[str, ...]:
-    """Files to compile."""
+    """Source files to compile."""
     return "model.c", "derivatives.c", "fmi3.c" if fmi == "3.0" else "fmi2.c"
 
 
 def description_xml(
     model: Model, name: str, token: str, variables: Sequence[Variable], on: Dependencies, fmi: str
 ) -> bytes:
-    """The whole file."""
+    """Content of `modelDescription.xml`."""
     root = ET.Element("fmiModelDescription", fmiVersion=fmi, modelName=model.robot.name)
     root.set("instantiationToken" if fmi == "3.0" else "guid", token)
     root.set("description", "; ".join(line for line in description(model)[:4] if line))
@@ -76,7 +76,7 @@ _ABILITIES: dict[str | tuple[str, str], tuple[str, ...]] = {
     ("CoSimulation", "2.0"): ("canHandleVariableCommunicationStepSize",),
     ("CoSimulation", "3.0"): ("canHandleVariableCommunicationStepSize", "mightReturnEarlyFromDoStep"),
 }  # fmt: skip
-"""What a unit says that it can; FMI 2 calls steps of an integrator completed unless told not to."""
+"""Capabilities of a unit; FMI 2 calls steps of an integrator completed unless told not to."""
 
 
 def build_description(name: str) -> bytes:
@@ -119,7 +119,7 @@ def _values(v: Variable, first: int) -> dict[str, str]:
 
 
 def _unknowns(variables: Sequence[Variable]) -> tuple[list[int], ...]:
-    """References of outputs, of state derivatives, of what is calculated at the start, and of event indicators."""
+    """References of outputs, of state derivatives, of variables calculated at the start, and of event indicators."""
     outputs = [r for r, v in enumerate(variables) if v.causality == "output"]
     rates = {v.derivative: r for r, v in enumerate(variables) if v.derivative is not None}
     derivatives = [rates[state] for state in sorted(rates)]
@@ -132,7 +132,7 @@ _KINDS = {CONSTANT: "constant", TUNABLE: "tunable", DEPENDENT: "dependent"}
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What each variable depends on: the rows and columns of `kinds` by their references."""
+    """Dependencies of each variable on others: the rows and columns of `kinds` by their references."""
 
     variables: Sequence[Variable]
     kinds: Array
@@ -140,18 +140,18 @@ class Dependencies:
 
     @cached_property
     def _given(self) -> list[int]:
-        """States, torques and parameters, the columns."""
+        """References of the columns: states, torques and parameters."""
         return [r for r, v in enumerate(self.variables) if v.initial == "exact"]
 
     @cached_property
     def _followed(self) -> list[int]:
-        """Rows: all that is calculated but the distances to limits."""
+        """References of the rows: all calculated variables but the distances to limits."""
         return [r for r, v in enumerate(self.variables) if v.initial == "calculated" and not v.indicator]
 
     def of(self, reference: int, initial: bool) -> dict[int, str]:
-        """Kinds by reference; at the `initial` time factors have no kind but constant.
+        """Kinds of dependency of a variable, by reference; at the `initial` time a factor is constant or dependent.
 
-        Tunable parameters are listed: who asks for many directional derivatives at once groups by these lists.
+        Tunable parameters are listed: tools that ask for many directional derivatives at once group by these lists.
         """
         variable = self.variables[reference]
         if variable.indicator:
@@ -165,7 +165,7 @@ class Dependencies:
 
 
 def _structure(root: ET.Element, variables: Sequence[Variable], on: Dependencies, fmi: str) -> None:
-    """FMI 3 lists references; FMI 2 groups of indices that count from 1, and has no list of indicators."""
+    """Write dependencies: FMI 3 lists references, FMI 2 groups of indices from 1 and no indicators."""
     structure, two = ET.SubElement(root, "ModelStructure"), fmi == "2.0"
     kinds: tuple[str, ...] = ("Output", "ContinuousStateDerivative", "InitialUnknown", "EventIndicator")
     if two:

@@ -1,15 +1,15 @@
-"""The functions of a functional mock-up unit: rates and outputs, their exact derivatives, and what depends on what."""
+"""The functions of a functional mock-up unit: rates and outputs, their exact derivatives, and their dependencies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.export.fmu.variables import Output
 from pliant.mechanics.constraints.gaps import approaches
@@ -20,7 +20,7 @@ from pliant.model.model import Model
 from pliant.simulation.runs.composition import may_meet
 
 INDEPENDENT, CONSTANT, TUNABLE, DEPENDENT = range(4)
-"""How a value depends on another: not, by a constant factor, by one that follows from the parameters, or in any way."""
+"""Kinds of dependency: none, by a constant factor, by a factor that follows from the parameters, or any other."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class UnitFunctions:
     outputs: tuple[Output, ...]
 
     @cached_property
-    def symbols(self) -> dict[str, Any]:
-        """Of all that is given to a unit, by name: states, torques, parameters."""
+    def symbols(self) -> dict[str, SX]:
+        """Symbols of the inputs of the equations by name: states, torques, parameters."""
         model = self.model
         r, tau = ca.SX.sym("r", len(model.layout.drive_states)), ca.SX.sym("tau", model.layout.n_inputs)
         return {"q": self.given.q, "qd": self.given.qd, "r": r, "tau": tau, "p": model.parameter_symbols}
 
     @cached_property
-    def rates(self) -> Any:
+    def rates(self) -> SX:
         """Accelerations, and rates of the states of drives."""
         q, qd, r, tau, _ = self.symbols.values()
         chain = self.model.chain
@@ -48,20 +48,20 @@ class UnitFunctions:
         return ca.densify(ca.vertcat(qdd, drive_rates(chain, q, qd, r, tau)))
 
     @cached_property
-    def values(self) -> Any:
+    def values(self) -> SX:
         """Outputs, in q, qd, the accelerations and p."""
         return ca.cse(ca.densify(ca.vertcat(*(output.expression for output in self.outputs))))
 
     @cached_property
-    def turned(self) -> Any:
+    def turned(self) -> SX:
         """Rates of the coordinates."""
         return self.model.chain.rates(self.given.q, self.given.qd)
 
     @cached_property
-    def evaluated(self) -> list[Any]:
-        """What a step needs: functions `accelerations`, `outputs`, where speeds are not rates of q `rates`, and where
-        loops are closed `closing` and, where what is actuated stands, `starting`; where something may be met
-        `approach`."""
+    def evaluated(self) -> list[ca.Function]:
+        """Functions that a step needs: `accelerations` and `outputs`; `rates` where speeds are not rates of q;
+        `closing` and `starting` (which holds actuated freedoms) where loops are closed; `approach` where the arm may
+        meet something."""
         by, q, qd = self.symbols, self.given.q, self.given.qd
         found = [
             _function("accelerations", by, {"qdd": self.rates}),
@@ -78,8 +78,8 @@ class UnitFunctions:
         return found
 
     @cached_property
-    def _gaps(self) -> Any:
-        """How near the arm is to what it may meet, and how fast it moves past it."""
+    def _gaps(self) -> SX:
+        """Gaps between the arm and what it may meet, and their rates."""
         return approaches(self.model.chain, self.given.q, self.given.qd)
 
     @property
@@ -87,31 +87,32 @@ class UnitFunctions:
         """Number of gaps that a step must not leap over."""
         return int(self._gaps.numel()) // 2 if may_meet(self.model) else 0
 
-    def _closer(self, name: str, held: list[int]) -> Any:
-        """A state nearer to closed loops, by how much it was moved, and the least part of a row that others leave."""
+    def _closer(self, name: str, held: list[int]) -> ca.Function:
+        """Function for a state nearer to closed loops, by how much it moved, and the least part of a row that is not
+        in the span of the others."""
         q, qd, p = self.given.q, self.given.qd, self.model.parameter_symbols
         closed = ca.vertcat(*self.model.equations.closer(q, qd, held))
         return _function(name, {"q": q, "qd": qd, "p": p}, {"closed": closed})
 
     @property
-    def _seen(self) -> dict[str, Any]:
-        """What outputs are functions of."""
+    def _seen(self) -> dict[str, SX]:
+        """Symbols that outputs are functions of."""
         return {"q": self.given.q, "qd": self.given.qd, "qdd": self.given.qdd, "p": self.model.parameter_symbols}
 
     # ------------------------------------------------------------------------------------------------ derivatives
 
-    def changes(self) -> list[Any]:
-        """For each of these functions its change along a direction: `NAME_change`."""
+    def changes(self) -> list[ca.Function]:
+        """Functions `NAME_change`: change of accelerations, outputs and rates along a direction."""
         return [function for function, _ in self._products]
 
-    def gradients(self) -> list[Any]:
-        """For each of these functions the gradient of what it gives, weighted by w: `NAME_gradient`."""
+    def gradients(self) -> list[ca.Function]:
+        """Functions `NAME_gradient`: gradient of the values of accelerations, outputs and rates, weighted by w."""
         return [function for _, function in self._products]
 
     @cached_property
-    def _products(self) -> list[tuple[Any, Any]]:
-        """Accelerations by the implicit formula: at the solved ones, and at the multipliers of closed loops, the
-        residual is 0, and M dqdd is its change."""
+    def _products(self) -> list[tuple[ca.Function, ca.Function]]:
+        """Pairs of `NAME_change` and `NAME_gradient`. Accelerations have theirs by the implicit formula: at the solved
+        accelerations and multipliers the residual is 0, and M dqdd is its change."""
         by, qdd, chain, e = self.symbols, self.given.qdd, self.model.chain, self.model.equations
         q, qd, r, tau, _ = by.values()
         force, loops = applied_forces(chain, q, torques(chain, tau, qd, r)), ca.SX.zeros(len(chain.kept))
@@ -146,7 +147,7 @@ class UnitFunctions:
     # ------------------------------------------------------------------------------------------------ dependencies
 
     def dependencies(self) -> Array:
-        """How each value follows from each that is given (`INDEPENDENT` to `DEPENDENT`).
+        """Kind of dependency of each value on each input (`INDEPENDENT` to `DEPENDENT`).
 
         Rows are accelerations, rates of friction, rates of q where these stand apart, and outputs; columns states,
         torques and parameters.
@@ -163,31 +164,31 @@ class UnitFunctions:
         return np.vstack(rows)
 
 
-def _kinds(y: Any, given: Any, free: Any) -> Array:
-    """Of one expression by symbols of all that is `given`, those that are no parameters being `free`."""
+def _kinds(y: SX, given: SX, free: SX) -> Array:
+    """Kinds of dependency of an expression on the symbols `given`; those in `free` are no parameters."""
     pattern = np.array(ca.DM(ca.jacobian_sparsity(y, given), 1.0).full() != 0, dtype=int)
     curved, bent = (np.array(ca.which_depends(y, by, 2, True), dtype=bool) for by in (given, free))
     kinds = np.where(curved, np.where(bent, DEPENDENT, TUNABLE), CONSTANT)
     return np.asarray(pattern * kinds[:, None])
 
 
-def _function(name: str, given: Mapping[str, Any], gives: Mapping[str, Any]) -> Any:
+def _function(name: str, given: Mapping[str, SX], gives: Mapping[str, SX]) -> ca.Function:
     values = ca.cse([ca.densify(ca.SX(value)) for value in gives.values()])
     return ca.Function(name, list(given.values()), values, list(given), list(gives))
 
 
-def _directions(given: Mapping[str, Any]) -> dict[str, Any]:
+def _directions(given: Mapping[str, SX]) -> dict[str, SX]:
     return {f"d{name}": ca.SX.sym(f"d{name}", value.numel()) for name, value in given.items()}
 
 
-def _along(y: Any, given: Mapping[str, Any], d: Mapping[str, Any]) -> Any:
+def _along(y: SX, given: Mapping[str, SX], d: Mapping[str, SX]) -> SX:
     return ca.jtimes(y, ca.vertcat(*given.values()), ca.vertcat(*d.values()))
 
 
-def _against(y: Any, given: Mapping[str, Any], w: Any) -> Any:
+def _against(y: SX, given: Mapping[str, SX], w: SX) -> SX:
     return ca.jtimes(y, ca.vertcat(*given.values()), w, True)
 
 
-def _pieces(column: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def _pieces(column: SX, given: Mapping[str, SX]) -> dict[str, SX]:
     ends = np.cumsum([0, *(value.numel() for value in given.values())]).tolist()
     return {f"by_{name}": column[a:b] for name, a, b in zip(given, ends, ends[1:])}

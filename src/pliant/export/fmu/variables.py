@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from pliant.algebra.rotations import SX
+from pliant.arrays import StateLike
 from pliant.export.contents import parameter_unit
 from pliant.mechanics.links.kinematics import placements
 from pliant.mechanics.links.section_forces import InternalForces
@@ -22,8 +23,8 @@ from pliant.simulation.runs.limits import JointLimit
 
 @dataclass(frozen=True)
 class Variable:
-    """One scalar; its place in the list of all is its value reference. `derivative` is the reference it is the rate
-    of; where an `indicator` falls to zero, an event is."""
+    """One scalar; its place in the list of all is its value reference. `derivative` is the reference of the variable
+    whose rate it is. An event occurs where an `indicator` falls to zero."""
 
     name: str
     causality: str
@@ -39,21 +40,21 @@ class Variable:
 
 @dataclass(frozen=True)
 class Output:
-    """An output: what it is and its expression in q."""
+    """An output: its name, unit and description, and its expression in q."""
 
     name: str
     unit: str
     description: str
-    expression: Any
+    expression: SX
 
 
 def variables(
     model: Model, states: tuple[float, ...], outputs: Sequence[Output], limits: Sequence[JointLimit] = ()
 ) -> list[Variable]:
-    """time, q, qd, friction, qdd, its rates, those of q, torques, parameters, outputs, distances to limits: as in
-    `fmu_instance.h`.
+    """All variables in the order of `fmu_instance.h`: time, q, qd, states of drives, qdd, rates of the states of
+    drives, rates of q, torques, parameters, outputs, distances to limits.
 
-    Where speeds are the rates of the coordinates, as they are without quaternions, these rates do not stand twice.
+    The rates of q are left out where they are the speeds, as they are without quaternions.
     """
     n_q, n, units, rated = model.n_q, model.n, coordinate_units(model), speed_units(model)
     names, nominal, plain = [structured(name) for name in model.coordinates], nominal_states(model), model.layout.plain
@@ -110,11 +111,11 @@ DRIVE_STATES = {
     "pressure_b": ("MPa", "pressure on the rod's side"),
     "valve": ("1", "opening of the valve"),
 }
-"""Unit and words of what drives have besides positions and rates."""
+"""Unit and description of the states that drives have besides positions and rates."""
 
 
 def outputs(model: Model, forces: InternalForces) -> list[Output]:
-    """Position of the tip, and strain at the root of every flexible link of fixed length."""
+    """Outputs: position of the tip, and strain at the root of every flexible link of fixed length."""
     *_, last = placements(model.chain, forces.q)
     found = [
         Output(f"tip.{axis}", "m", f"position of the tip along {axis} of the base", last.p_tip[k])
@@ -142,7 +143,7 @@ _STRAIN = {
 _STRAIN_UNITS = {"bending_y": "1/m", "bending_z": "1/m", "torsion": "rad/m", "axial": "1"}
 
 
-def start_states(model: Model, q0: Any, qd0: Any) -> tuple[float, ...]:
+def start_states(model: Model, q0: StateLike | None, qd0: StateLike | None) -> tuple[float, ...]:
     """Start values of q and qd, read as `simulate` reads them, and of friction, loaded as without torques."""
     (q, qd, _), friction = read_start(model, q0, qd0), len(model.layout.drive_states)
     x = np.concatenate([q, qd])
@@ -175,19 +176,19 @@ def structured(name: str) -> str:
 
 
 def _quoted(part: str) -> str:
-    """In quotes, with characters that the convention lacks replaced."""
+    """Part of a name in quotes, with characters that the convention lacks replaced."""
     allowed = re.sub(r"[^A-Za-z0-9_!#$%&()*+,\-./:;<>=?@\[\]^{}|~ ]", "_", part)
     return f"'{allowed}'"
 
 
 def _amplitudes(model: Model) -> int:
-    """How many there are, behind joints and motors; these are outputs, amplitudes are local."""
+    """Number of amplitudes, which stand behind joints and motors. Those are outputs, amplitudes are local."""
     free = sum(link.joint.n_v for link in model.chain.links if link.joint.kind == "free")
     return model.n - free - len(model.layout.all_shafts) - len(model.layout.driven)
 
 
 def _unique(found: list[Variable]) -> list[Variable]:
-    """No name twice; of two the later one gets a number: a link may be called `time`, or `tip` and move along x."""
+    """Make names unique; of two equal ones the later gets a number: a link may be called `time`, or `tip`, say."""
     names, out = UniqueNames(dot="."), []
     for variable in found:
         quote = "'" if variable.name.endswith("'") else ""

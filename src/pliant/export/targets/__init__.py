@@ -12,7 +12,7 @@ from pliant.base.choices import implementation
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A target: the function `write(model, path, *, force, **options)`, and what the command line takes by default.
+    """A target: the function `write(model, path, *, force, **options)`, and defaults of the command line.
 
     `ending` is that of the file that it writes; without one it writes a folder.
     """

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from pliant.base.signatures import checked
@@ -61,26 +62,26 @@ def export_c(
     model : Model
         The arm.
     folder : str or path
-        What to write.
+        Folder to write.
     functions : sequence of str, optional
-        Of the model; all by default.
+        Functions of the model; all by default.
     precision : "double" or "single"
         Type of all numbers.
     step : float, optional
         Seconds of a step of the plant; without it there is no plant.
     controller : optional
-        Of the plant: a law of `pliant.control`, continuous or sampled; its torques are added to those given to a step.
-        Or an `MPC`, for itself.
+        Controller of the plant: a law of `pliant.control`, continuous or sampled, whose torques are added to those
+        given to a step. Or an `MPC`, which is then exported itself.
     loads : sequence of Load
-        What acts on the plant.
+        Loads on the plant.
     base : MovingBase, optional
         Motion of its base.
     sensors : sequence of Sensor, optional
-        What a step reads, without noise; by default an encoder at each joint and the position of the tip.
+        Sensors that a step reads, without noise; by default an encoder at each joint and the position of the tip.
     q0, qd0 : optional
-        Where the plant starts, given as for `simulate`.
+        Start of the plant, given as for `simulate`.
     force : bool
-        Replace what stands there.
+        Replace an earlier export.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def export_c(
     target, name, which, real = Path(folder), export_name(model), chosen(model, functions), REALS[precision]
     part: CPlant | CPredictive | None = None
     if step is not None:
-        part = CPlant(model, real, step, controller, loads, base, sensors, q0, qd0)
+        part = CPlant(model, real, step, controller=controller, loads=loads, base=base, sensors=sensors, q0=q0, qd0=qd0)
         model = part.model
     elif isinstance(controller, MPC):
         part, controller = CPredictive(model, real, controller), None
@@ -129,8 +130,8 @@ def export_c(
     return target
 
 
-def _written(model: Model, name: str, traced: Any, real: CReal) -> CFunction:
-    """A function of the model."""
+def _written(model: Model, name: str, traced: ca.Function, real: CReal) -> CFunction:
+    """A function of the model in C."""
     given, sizes, outputs = reference_states(model), input_sizes(model, name), FUNCTIONS[name].outputs(model)
     states = np.hstack([given[x] for x in sizes])
     prototype = c_prototype(f"{export_name(model)}_{name}", sizes, outputs, real)
@@ -138,7 +139,7 @@ def _written(model: Model, name: str, traced: Any, real: CReal) -> CFunction:
 
 
 def header(model: Model, functions: Mapping[str, CFunction], real: CReal, part: CPlant | CPredictive | None) -> str:
-    """Declarations, sizes and what the numbers mean."""
+    """Text of the header: declarations, sizes, and a comment on the meaning of the numbers."""
     name, guard = export_name(model), f"{export_name(model).upper()}_H"
     sizes = {"N": model.n} if model.layout.plain else {"N_Q": model.n_q, "N": model.n}
     sizes |= {"N_JOINTS": model.n_joints, "N_PARAMETERS": len(model.parameters)}
@@ -157,7 +158,7 @@ def header(model: Model, functions: Mapping[str, CFunction], real: CReal, part: 
 
 
 def source(model: Model, functions: Mapping[str, CFunction], real: CReal, part: CPlant | CPredictive | None) -> str:
-    """Definitions of all functions."""
+    """Text of the source: definitions of all functions."""
     name = export_name(model)
     lines = [comment(description(model)), f'#include "{name}.h"', "", "#include <math.h>", ""]
     if model.parameters:
@@ -171,7 +172,7 @@ def source(model: Model, functions: Mapping[str, CFunction], real: CReal, part: 
 
 
 def _sample(model: Model, functions: Mapping[str, CFunction], real: CReal) -> str:
-    """A call in C, at rest."""
+    """Example of a call in C, at rest."""
     f, name = shown(list(functions)), export_name(model)
     inputs, outputs = input_sizes(model, f), FUNCTIONS[f].outputs(model)
     declared = [f"{x}[{max(size, 1)}] = {{0}}" for x, size in inputs.items() if x != "p"]
@@ -186,7 +187,7 @@ def _sample(model: Model, functions: Mapping[str, CFunction], real: CReal) -> st
 
 
 def _modelica(model: Model, functions: Mapping[str, CFunction]) -> str:
-    """The same as an external function; a matrix is a vector of its rows."""
+    """Example of an external function of Modelica; a matrix is a vector of its rows."""
     f, name = shown(list(functions)), export_name(model)
     inputs, outputs = input_sizes(model, f), FUNCTIONS[f].outputs(model)
     lines = [f"function {f}", *(f"  input Real {x}[{size}];" for x, size in inputs.items())]
@@ -198,7 +199,7 @@ def _modelica(model: Model, functions: Mapping[str, CFunction]) -> str:
 
 
 def _memory(every: Sequence[CFunction]) -> str:
-    """Stack and work of each function."""
+    """Table of the stack and work of each function."""
     lines = [f"| `{f.name}` | {f.stack} | {f.work * f.lent.bytes if f.work else ''} |" for f in every]
     return "\n".join(["| function | stack (bytes) | `work` (bytes) |", "|---|---|---|", *lines])
 

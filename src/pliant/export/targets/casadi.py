@@ -1,4 +1,4 @@
-"""Serialised CasADi functions of a model, and a script that loads them: for optimal control codes."""
+"""Serialized CasADi functions of a model, and a script that loads them: for optimal control codes."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def export_casadi(
     model : Model
         The arm.
     folder : str or path
-        What to write.
+        Folder to write.
     functions : sequence of str, optional
-        Of the model; all by default.
+        Functions of the model; all by default.
     force : bool
-        Replace what stands there.
+        Replace an earlier export.
 
     Returns
     -------

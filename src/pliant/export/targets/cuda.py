@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import casadi as ca
 import numpy as np
@@ -44,11 +44,11 @@ from pliant.simulation.batch.batch_equations import typical
 
 PRECISIONS = {"double": "double", "single": "float"}
 TOLERANCES = {"double": 1e-10, "single": 4e-3}
-"""What the example allows, relative to the largest element. A GPU fuses sums with products and takes reciprocals, and
+"""Tolerances of the example, relative to the largest element. A GPU fuses sums with products and takes reciprocals, and
 the stiffness of an arm magnifies that: of the bundled arms `canadarm2` differs most, by 1.3e-12 and 4e-4."""
 
 SELDOM = "linearize"
-"""The linearisation is ten times as long as all others together, so it is written only where it is asked for."""
+"""Function that is written only on request: the linearization is ten times as long as all others together."""
 
 SHARED_MEMORY = 99
 """KiB that a block may have on every GPU since compute capability 8.0."""
@@ -69,14 +69,14 @@ def export_cuda(
     model : Model
         The arm.
     folder : str or path
-        What to write.
+        Folder to write.
     functions : sequence of str, optional
         Device functions of the header beside `forward_dynamics`; all but `linearize` by default.
     shared_memory : int
         KiB of shared memory that a block may use: 99 runs on every GPU since compute capability 8.0, 163 suits 8.0
         and 8.7, 227 suits 9.0 and 10.0. Only long equations need any.
     force : bool
-        Replace what stands there.
+        Replace an earlier export.
 
     Returns
     -------
@@ -129,7 +129,7 @@ cudaError_t accelerations(const real *x, const real *tau, bool tau_each, const r
 
 
 def header(model: Model, tapes: Mapping[str, Tape]) -> str:
-    """Device functions as templates over the type of a number."""
+    """Text of the header: device functions as templates over the type of a number."""
     name = export_name(model)
     declared = "\n".join(_DECLARATIONS.replace("real", real) for real in PRECISIONS.values())
     parts = [_nominal(model)] if model.parameters else []
@@ -148,7 +148,7 @@ def header(model: Model, tapes: Mapping[str, Tape]) -> str:
 
 
 def _sizes(model: Model) -> dict[str, str]:
-    """How the size of a state is written: it is 2n, unless the arm has quaternions."""
+    """Words for the size of a state, which is 2n unless the arm has quaternions."""
     if model.layout.plain:
         return {
             "declared": f"{model.n}", "text": "2n", "q": "n", "all": "2 * n", "python": "2 * len(COORDINATES)",
@@ -181,7 +181,7 @@ def _function(model: Model, name: str, tape: Tape) -> str:
 
 
 def _shares(values: Sequence[float]) -> str:
-    """Parts of h, one per stage."""
+    """Products of h and each of the values, one per stage."""
     return ", ".join(f"h * Real({c_constant(value)})" for value in values)
 
 
@@ -199,7 +199,7 @@ def _pass_p(model: Model) -> str:
 
 
 def stepping(model: Model, precision: str, shared_bytes: int) -> Source:
-    """The kernel that steps, held in one piece however long the equations are."""
+    """The kernel that steps many arms, in one piece even for long equations."""
     n = model.n_q
     x, tau, p = ca.SX.sym("x", n + model.n), ca.SX.sym("tau", model.n_joints), model.parameter_symbols
     qdd = model.equations.forward_dynamics(x[:n], x[n:], tau)
@@ -231,7 +231,7 @@ def _gather_x(model: Model) -> str:
 
 
 def kernels(model: Model, source: Source) -> str:
-    """One precision: the emitted kernel under a name of its own, one for accelerations, and their launches."""
+    """Source of one precision: the emitted kernel under its own name, one for accelerations, and their launches."""
     name, precision = export_name(model), source.precision.name
     text = source.text.replace(" steps(", f" {name}_march_{precision}(", 1)
     macros = sorted(set(re.findall(r"#define (\w+)", text)))
@@ -260,8 +260,20 @@ def loader(model: Model, sources: Mapping[str, Source]) -> str:
 # ------------------------------------------------------------------------------------------- numbers to compare with
 
 
-def reference(model: Model, f: Any) -> dict[str, Any]:
-    """States, their accelerations, and where `STEPS` classical steps bring them, evaluated by CasADi."""
+class Reference(TypedDict):
+    """Numbers of the example: states, torques, parameters, expected accelerations, and states after `steps` of `h`."""
+
+    x: Array
+    tau: Array
+    p: Array
+    qdd: Array
+    h: float
+    steps: int
+    x_end: Array
+
+
+def reference(model: Model, f: ca.Function) -> Reference:
+    """States, their accelerations, and the states after `STEPS` classical steps, evaluated by CasADi."""
     given = reference_states(model)
     tau, p = given["tau"], given["p"]
     fixed, n_q = [tau, *([p] if model.parameters else [])], model.n_q
@@ -279,8 +291,8 @@ def reference(model: Model, f: Any) -> dict[str, Any]:
     return {"x": start, "tau": tau, "p": p, "qdd": rates(0.0, start)[:, n_q:], "h": h, "steps": STEPS, "x_end": x}
 
 
-def _short_step(model: Model, f: Any, x: Array, fixed: Sequence[Array]) -> float:
-    """A step well inside the region of stability: a tenth of the shortest time of the linearised arm."""
+def _short_step(model: Model, f: ca.Function, x: Array, fixed: Sequence[Array]) -> float:
+    """A step well inside the region of stability: a tenth of the shortest time constant of the linearized arm."""
     n = model.n
     if model.layout.plain:
         derivative = f.factory("df", f.name_in(), ["jac:qdd:q", "jac:qdd:qd"])
@@ -292,14 +304,20 @@ def _short_step(model: Model, f: Any, x: Array, fixed: Sequence[Array]) -> float
     return min(LONGEST_STEP, float(f"{0.1 / max(fastest, 1e-3):.0e}"))
 
 
-def example(model: Model, numbers: Mapping[str, Any]) -> str:
+def example(model: Model, numbers: Reference) -> str:
     """A program that checks itself and times a run."""
-    keys = {"x": "x_given", "tau": "tau_given", "p": "p_given", "qdd": "qdd_expected", "x_end": "x_expected"}
+    arrays = {
+        "x_given": numbers["x"],
+        "tau_given": numbers["tau"],
+        "p_given": numbers["p"],
+        "qdd_expected": numbers["qdd"],
+        "x_expected": numbers["x_end"],
+    }
     return template("cuda_main.cu.in").substitute(
         comment=comment(description(model)), name=export_name(model), states=len(numbers["x"]), steps=numbers["steps"],
         h=c_constant(numbers["h"]), rows=_sizes(model)["all"],
         tolerance_double=TOLERANCES["double"], tolerance_single=TOLERANCES["single"],
-        arrays="\n\n".join(array(f"static const double {c}", numbers[key]) for key, c in keys.items()),
+        arrays="\n\n".join(array(f"static const double {name}", values) for name, values in arrays.items()),
     )  # fmt: skip
 
 

@@ -9,8 +9,8 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -69,8 +69,8 @@ def export_fmu(
         sliding beams always hold.
     compilers : sequence of str, optional
         C compilers with or without flags, one for each platform that the file is to serve, such as
-        `["gcc", "x86_64-w64-mingw32-gcc"]`; each says itself for which platform it compiles. By default the one of
-        this machine (CC, cc, gcc or clang). None (`[]`): the sources alone.
+        `["gcc", "x86_64-w64-mingw32-gcc"]`; each reports for which platform it compiles. By default the one of this
+        machine (CC, cc, gcc or clang). No compiler (`[]`): the sources alone.
     force : bool
         Whether to replace a file that exists.
 
@@ -116,7 +116,7 @@ def export_fmu(
 
 
 _LEVELS = {"derivatives.c": "-O1"}
-"""How much a source is optimised: derivatives are long, asked now and then, and compile in half the time."""
+"""Level of optimization of a source: derivatives are long and called seldom, and so compile in half the time."""
 
 
 def platform_folder(fmi: str) -> str:
@@ -169,7 +169,7 @@ def _write_tree(
 
 
 def documentation(model: Model, listed: list[Variable], fmi: str, folders: Sequence[str]) -> str:
-    """The page that a tool shows beside the unit."""
+    """HTML page that a tool shows beside the unit."""
     rows = [(v.name, v.causality, v.unit, "" if v.start is None else f"{v.start:g}", v.description) for v in listed]
     return template("fmu_index.html.in").substitute(
         title=quoted(model.robot.name, "html"), name=export_name(model), fmi=fmi,
@@ -181,18 +181,20 @@ def documentation(model: Model, listed: list[Variable], fmi: str, folders: Seque
 
 
 def model_token(model: Model, limits: Sequence[JointLimit]) -> str:
-    """What ties the binary to the description: robot, options, version and limits in one digest."""
+    """Token that ties the binary to the description: digest of robot, options, version and limits."""
     content = json.dumps([provenance(model), [limit.name for limit in limits]], sort_keys=True)
     return "{" + hashlib.sha256(content.encode()).hexdigest()[:32] + "}"
 
 
-def _prototype(function: Any) -> str:
+def _prototype(function: ca.Function) -> str:
     given = [f"const double *{name}" for name in function.name_in()]
     given += [f"double *{name}" for name in function.name_out()]
     return f"void model_{function.name()}({', '.join(given)})"
 
 
-def _header(functions: UnitFunctions, limits: Sequence[JointLimit], token: str, derivatives: Sequence[Any]) -> str:
+def _header(
+    functions: UnitFunctions, limits: Sequence[JointLimit], token: str, derivatives: Sequence[ca.Function]
+) -> str:
     model = functions.model
     lines = [comment(description(model)), "#ifndef MODEL_H", "#define MODEL_H", ""]
     sizes = {"N": model.n} if model.layout.plain else {"N_Q": model.n_q, "N": model.n}
@@ -210,7 +212,7 @@ def _header(functions: UnitFunctions, limits: Sequence[JointLimit], token: str, 
 
 
 def _method(meets: bool) -> str:
-    """The pair of Dormand and Prince and the step controller, as single runs have them."""
+    """Text of `method.h`: the pair of Dormand and Prince and the step controller, those of single runs."""
     pair = explicit("dopri5")
     alpha, beta = exponents(pair.order)
     numbers = {"ALPHA": alpha, "BETA": beta, "FIRST_ERROR": FIRST_ERROR, "LEAST_MEMORY": LEAST_MEMORY}
@@ -223,7 +225,7 @@ def _method(meets: bool) -> str:
 
 
 def _source(functions: UnitFunctions, states: tuple[float, ...], limits: Sequence[JointLimit]) -> str:
-    """Accelerations and outputs, start values and limits."""
+    """Text of `model.c`: accelerations and outputs, start values and limits."""
     model = functions.model
     lines = [comment(description(model)), '#include "model.h"', "", "#include <math.h>", ""]
     lines += [array("const double start_states", np.array(states)), ""]
@@ -238,19 +240,19 @@ def _source(functions: UnitFunctions, states: tuple[float, ...], limits: Sequenc
     return "\n".join([*lines, *_definitions(functions.evaluated, model)])
 
 
-def _derivatives(model: Model, written: Sequence[Any]) -> str:
-    """Changes of these functions along a direction, and gradients."""
+def _derivatives(model: Model, written: Sequence[ca.Function]) -> str:
+    """Text of `derivatives.c`: changes of the functions along a direction, and gradients."""
     lines = [comment(description(model)), '#include "model.h"', "", "#include <math.h>", ""]
     return "\n".join([*lines, *_definitions(written, model)])
 
 
-def _definitions(functions: Sequence[Any], model: Model) -> list[str]:
+def _definitions(functions: Sequence[ca.Function], model: Model) -> list[str]:
     found = [definition(_prototype(f), Tape.from_function(f), f.name_out(), labels(model)) for f in functions]
     return [line for lines in found for line in (*lines, "")]
 
 
 def _zip(root: Path, target: Path) -> None:
-    """Everything in one file, in an order and with dates that do not depend on the clock."""
+    """Pack everything into one file, in an order and with dates that do not depend on the clock."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(p for p in root.rglob("*") if p.is_file()):
             entry = zipfile.ZipInfo(path.relative_to(root).as_posix(), date_time=(1980, 1, 1, 0, 0, 0))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.base.quoting import quoted
 from pliant.base.signatures import checked
 from pliant.compute.tape.operations import NAMES
@@ -24,7 +24,7 @@ from pliant.model.coordinate_units import coordinate_units
 from pliant.model.model import Model
 
 LARGEST = 400
-"""Operations beyond which nobody reads the equations."""
+"""Most operations of equations that people can read."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ def export_latex(
     model : Model
         The arm.
     folder : str or path
-        What to write.
+        Folder to write.
     digits : int
-        Of numbers.
+        Digits of numbers.
     limit : int
         Most operations.
     force : bool
-        Replace what stands there.
+        Replace an earlier export.
 
     Returns
     -------
@@ -163,7 +163,7 @@ class _Text:
         return self.text if self.binds >= least else rf"\left({self.text}\right)"
 
     def factor(self) -> str:
-        """As a factor behind a sign or another factor."""
+        """Text of the value as a factor behind a sign or another factor."""
         bare = self.binds >= PRODUCT and not self.text.startswith("-")
         return self.text if bare else rf"\left({self.text}\right)"
 
@@ -195,11 +195,12 @@ class _Writer:
         return [texts[k].text if k >= 0 else "0" for k in self.tape.outputs.tolist()]
 
     def _scaled_symbol(self, name: str, a: int, b: int) -> bool:
-        """Whether a value is a number times a coordinate: shorter than any abbreviation."""
+        """Whether a value is a number times a coordinate, which is shorter than any abbreviation."""
         kinds = {NAMES[self.tape.op[k]] for k in (a, b)}
         return name == "mul" and kinds == {"const", "input"}
 
     def _abbreviated(self, value: _Text) -> _Text:
+        """Abbreviation for a value, with its equation added to the list."""
         name = f"a_{{{len(self.abbreviations) + 1}}}"
         self.abbreviations.append(Equation(name, value.text))
         return _Text(name, ATOM)
@@ -298,7 +299,7 @@ def _symbol_rows(model: Model) -> list[str]:
     return rows
 
 
-def _matrix(S: Any) -> str:
+def _matrix(S: Array) -> str:
     rows = [" & ".join(f"{x:.6g}" for x in row) for row in np.atleast_2d(S)]
     return "\\begin{pmatrix}" + " \\\\ ".join(rows) + "\\end{pmatrix}"
 

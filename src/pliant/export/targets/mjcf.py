@@ -23,16 +23,16 @@ def export_mjcf(
     path : path
         The file.
     force : bool
-        Replace what stands there.
+        Replace an earlier export.
     bodies : int, optional
         Springs per beam; found from `error` by default.
     error : float
-        Relative, of the first three frequencies.
+        Relative error of the first three frequencies.
 
     Returns
     -------
     path
-        What was written.
+        The file.
     """
     require_numbers(model, "mjcf")
     with placed_file(Path(path), force) as inner:

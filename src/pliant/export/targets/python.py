@@ -59,11 +59,11 @@ def export_python(
     model : Model
         The arm.
     folder : str or path
-        What to write.
+        Folder to write.
     functions : sequence of str, optional
-        Of the model; all by default.
+        Functions of the model; all by default.
     force : bool
-        Replace what stands there.
+        Replace an earlier export.
 
     Returns
     -------

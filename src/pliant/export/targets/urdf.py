@@ -21,12 +21,12 @@ def export_urdf(model: Model, path: str | Path, *, force: bool = False) -> Path:
     path : path
         The file.
     force : bool
-        Replace what stands there.
+        Replace an earlier export.
 
     Returns
     -------
     path
-        What was written.
+        The file.
     """
     require_numbers(model, "urdf")
     with placed_file(Path(path), force) as inner:

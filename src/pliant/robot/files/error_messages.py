@@ -29,7 +29,7 @@ def clash(text: str) -> PydanticCustomError:
 
 
 def suggestion(given: str, known: Iterable[str]) -> str:
-    """ ", did you mean `length`?" or, when nothing is near, the list of what is known."""
+    """Return ", did you mean `length`?" or, when no name is near, the list of known names."""
     names = list(known)
     if meant := near(given, names):
         return f", did you mean `{meant}`?"
@@ -38,7 +38,7 @@ def suggestion(given: str, known: Iterable[str]) -> str:
 
 
 def place_text(place: Place) -> str:
-    """`("links", 1, "beam")` as `links[1].beam`."""
+    """Write a place such as `("links", 1, "beam")` as `links[1].beam`."""
     text = ""
     for part in place:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -46,7 +46,7 @@ def place_text(place: Place) -> str:
 
 
 def short(value: object, width: int = 60) -> str:
-    """What the user gave, in at most `width` characters."""
+    """Text of a value that the user gave, in at most `width` characters."""
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: "infinity", -math.inf: "-infinity"}.get(value, "NaN")
     if isinstance(value, Mapping):
@@ -72,11 +72,11 @@ def describe(
     Parameters
     ----------
     error : ValidationError
-        What pydantic found.
+        Faults that pydantic found.
     model : type
         The class that was being made; tells which keys are known.
     data : object
-        What it was made from; gives the names of links.
+        Data that it was made from; they give the names of links.
     source : str
         File name, or the name of the class.
     lines : mapping
@@ -98,7 +98,7 @@ def listed(texts: list[str], source: str, count: int | None = None) -> str:
 
 
 def _without_echoes(items: list[ErrorDetails], model: type[BaseModel]) -> list[ErrorDetails]:
-    """A misspelt key is one fault, not two: its right spelling is not reported as missing."""
+    """Report a misspelled key as one fault, not two: drop the fault that its right spelling is missing."""
     missing = {tuple(item["loc"]) for item in items if item["type"] == "missing"}
     names: dict[Place, list[str]] = {}
     for place in missing:
@@ -165,7 +165,7 @@ def _inside(parent: Place, place: Place, data: Any, lines: Mapping[Place, int]) 
 
 
 def _aside(place: Place, data: Any, lines: Mapping[Place, int]) -> str:
-    """` (link `wrist`, line 14)`."""
+    """Name the link and the line of a place, such as ` (link `wrist`, line 14)`."""
     notes = []
     if len(place) >= 2 and place[0] == "links" and isinstance(place[1], int):
         name = _link_name(data, place[1])
@@ -185,7 +185,7 @@ def _link_name(data: Any, index: int) -> str:
 
 
 def _without_tags(place: Place) -> Place:
-    """Drop what pydantic puts into a place to say which member of a union it tried; ours are written `<so>`."""
+    """Drop the tags that pydantic puts into a place to name the member of a union that it tried (ours: `<one>`)."""
     return tuple(part for part in place if not (isinstance(part, str) and part[:1] == "<" and part in _TAGS))
 
 

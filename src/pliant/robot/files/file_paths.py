@@ -36,7 +36,7 @@ _MOST_NAME, _MOST_PATH = 255, 4096  # bytes, as systems have it
 
 @dataclass
 class _Found:
-    """Folders as they were found while a file is read: many names in it ask the system once for each.
+    """Folders found while a file is read, so that many names in it ask the system once for each folder.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class _Found:
     called : dict of list
         Folders of a file and above it by that of the file, each with what it is called.
     entries : list, optional
-        Those of the environment.
+        Folders of the environment that hold packages.
     """
 
     below: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -67,11 +67,11 @@ class FilePaths:
     roots : tuple of Path
         Folders that may be read, with all below them.
     packages : tuple of (str, Path)
-        Further ones, which `package://NAME/...` finds by name.
+        Further folders, which `package://NAME/...` finds by name.
     environment : bool
         Whether packages on ROS_PACKAGE_PATH and AMENT_PREFIX_PATH may be read as well.
     remedy : str
-        What a message says to do about a path that leads elsewhere.
+        Advice in messages about a path that leads elsewhere.
     """
 
     folder: Path | None = None
@@ -116,7 +116,7 @@ class FilePaths:
         return found
 
     def look_for(self, name: str, encoded: bool = False) -> Path | None:
-        """As `find`, None where there is none."""
+        """Return the file of that name as `find` does, or None if there is no such file."""
         scheme, uri, rest = name.partition("://")
         if not uri:
             scheme, rest = "file", name
@@ -144,7 +144,8 @@ class FilePaths:
         return "all named folders" if self.folder is None else "the folder of the file that names it"
 
     def _may_read(self, place: Path, package: Path | None) -> bool:
-        """Links are followed one by one, and none that leads outside: nothing there is touched."""
+        """Whether a place may be read. Links are followed one by one up to one that leads outside: nothing there is
+        touched."""
         homes = self._homes(None)
         for folder in (*([] if package is None else [package]), *self._packages_around(place)):
             homes = homes | self._homes(folder)
@@ -188,14 +189,14 @@ class FilePaths:
         return found[package]
 
     def _packages_called(self, name: str) -> Iterator[Path]:
-        """Folders that the user named so, by search paths or by the environment; these are there."""
+        """Existing folders that the user gave this name, by search paths or by the environment."""
         yield from (folder for own, folder in self.packages if own == name)
         for entry, several in self._entries():
             yield from [entry / name] if os.path.isdir(entry / name) else []
             yield from [entry] if several and entry.name == name and os.path.isdir(entry) else []
 
     def _folders_called(self, name: str) -> Iterator[Path]:
-        """Folders among those that may be read that are called so, or whose package is."""
+        """Folders that may be read and have this name, or whose package has it."""
         for folder, names in self._names_of_folders():
             yield from [folder] if name in names else []
             yield from [folder / name] if self._may_read(folder / name, None) and os.path.isdir(folder / name) else []
@@ -232,7 +233,7 @@ class FilePaths:
 
 @dataclass(frozen=True)
 class _Anywhere(FilePaths):
-    """Paths that users write in Python: theirs to choose."""
+    """Paths that users write in Python: all of them may be read."""
 
     def beside(self, path: Path) -> FilePaths:
         return FilePaths.of_file(path)
@@ -243,19 +244,19 @@ class _Anywhere(FilePaths):
 
 @dataclass(frozen=True)
 class _Nowhere(FilePaths):
-    """Paths in files that hold all that they need, such as saved runs: none is looked for."""
+    """Paths in files that hold all that they need, such as saved runs: no file is looked for."""
 
     def look_for(self, name: str, encoded: bool = False) -> Path | None:
         return None
 
 
 NOWHERE = _Nowhere()
-"""For what is read from saved runs."""
+"""Paths of robots that are read from saved runs."""
 
 
 def paths_of(context: Mapping[str, Any] | None) -> FilePaths:
-    """What a validator is told about paths; without a word the user wrote them in Python, seen from the working
-    directory."""
+    """Paths that a file may read, from the context of a validator. Without any, the user wrote the paths in Python, as
+    seen from the working directory."""
     found = (context or {}).get("files")
     return found if isinstance(found, FilePaths) else _Anywhere(Path())
 
@@ -273,7 +274,7 @@ def _named(search_paths: SearchPaths | None) -> tuple[tuple[str, Path], ...]:
 
 
 def _absolute(path: str | os.PathLike[str]) -> Path:
-    """Without `..`, links left as they are."""
+    """Absolute path without `..`; links stay as they are."""
     return Path(os.path.abspath(path))
 
 

@@ -136,7 +136,7 @@ def split_mass(beam: dict[str, Any], stated: dict[str, Any], inertial: MassSum, 
 
 
 class _Share:
-    """A uniform beam of some mass out of a body."""
+    """Share of a body's mass that a uniform beam can take."""
 
     def __init__(self, given: dict[str, Any], body: MassSum, length: float) -> None:
         self.given, self.body, self.length = given, body, length
@@ -152,7 +152,7 @@ class _Share:
 
     @property
     def text(self) -> str:
-        """Where the mass is, in numbers."""
+        """Place and spread of the mass in numbers, for messages."""
         y, z = self.com[1:]
         spread = np.sqrt(np.maximum(np.diag(self.second), 0.0))
         return (
@@ -204,7 +204,7 @@ def _kg(mass: float) -> str:
 
 
 def _rider(rest: MassSum, spin: MassSum, length: float, mass: float, middle: float = 0.0) -> Rider | None:
-    """What rides at the center of mass of the rest, or at the nearer end of the beam."""
+    """Rider with the rest of the mass at its center of mass, or at the nearer end of the beam; None without a rest."""
     if abs(rest.m) <= ROUNDING * mass:  # an inertia alone has no center: it rides at that of the link
         rest = MassSum(0.0, np.zeros(3), np.where(np.abs(rest.I) > ROUNDING * mass * length**2, rest.I, 0.0))
     if not rest and not spin:

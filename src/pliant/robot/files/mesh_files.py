@@ -24,7 +24,7 @@ from pliant.errors import ModelError
 
 MOST_BYTES = 64 << 20
 LARGEST = 1e12
-"""Coordinates beyond it, and what is no number, are refused: products of numbers of single precision stay finite."""
+"""Largest coordinate that is read: products of numbers of single precision stay finite."""
 MOST_FACES = 8_000
 """Triangles that are kept of a mesh; finer ones are made coarser."""
 MOST_READ = MOST_BYTES // 50
@@ -38,12 +38,12 @@ Triangles = tuple[Array, NDArray[np.int64]]
 _RECORD = np.dtype([("floats", "<f4", (12,)), ("attribute", "<u2")])
 """A triangle in binary STL: its normal, then its corners."""
 _HEAD = 8
-"""Bytes of two numbers, of points and of triangles, before them in the text of a mesh."""
+"""Bytes at the beginning of the text of a mesh: the number of points and that of triangles."""
 
 
 @dataclass(frozen=True, eq=False)
 class MeshContent:
-    """The triangles of a mesh file, which go where the robot goes; none where no mesh was read.
+    """Triangles of a mesh file, kept with the robot; empty if no mesh was read.
 
     Attributes
     ----------
@@ -66,12 +66,12 @@ class MeshContent:
 
     @classmethod
     def none(cls) -> Self:
-        """No triangles."""
+        """Return an empty mesh."""
         return cls(np.zeros((0, 3), "<f4"), np.zeros((0, 3), "<i4"))
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """What `text` gave."""
+        """Read triangles from the text that `text` returned."""
         try:
             raw = base64.b64decode(text.encode("ascii"), validate=True)
         except (binascii.Error, UnicodeEncodeError):
@@ -86,7 +86,7 @@ class MeshContent:
         return cls(points, faces)
 
     def text(self) -> str:
-        """The same on every machine."""
+        """Encode points and triangles as text, the same on every machine."""
         head = b"".join(len(each).to_bytes(4, "little") for each in (self.points, self.faces))
         return base64.b64encode(head + self.points.tobytes() + self.faces.tobytes()).decode()
 
@@ -97,7 +97,7 @@ class MeshContent:
 
     @property
     def triangles(self) -> Triangles:
-        """As `read_mesh` gives them."""
+        """Points and triangles in double precision, as `read_mesh` returns them."""
         return self.points.astype(float), self.faces.astype(np.int64)
 
     def save(self, path: Path) -> None:
@@ -135,7 +135,7 @@ def read_mesh(path: Path) -> Triangles:
 
 
 class _TooLarge(Exception):
-    """More of something than is read."""
+    """A line, or the number of points or triangles, is larger than what is read."""
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ class UniqueNames:
         self._dot, self._kept, self._used = dot, {name.replace(".", dot) for name in kept}, set(taken)
 
     def give(self, wanted: str, own: bool = False) -> str:
-        """One that no other has, nor will have; what the robot itself has is its `own`."""
+        """Return a name that no other element has or will get; `own` marks a name of the robot itself."""
         name = wanted = wanted.replace(".", self._dot)
         number = 2
         while name in self._used or (name in self._kept and not own):

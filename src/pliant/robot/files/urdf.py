@@ -36,13 +36,13 @@ _TYPES = {
 
 
 UNLIMITED = 1e9
-"""rad, m, N, ...: from here on a limit is none."""
+"""Size (rad, m, N, ...) from which on a number does not limit anything."""
 _ZERO = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class _Tree:
-    """Links and joints by name, the joint that carries each link, and the joints on each."""
+    """Links, joints and visuals of a URDF file."""
 
     name: str
     links: dict[str, Element]
@@ -53,16 +53,17 @@ class _Tree:
 
     @cached_property
     def called(self) -> dict[str, str]:
-        """Our names of the links."""
+        """Names of the links in the robot, by those in the URDF."""
         return _cleaned(self.links)
 
     @cached_property
     def joint_names(self) -> dict[str, str]:
-        """Our names of the joints."""
+        """Names of the joints in the robot, by those in the URDF."""
         return _cleaned([joint.name for joint in self.joints])
 
     @cached_property
     def carrier(self) -> dict[str, _UrdfJoint]:
+        """Joint that carries each link but the root."""
         return {joint.child: joint for joint in self.joints}
 
     @cached_property
@@ -71,6 +72,7 @@ class _Tree:
 
     @cached_property
     def carried(self) -> dict[str, list[_UrdfJoint]]:
+        """Joints on each link."""
         found: dict[str, list[_UrdfJoint]] = {name: [] for name in self.links}
         for joint in self.joints:
             found[joint.parent].append(joint)
@@ -114,22 +116,23 @@ class _UrdfJoint:
 
 @dataclass(frozen=True)
 class _Kept:
-    """What becomes the robot: joints, each behind the one that carries it, and those of them on each link."""
+    """Part of a tree that becomes the robot: its joints, each behind the one that carries it."""
 
     tree: _Tree
     joints: list[_UrdfJoint]
 
     @cached_property
     def on(self) -> dict[str, list[_UrdfJoint]]:
+        """Kept joints on each link."""
         kept = {joint.name for joint in self.joints}
         return {name: [j for j in carried if j.name in kept] for name, carried in self.tree.carried.items()}
 
     def body(self, name: str) -> MassSum:
-        """A link with all that hangs on it and is not kept."""
+        """Mass of a link with all that hangs on it and is not kept."""
         return _mass(self.tree, name) + _branches(self.tree, name, self.on[name])
 
     def looks(self, name: str) -> list[dict[str, Any]]:
-        """What is drawn of a link and all that hangs on it and is not kept."""
+        """Visuals of a link with all that hangs on it and is not kept."""
         found = list(self.tree.looks.get(name, ()))
         for child, R, p in _beside(self.tree, name, self.on[name]):
             found += _placed(self.tree.looks.get(child, ()), R, p)
@@ -362,7 +365,7 @@ def _link(kept: _Kept, joint: _UrdfJoint) -> dict[str, Any]:
 
 
 def _refuse_axes(joint: _UrdfJoint, where: str) -> None:
-    """A planar or floating joint has no axis that friction or limits would belong to."""
+    """Refuse friction and limits of a planar or floating joint, which has no axis for them."""
     for tag in ("dynamics", "limit"):
         element = joint.element.one(tag)
         if element is not None and any(element.values.values()):
@@ -370,7 +373,8 @@ def _refuse_axes(joint: _UrdfJoint, where: str) -> None:
 
 
 def _lay_flat(link: dict[str, Any], joint: _UrdfJoint, where: str) -> None:
-    """Let z of a planar joint be its axis: `O A Planar(q) A^T`, with A in the origin and A^T in the tip frame."""
+    """Turn the frame of a planar joint so that z is its axis: `O A Planar(q) A^T`, with A in the origin and A^T in the
+    tip frame."""
     place, body = link["joint"], link["rigid"]
     axis = np.array(joint.element.get("axis", "xyz", (1.0, 0.0, 0.0)), dtype=float)
     if not axis.any():
@@ -409,12 +413,12 @@ def _dynamics(joint: _UrdfJoint) -> dict[str, Any]:
 
 
 def _bound(value: float | None) -> float | None:
-    """A limit; the format wants one where there is none, hence numbers that bound nothing."""
+    """Return a limit, or None for a number so large that it limits nothing: the format requires some number."""
     return None if value is None or abs(value) >= UNLIMITED else value
 
 
 def _side_links(side: dict[str, Any], names: dict[str, str], source: str) -> dict[str, dict[str, Any]]:
-    """What the side file says of each link, by the name in the URDF."""
+    """Entries of the side file for each link, by its name in the URDF."""
     for key in side:
         if key not in SIDE_KEYS:
             raise ModelError(f"side file of {source}: unknown key `{key}`{suggestion(str(key), SIDE_KEYS)}")
@@ -522,7 +526,7 @@ def _riders(
 
 
 def _turn(joint: dict[str, Any], B: Array) -> None:
-    """Let the frame after the joint be turned by B: `O Rot(a, q) B = (O B) Rot(B^T a, q)`."""
+    """Turn the frame after the joint by B: `O Rot(a, q) B = (O B) Rot(B^T a, q)`."""
     R = np.array(rotation_rpy(joint["origin"]["rpy"]), dtype=float)
     joint["origin"]["rpy"] = rpy_of(R @ B)
     if "axis" in joint:
@@ -555,12 +559,12 @@ def _frame_along(direction: Any, where: str) -> Array:
 
 
 def _cleaned(names: Collection[str]) -> dict[str, str]:
-    """URDF names as ours, none twice: one that is ours already stays."""
+    """Names that Pliant accepts for URDF names, all different; a name that it accepts already stays."""
     given = UniqueNames(name for name in names if _clean(name) == name)
     return {name: given.give(_clean(name), _clean(name) == name) for name in names}
 
 
 def _clean(name: str) -> str:
-    """A URDF name as ours: letters, digits and _."""
+    """Name of letters, digits and _ for a URDF name."""
     text = re.sub(r"[^A-Za-z0-9_]", "_", name) or "_"
     return text if not text[0].isdigit() else f"_{text}"

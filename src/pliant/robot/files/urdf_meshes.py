@@ -1,6 +1,6 @@
 """Meshes that a URDF file names: where their files are, how they are scaled and placed.
 
-`urdf_visuals.py` reads what is drawn; whoever wants all of them, collisions too, asks here.
+This module finds all meshes, those of collisions too. `urdf_visuals.py` reads only what is drawn.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class UrdfMesh:
     role : str
         "visual" or "collision".
     file : Path
-        Where it is.
+        Path of the mesh file.
     scale : (3,) tuple
         Factors; a file in millimetres has 0.001.
     xyz, rpy : (3,) tuples

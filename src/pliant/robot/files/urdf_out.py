@@ -51,7 +51,7 @@ class _Writer:
         self._joints = UniqueNames(body.joint.name or body.name for body in robot.bodies if body.joint.moves)
 
     def lines(self) -> Iterator[str]:
-        """All of them, parents first."""
+        """Lines of all links and joints, parents first."""
         for bone in self.frame.bones:
             if bone.link.joint.type == "spherical":
                 raise UnsupportedModel(
@@ -109,7 +109,7 @@ class _Writer:
             yield from self._joint(self._joints.give(f"{rotor}_joint"), "fixed", name, rotor, HERE)
 
     def _moving(self, bone: Bone, freedom: Freedom, parent: str, child: str, pose: Pose) -> Iterator[str]:
-        """A joint that is called like its coordinate."""
+        """Lines of a joint that has the name of its coordinate."""
         kind = "revolute" if freedom.turns else "prismatic"
         limits, friction = freedom.limits, freedom.friction
         bounded = limits is not None and (limits.lower is not None or limits.upper is not None)
@@ -181,7 +181,7 @@ class _Writer:
 
 
 def limited(joint: Joint) -> bool:
-    """Whether a limit of the joint is left out that URDF asks for."""
+    """Whether the joint lacks a limit that URDF requires."""
     return any(
         (free.limits is None and not free.turns)
         or (free.limits is not None and None in (free.limits.lower, free.limits.upper, free.limits.speed))

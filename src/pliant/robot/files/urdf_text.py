@@ -1,8 +1,8 @@
-"""URDF text to a tree of elements that are all known: nothing twice, nothing misspelt, every number finite.
+"""URDF text to a tree of elements that are all known: nothing twice, nothing misspelled, every number finite.
 
-What the format has and we read stands in `KINDS`, and so does what passes unread because it says nothing about masses,
-frames and joints. All faults are told at once, each with its line. Elements and attributes of vendors, which look like
-none of the format, are told of in one warning for a file.
+`KINDS` lists the elements and attributes that are read, and those that are skipped because they say nothing about
+masses, frames and joints. One error reports all faults, each with its line. Elements and attributes of vendors, which
+resemble none of the format, cause one warning for a file.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ MOST_ELEMENTS = 100_000
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 TEXT, NUMBER, VECTOR = "a name", "a finite number", "three finite numbers"
 GRAVITY = "pliant:gravity"
-"""Attribute of the robot, of ours: m/s^2 in base axes. The format has none."""
+"""Attribute of the robot element that Pliant adds, m/s^2 in base axes: the format has no gravity."""
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What may stand in an element.
+    """Attributes and elements that may stand in an element.
 
     `attributes` by what they hold, of which `needs` must be there; elements of `once` and `many`, of which `needs` must
     be there too; elements of `passes` and attributes of `ignored` are not read.
@@ -88,21 +88,21 @@ class Element:
     values: dict[str, Any] = field(default_factory=dict)
 
     def all(self, tag: str) -> list[Element]:
-        """Those of a kind."""
+        """Elements in this one that have a tag."""
         return [child for child in self.children if child.tag == tag]
 
     def one(self, tag: str) -> Element | None:
-        """The one of a kind, if there is one."""
+        """Element in this one that has a tag, or None."""
         return next(iter(self.all(tag)), None)
 
     def get(self, tag: str, key: str, default: Any = None) -> Any:
-        """An attribute of the one of a kind."""
+        """Attribute `key` of the element in this one that has a tag, or `default`."""
         child = self.one(tag)
         return default if child is None else child.values.get(key, default)
 
     @property
     def aside(self) -> str:
-        """` (joint `j1`, line 12)`."""
+        """Place of the element for messages, such as ` (joint `j1`, line 12)`."""
         return f" ({self.owner}, line {self.line})" if self.owner else f" (line {self.line})"
 
 
@@ -153,7 +153,7 @@ def all_elements(raw: bytes | str, source: str) -> ElementTree.Element:
 
 
 class _Reader:
-    """Builds elements as expat meets them; what passes unread, and what is unknown, is skipped whole."""
+    """Build elements as expat meets them; elements that are not read or unknown are skipped with all in them."""
 
     def __init__(self) -> None:
         self.parser = expat.ParserCreate()
@@ -225,8 +225,7 @@ class _Reader:
 
 
 def _check(element: Element, faults: list[str], unread: Counter[str]) -> None:
-    """Read the attributes of an element and of all in it; what is wrong goes to `faults`, what is of no kind to
-    `unread`."""
+    """Read the attributes of an element and of all in it; `faults` collects what is wrong, `unread` what is unknown."""
     stack = [element]
     while stack:
         e = stack.pop()
@@ -289,7 +288,7 @@ def _read_attribute(e: Element, key: str, text: str, what: str, faults: list[str
 
 
 def numbers_of(text: str, count: int) -> tuple[float, ...] | None:
-    """So many finite numbers; None where the text is something else."""
+    """Read `count` finite numbers; None if the text is something else."""
     words = text.split()
     numbers = tuple(float(word) for word in words if _NUMBER.fullmatch(word))
     sound = len(words) == count == len(numbers) and all(map(math.isfinite, numbers))

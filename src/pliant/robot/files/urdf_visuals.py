@@ -1,6 +1,6 @@
-"""What a URDF file draws its links with: meshes that are there, boxes, cylinders and spheres, with their colours.
+"""Visuals of the links in a URDF file: meshes that exist, boxes, cylinders and spheres, with their colors.
 
-Nothing of it changes a number of the arm: what cannot be read or found is left out, and told once.
+Visuals change no number of the arm. Those that cannot be read or found are left out, with one warning.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def parse_angle(text: str) -> float:
 
 
 def in_radians(value: Any) -> Any:
-    """What was given, with angles as text (`90 deg`) in radians, at any depth of lists; all else as it is."""
+    """Convert angles as text (`90 deg`) to radians, at any depth of lists; everything else stays as it is."""
     if isinstance(value, str):
         return parse_angle(value)
     return [in_radians(entry) for entry in value] if isinstance(value, list | tuple) else value
@@ -108,7 +108,7 @@ def is_symbol(value: Any) -> bool:
 
 
 def _snapped(value: float) -> float:
-    """The value, or the simple one that it is but for rounding: sine and cosine of 45 degrees are then one number."""
+    """Return the value, or the simple one within rounding of it: sine and cosine of 45 degrees become one number."""
     size = abs(value)
     near = next((simple for simple in SIMPLE if abs(size - simple) <= SNAP), size)
     return math.copysign(near, value) + 0.0

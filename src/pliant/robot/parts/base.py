@@ -1,4 +1,4 @@
-"""What the arm stands on: a base that stands, or a body that flies."""
+"""Base of an arm: fixed, or a free body."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ class BaseBody(Description):
 
     @property
     def is_free(self) -> bool:
-        """Whether it flies."""
+        """Whether the base is a free body."""
         return self.type == "free"

@@ -41,7 +41,7 @@ _ROTARY = {
 }
 MOST_PIECES = 200
 TURN_PER_PIECE = 0.1
-"""rad, of a curved beam whose `pieces` are not given."""
+"""Turn of each piece of a curved beam whose `pieces` are not given, rad."""
 
 
 def _pieces(value: Any) -> Any:
@@ -76,7 +76,7 @@ Rotary = Annotated[tuple[float, float] | Literal["section"], BeforeValidator(_ro
 
 
 def _length_follows(schema: Any) -> None:
-    """For editors: a beam that slides has the length of its material, one of a side file that of its link."""
+    """Make `length` optional for editors: a sliding beam takes that of its material, a side file that of its link."""
     schema["required"].remove("length")
 
 
@@ -214,8 +214,8 @@ class Beam(Description):
 
     @property
     def parts(self) -> int:
-        """In how many pieces it is followed: as many as it says; one, or of a curved beam one per 0.1 rad of its turn
-        and one more."""
+        """Number of pieces in which it is followed: `pieces` if given, else one, or for a curved beam one per 0.1 rad
+        of its turn and one more."""
         if isinstance(self.pieces, int) or not self.curved:
             return self.pieces if isinstance(self.pieces, int) else 1
         x, kappa = self.curve
@@ -272,7 +272,7 @@ class Beam(Description):
 
 @dataclass(frozen=True)
 class Profile:
-    """How a tapered beam varies along `eta = x/L` in [0, 1]: scalar times profile is the physical value.
+    """Profile of a tapered beam along `eta = x/L` in [0, 1]: the scalar of the beam times the profile is the value.
 
     `breaks` are the fractions at which the table has stations: the profile is smooth between them.
     """
@@ -295,40 +295,40 @@ class Profile:
         return tapered_moments(self.section, np.asarray(eta, dtype=float))
 
     def mass_per_length(self, eta: Any) -> Any:
-        """kg/m per unit of the scalar, as the other methods."""
+        """Mass per length, kg/m."""
         return self.density * self._at(eta).A
 
     def EI_y(self, eta: Any) -> Any:
-        """N m^2."""
+        """Bending stiffness about y, N m^2."""
         return self.E * self._at(eta).I_y
 
     def EI_z(self, eta: Any) -> Any:
-        """N m^2."""
+        """Bending stiffness about z, N m^2."""
         return self.E * self._at(eta).I_z
 
     def GJ(self, eta: Any) -> Any:
-        """N m^2."""
+        """Torsional stiffness, N m^2."""
         return self.G * self._at(eta).J
 
     def EA(self, eta: Any) -> Any:
-        """N."""
+        """Axial stiffness, N."""
         return self.E * self._at(eta).A
 
     def GA_y(self, eta: Any) -> Any:
-        """N, with the shear factor of the root, as `GA_z`."""
+        """Shear stiffness along y, N, with the shear factor of the root."""
         return self.G * self.shear[0] * self._at(eta).A
 
     def GA_z(self, eta: Any) -> Any:
-        """N."""
+        """Shear stiffness along z, N, with the shear factor of the root."""
         return self.G * self.shear[1] * self._at(eta).A
 
     def polar_inertia(self, eta: Any) -> Any:
-        """kg m; 1 where the beam was given its own constant value."""
+        """Polar inertia per length, kg m; 1 where the beam was given its own constant value."""
         moments = self._at(eta)
         return np.ones_like(moments.A) if self.own_polar else self.density * (moments.I_y + moments.I_z)
 
     def rotary(self, eta: Any) -> tuple[Any, Any]:
-        """(j_y, j_z), kg m; 1 where the beam was given its own constant values."""
+        """Rotary inertia (j_y, j_z) per length, kg m; 1 where the beam was given its own constant values."""
         moments = self._at(eta)
         if self.own_rotary:
             return np.ones_like(moments.A), np.ones_like(moments.A)
@@ -337,8 +337,8 @@ class Profile:
 
 @dataclass(frozen=True)
 class BeamProperties:
-    """What mechanics needs of a beam; numbers or symbols. A stiffness that was left out is 0, that of a beam which does
-    not shear as well.
+    """Properties of a beam that mechanics uses, numbers or symbols. A stiffness that was left out is 0, and so is the
+    shear stiffness of a beam that does not shear.
 
     y and z are the principal axes of the section; `shear_centre` (y, z) is seen from its centroid, `offset` (y, z) is
     that of the centroid from the link's x axis, m.
@@ -392,7 +392,7 @@ def beam_properties(beam: Any) -> BeamProperties:
 
 
 def _shear_factors(beam: Any) -> tuple[float, float]:
-    """Of the nominal section, along y and z; zeros for a beam that does not shear."""
+    """Shear factors of the nominal section along y and z; zeros for a beam that does not shear."""
     own = getattr(beam, "description", beam)
     return shear_coefficients(own.section) if own.shear else (0.0, 0.0)
 
@@ -427,7 +427,7 @@ def _tapered(beam: Any) -> BeamProperties:
             "a dimension of a tapered section cannot be a symbol; vary material, length or the robot itself"
         )
     m, factors = beam.material, _shear_factors(beam)
-    E, G, density = (_symbol_or_one(value) for value in (m.E, m.G, m.density))
+    E, G, density = (value if is_symbol(value) else 1.0 for value in (m.E, m.G, m.density))
     profile = Profile(
         section=section,
         E=1.0 if is_symbol(m.E) else m.E,
@@ -451,10 +451,6 @@ def _tapered(beam: Any) -> BeamProperties:
         GA_y=G if factors[0] else 0.0,
         GA_z=G if factors[1] else 0.0,
     )
-
-
-def _symbol_or_one(value: Any) -> Any:
-    return value if is_symbol(value) else 1.0
 
 
 def _entries(value: Any) -> Iterable[Any]:

@@ -1,4 +1,4 @@
-"""Contacts: spheres on the arm, and what they may touch."""
+"""Contacts: spheres on the arm, and surfaces that they may touch."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pliant.robot.parts.stops import Restitution
 NEEDS: dict[str, tuple[str, ...]] = {
     "plane": (), "sphere": ("radius",), "capsule": ("radius", "length"), "box": ("size",),
 }  # fmt: skip
-"""What each surface is measured by."""
+"""Dimensions of each type of surface."""
 
 
 class Surface(Description):
-    """What a contact touches, fixed to a frame: a `plane` across its z, which is outwards; a `sphere` about its origin;
-    a `capsule` along its z, in the middle of which it is; a `box` along its axes about its origin.
+    """Surface that a contact touches, fixed to a frame: a `plane` across its z, which is outwards; a `sphere` about its
+    origin; a `capsule` along its z, in the middle of which it is; a `box` along its axes about its origin.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Contact(Description):
 
     @property
     def touches(self) -> str:
-        """What it may touch, in words."""
+        """Surface that it may touch, in words."""
         return f"{self.surface.type} at {self.surface.frame}"
 
     @property

@@ -1,4 +1,4 @@
-"""Couplings: what pulls and pushes along the line between two frames, from a spring to a hydraulic cylinder."""
+"""Couplings: forces along the line between two frames, from a spring to a hydraulic cylinder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _two(value: Any) -> list[Any]:
 
 _TWO = {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}, "minItems": 2, "maxItems": 2}
 Sides = Annotated[tuple[Positive, Positive], BeforeValidator(_two), WithJsonSchema(_TWO)]
-"""Of a cylinder: the piston's side, which pushes, and the rod's side."""
+"""Two numbers of a cylinder: of the piston's side, which pushes, and of the rod's side."""
 
 
 class LineSpring(Description):
@@ -93,7 +93,7 @@ class Valve(Description):
 
 
 class Cushion(Stop):
-    """What the piston meets at both ends of its stroke, from `length` before the end on.
+    """Cushion that the piston meets at both ends of its stroke, from `length` before the end on.
 
     Examples
     --------
@@ -162,18 +162,18 @@ class Cylinder(Description):
 
     @property
     def volumes(self) -> tuple[float, float]:
-        """m^3, of hoses and ends on both sides."""
+        """Volumes of hoses and ends on both sides, m^3."""
         if self.dead_volumes is not None:
             return self.dead_volumes
         return DEAD * self.areas[0] * self.stroke, DEAD * self.areas[1] * self.stroke
 
 
 DEAD = 0.05
-"""Part of the volume that a stroke moves, in hoses and ends."""
+"""Volume of hoses and ends over the volume that a stroke moves, by default."""
 
 
 class Coupling(Description):
-    """What acts along the line between two frames: one or several of these, side by side.
+    """Forces along the line between two frames: one or several of spring, damper, force, cable and cylinder.
 
     Examples
     --------
@@ -207,7 +207,7 @@ class Coupling(Description):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What it is made of."""
+        """Keys of the forces that it is made of."""
         return tuple(kind for kind in ("spring", "damping", "force", "cable", "cylinder") if getattr(self, kind))
 
     @property

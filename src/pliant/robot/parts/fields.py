@@ -1,4 +1,4 @@
-"""What every part of a description shares: frozen, strict about keys, with `ModelError` for every fault."""
+"""Base classes and numbers of all descriptions: frozen, strict about keys, with `ModelError` for every fault."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from pliant.robot.parts.angles import parse_angle
 from pliant.robot.parts.keys import prose, signature, with_parameters
 
 FORMAT = 1
-"""Of every file that describes something."""
+"""Format number of robot, scenario and study files."""
 LARGEST = 1e100
-"""Of any number in a description: squares and products of such numbers can still be computed with."""
+"""Largest number in a description: squares and products of such numbers can still be computed with."""
 MOST_ENTRIES = 1_000_000
-"""Of any array in a description."""
+"""Most entries of an array in a description."""
 
 
 class Description(BaseModel):
@@ -51,14 +51,14 @@ class Description(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
-        """`help` and `inspect.signature` show the fields."""
+        """Let `help` and `inspect.signature` show the fields."""
         super().__pydantic_init_subclass__(**options)
         cls.__signature__ = signature(cls)
         cls.__doc__ = with_parameters(cls)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """What an editor shows of a mapping is the prose of the docstring."""
+        """Let editors show the prose of the docstring as the description of a mapping."""
         made = handler(core)
         handler.resolve_ref_schema(made)["description"] = prose(cls)
         return made
@@ -117,7 +117,7 @@ class Document(Description):
 
 @dataclass(frozen=True)
 class Alternatives:
-    """For editors: what may stand in a file in place of the thing itself, as pieces of JSON schema."""
+    """Forms that may stand in a file in place of the thing itself, as pieces of JSON schema for editors."""
 
     others: tuple[dict[str, Any], ...]
 

@@ -25,7 +25,7 @@ from pliant.robot.parts.reduced_body import TIP, ReducedBody
 from pliant.robot.parts.shapes import Pair
 
 MOST_COORDINATES = 60
-"""Of a body: products of all of them with each other are in the equations."""
+"""Most coordinates of a body: products of all of them with each other are in the equations."""
 
 
 def _content(value: Any) -> Any:
@@ -118,7 +118,7 @@ class ImportedBody(Description):
 
     @property
     def reduced(self) -> ReducedBody:
-        """What the equations take of it."""
+        """Body in the coordinates of the equations: those of the file, or its lowest `modes`."""
         assert self.content is not None
         return self.content if self.modes is None else self.content.lowest(self.modes)
 
@@ -130,12 +130,12 @@ class ImportedBody(Description):
 
     @property
     def length(self) -> float:
-        """From its root to its tip, m."""
+        """Distance of its tip from its root, m."""
         return float(np.linalg.norm(self.pose(TIP)[1]))
 
 
 def read_body(value: Any) -> Any:
-    """What stands for a body: its file, or what a file holds."""
+    """Return the entries of a body for the name of its file, or for the content of a file."""
     if isinstance(value, ReducedBody):
         return {"content": value}
     return {"file": value} if isinstance(value, str | os.PathLike) else value

@@ -1,4 +1,4 @@
-"""Joints: where they stand, how they move, what drives and brakes them."""
+"""Joints: their places, axes, drives, friction and limits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from pliant.robot.parts.stops import Stop
 _UNIT = 1e-12  # an axis this near to unit length is kept as it is, so that files are read back unchanged
 
 
-def _axis(value: Any) -> tuple[float, ...]:
+def _axis(value: object) -> tuple[float, ...]:
     """A unit vector along the numbers given."""
     entries = [number(entry) for entry in sequence(value, "three numbers")]
     if len(entries) != 3:
@@ -90,7 +90,7 @@ class DH(Description):
 
 
 class Limits(Description):
-    """What the joint may do. A run ends where a joint leaves `lower` or `upper`, unless it is told `limits=False`;
+    """Limits of a joint. A run ends where a joint leaves `lower` or `upper`, unless it is told `limits=False`;
     nothing stops the joint there. With a `stop` runs go on, and the joint rests on it or comes back. `speed` tells
     `stiffening="auto"` how fast the arm may spin. Runs do not hold `speed`, `acceleration`, `jerk` and `effort`;
     motions that `pliant shape` plans do, behind an elastic drive those of the motor.
@@ -127,7 +127,7 @@ class Limits(Description):
 
 
 class JointAxis(Description):
-    """One axis of a joint that has several: its direction, and what drives, rubs and ends its motion.
+    """One axis of a joint that has several: its direction, drive, motor, friction and limits.
 
     Examples
     --------
@@ -146,8 +146,8 @@ class JointAxis(Description):
     )
 
 
-def _axes(value: Any) -> list[Any]:
-    """Each entry a mapping, or three numbers that stand for its axis."""
+def _axes(value: object) -> list[object]:
+    """Read axes, each a mapping, or three numbers that stand for its direction."""
     return [entry if isinstance(entry, (dict, JointAxis)) else {"axis": entry} for entry in sequence(value, "a list")]
 
 
@@ -155,7 +155,7 @@ Axes = Annotated[tuple[Annotated[JointAxis, Alternatives((AXIS_SCHEMA,))], ...],
 
 
 class Freedom(NamedTuple):
-    """One coordinate of a joint: what it is called, its axis, and what acts on it."""
+    """One coordinate of a joint: its name, its axis, and its drive, motor, friction and limits, or views of these."""
 
     joint: str | None
     suffix: str
@@ -163,12 +163,12 @@ class Freedom(NamedTuple):
     turns: bool
     drive: Any
     motor: Any
-    friction: Any
-    limits: Any
+    friction: Friction
+    limits: Limits | None
     actuated: bool = True
 
     def name(self, link: str) -> str:
-        """Of the coordinate: that of the joint, which without one is called like its link."""
+        """Name of the coordinate: that of the joint, or of its `link` if the joint has none, and the suffix."""
         return ".".join(part for part in (self.joint or link, self.suffix) if part)
 
     @property
@@ -283,8 +283,8 @@ class Joint(Description):
     def freedoms(self) -> tuple[Freedom, ...]:
         """Its coordinates, in order."""
         kind, freedom = JOINT_TYPES[self.type], partial(Freedom, self.name, actuated=self.actuated)
-        given: tuple[Any, ...] = self.axes or tuple(JointAxis() for _ in kind.names)
-        given = (self,) if len(kind.names) == 1 else given
+        several = self.axes or tuple(JointAxis() for _ in kind.names)
+        given: tuple[Joint | JointAxis, ...] = (self,) if len(kind.names) == 1 else several
         return tuple(
             freedom(
                 suffix=name,

@@ -36,9 +36,9 @@ class Key:
     name : str
         As a file, and the constructor, has it.
     unit : str
-        Empty where there is none.
+        Unit of its numbers; empty where there is none.
     text : str
-        What it is.
+        Meaning of the key.
     admits : str
         Kind and range of its values.
     default : object
@@ -86,7 +86,7 @@ def _held(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def admits(field: FieldInfo) -> str:
-    """What a field takes, in the words of files: `number > 0`, `text`, `[Link, ...]`."""
+    """Values that a field takes, in the words of files: `number > 0`, `text`, `[Link, ...]`."""
     low = next((entry.ge for entry in field.metadata if getattr(entry, "ge", None) is not None), None)
     words = _annotated(field.annotation, field.metadata)
     return words if low is None else f"{words} ≥ {low}"
@@ -111,7 +111,7 @@ def _annotated(annotation: Any, metadata: Any = ()) -> str:
 
 
 def _schema_words(schema: Any) -> str:
-    """What a piece of JSON schema admits; a `title` says it all."""
+    """Values that a piece of JSON schema admits, in words; its `title` if it has one."""
     if "title" in schema:
         return str(schema["title"])
     if "anyOf" in schema:
@@ -171,7 +171,7 @@ def signature(part: type[BaseModel]) -> inspect.Signature:
 
 
 def prose(part: type[BaseModel]) -> str:
-    """What the docstring of a description says before its sections."""
+    """Text of the docstring of a description before its sections."""
     return inspect.cleandoc(part.__doc__ or "").partition("\nParameters\n")[0].partition("\nExamples\n")[0].strip()
 
 
@@ -193,7 +193,7 @@ def _sentence(key: Key) -> str:
 
 
 def documented(function: Callable[..., Any]) -> dict[str, str]:
-    """What the docstring of a function, or of a class and those that it derives from, says of each parameter."""
+    """Kind and text of each parameter in the docstring of a function, or of a class and those it derives from."""
     said: dict[str, str] = {}
     for one in reversed(inspect.getmro(function) if isinstance(function, type) else (function,)):
         said |= _told(one.__doc__ or "")

@@ -1,4 +1,4 @@
-"""A link: a joint, a body that is rigid, a beam or from a file, how the beam deforms, and what sits at its tip."""
+"""Links: a joint, a body that is rigid, a beam or from a file, the shapes of the beam, and a lump at the tip."""
 
 from __future__ import annotations
 
@@ -136,15 +136,15 @@ class Link(Description):
         Parameters
         ----------
         name : str
-            Of the link.
+            Name of the link.
         mass : float
-            Of the rod, spread evenly over `a + b`, kg.
+            Mass of the rod, spread evenly over `a + b`, kg.
         a, b : float
             DH length and offset, m.
         alpha : float or str
             DH twist, rad, or text such as "90 deg".
         hub_inertia : float
-            Of the hub about the joint's axis, kg m^2.
+            Moment of the hub about the joint's axis, kg m^2.
         payload : float
             Point mass at the tip, kg.
 
@@ -180,17 +180,17 @@ class Link(Description):
         Parameters
         ----------
         name : str
-            Of the link.
+            Name of the link.
         axis : (3,) tuple
-            That it turns about, in the axes of its parent (turned by `origin`); of any length.
+            Axis of rotation, in the axes of its parent (turned by `origin`); of any length.
         inertia : float
-            J, about the axis, kg m^2.
+            Moment J about the axis, kg m^2.
         parent : str
             Link that carries it, or base.
         mass : float
-            kg; zero where the parent has it already.
+            Mass, kg; zero where the parent has it already.
         origin : Origin, optional
-            Where its centre is on the parent.
+            Place of its center on the parent.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class Link(Description):
         return self
 
     def _check_row(self) -> None:
-        """With a standard DH row the body supplies a: hand it over, so that the body may change."""
+        """Hand `a` of a standard DH row over to the body, which supplies it, so that the body may change."""
         dh = self.joint.dh
         if dh is None or dh.convention != "standard" or not dh.a:
             return
@@ -321,7 +321,7 @@ class Link(Description):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Fields in which the beam may deform: those asked for, or for auto all that it has stiffness and mass for."""
+        """Fields in which the beam may deform: those with shapes, or for auto all with stiffness and mass."""
         if self.shapes is None or self.beam is None:
             return ()
         asked = tuple(field for field in _STIFFNESS_OF if getattr(self.shapes, field))
@@ -333,7 +333,7 @@ class Link(Description):
 
     @property
     def amplitudes(self) -> int:
-        """How many amplitudes the link has, in all its pieces; 0 where the model will choose."""
+        """Number of amplitudes of the link, in all its pieces; 0 where the model will choose."""
         if self.body is not None:
             return self.body.reduced.size
         if self.shapes is None or self.beam is None:
@@ -342,7 +342,7 @@ class Link(Description):
 
     @property
     def pieces(self) -> int:
-        """In how many pieces it is followed: those of its beam, where that bends or is curved."""
+        """Number of pieces in which it is followed: those of its beam, where that bends or is curved."""
         return self.beam.parts if self.beam is not None and (self.bends or self.beam.curved) else 1
 
     @property

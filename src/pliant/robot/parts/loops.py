@@ -16,7 +16,7 @@ from pliant.robot.parts.joint import AXIS_SCHEMA, Axis
 from pliant.robot.parts.link import Link
 
 WORLD = "world"
-"""What stands still, as the end of a loop: the base, unless that is free."""
+"""Name of the frame that stands still, as the end of a loop: the base, unless that is free."""
 _Y, _Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
@@ -34,7 +34,7 @@ AxisPair = Annotated[tuple[Axis, Axis], WithJsonSchema(_PAIR)]
 
 
 class LoopJoint(Description):
-    """What the second frame of a loop may do, seen from the first.
+    """Joint of a loop: the motions of the second frame that it allows, seen from the first.
 
     `revolute`: turn about `axis`, which has the same numbers in both frames; `prismatic`: slide along it; `spherical`:
     turn anyhow; `universal`: turn about the first of `axes`, in the first frame, and about the second, in the second
@@ -96,12 +96,12 @@ class Loop(Description):
 
 
 def places(link: Link) -> tuple[str, ...]:
-    """Frames that a link has without asking, as they stand behind its name."""
+    """Frames that every link has, as they stand behind its name."""
     return ("tip", "root") if link.body is None else link.body.reduced.frames
 
 
 def check_ends(kind: str, parts: Iterable[Any], links: Iterable[Link], frames: Iterable[Frame]) -> None:
-    """Refuses parts of a kind, loops or couplings, between frames that are not there, and names that stand twice."""
+    """Refuse loops, couplings or contacts between frames that do not exist, and names that stand twice."""
     ends = [f"{link.name}.{place}" for link in links for place in places(link)]
     known, taken = ["tip", "base", WORLD, *(frame.name for frame in frames), *ends], set()
     for part in parts:

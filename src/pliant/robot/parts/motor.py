@@ -48,7 +48,7 @@ class Motor(Description):
 
     @property
     def fastest(self) -> float:
-        """rad/s, of what amplifier and winding do by themselves; 0 where they follow at once."""
+        """Largest rate at which amplifier and winding settle, rad/s; 0 where they follow at once."""
         amplifier = 0.0 if self.bandwidth is None else 2 * math.pi * self.bandwidth
         winding = self.resistance / self.inductance if self.resistance and self.inductance else 0.0
         return max(amplifier, winding if self.command == "voltage" else 0.0)

@@ -33,7 +33,7 @@ from pliant.robot.parts.fields import LARGEST
 
 FORMAT = 1
 MOST_BYTES = 256 << 20
-"""Of a file, and of what is packed in it."""
+"""Most bytes of a file, and of the arrays that are packed in it."""
 ROOT, TIP = "root", "tip"
 BEYOND = tuple(f"beyond_{name}" for name in ("forms", "eps", "arms", "products", "shift", "turn"))
 """Entries of a body that knows where it is to second order; all or none."""
@@ -43,26 +43,26 @@ _ORTHONORMAL = 1e-9
 _NEGATIVE = 1e-9
 """Smallest eigenvalue of what is not negative, of a scaled matrix: rounding."""
 _NOT_MASSES = 0.1
-"""The same of integrals of shapes; those of elements whose nodes turn are known roughly, and only in sum."""
+"""Smallest eigenvalue of integrals of shapes; elements whose nodes turn have them roughly, and only in sum."""
 _ROUGHLY = 2.0
-"""Largest ratio of inertia by these integrals to that of the mass matrix, and of this to the other."""
+"""Largest ratio of the inertia by these integrals to that of the mass matrix, or of the latter to the former."""
 _ALIKE = 1e-6
 """Part of the largest entry by which `gram` of a solid may differ from the traces of `products`."""
 _ROUNDED = 1e-4
-"""The same as `_NEGATIVE` of integrals of solids: shapes that nearly depend on each other, after the scaling."""
+"""Smallest eigenvalue of integrals of solids, whose shapes may nearly depend on each other after the scaling."""
 MOST_ENTRIES = 10_000
-"""Arrays of a file."""
+"""Most arrays in a file."""
 _NAME, _FRAME = re.compile(r"[A-Za-z_][\w.]{0,63}", re.ASCII), re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)
 class ReducedBody:
-    """What is known of a flexible body of k coordinates, in SI units, in the axes of its root frame.
+    """Numbers of a flexible body of k coordinates, in SI units, in the axes of its root frame.
 
     Attributes
     ----------
     mass : float
-        kg.
+        Mass, kg.
     first : (3,) array
         int X dm, kg m.
     second : (3, 3) array
@@ -76,11 +76,11 @@ class ReducedBody:
     gram : (k, k) array
         Mass matrix of the coordinates: the traces of `products`, and what turning nodes add.
     stiffness : (k, k) array
-        Of the coordinates.
+        Stiffness matrix of the coordinates.
     damping : (k, k) array
-        Of the coordinates.
+        Damping matrix of the coordinates.
     names : tuple of str
-        Of the coordinates, of letters, digits, _ and dots: "mode.1", say.
+        Names of the coordinates, of letters, digits, _ and dots: "mode.1", say.
     frames : tuple of str
         Names of the interface frames, of letters, digits and _; "root" is the first and "tip" the second.
     places : (f, 3) array
@@ -94,13 +94,13 @@ class ReducedBody:
     vertices : (v, 3) array
         Points of the surface, m.
     triangles : (t, 3) array
-        Of the surface, as indices of vertices.
+        Triangles of the surface, as indices of vertices.
     moves : (v, 3, k) array
         Shapes at the vertices.
     stress : (v, 6, k) array
-        Pa per coordinate at the vertices: xx, yy, zz, yz, xz, xy.
+        Stress per coordinate at the vertices, Pa: xx, yy, zz, yz, xz, xy.
     beyond_forms : (b, k, k) array
-        How far each shape beyond first order is taken: b_a(c) = c^T forms_a c / 2, in J^(1/2).
+        Amplitude of each shape beyond first order: b_a(c) = c^T forms_a c / 2, in J^(1/2).
     beyond_eps : (3, b) array
         int chi_a dm.
     beyond_arms : (b, 3, 3) array
@@ -110,7 +110,7 @@ class ReducedBody:
     beyond_shift, beyond_turn : (f, 3, b) arrays
         Displacement and small rotation of each frame by these shapes.
     about : str
-        Where it comes from: file, material, elements, interfaces, cut-off.
+        Source of the body: file, material, elements, interfaces, cut-off.
     """
 
     mass: float
@@ -268,7 +268,7 @@ class ReducedBody:
         return made.hexdigest()
 
     def _entries(self) -> dict[str, Array]:
-        """All of its numbers by name; of a linear body as files had them before there were others."""
+        """All of its numbers by name; of a linear body without those beyond first order."""
         known = (own.name for own in fields(self) if self.beyond or own.name not in BEYOND)
         return {name: np.asarray(getattr(self, name)) for name in known}
 
@@ -289,17 +289,14 @@ class ReducedBody:
         return squares, modes * np.sign(modes[largest, range(len(squares))])
 
     def lowest(self, count: int) -> ReducedBody:
-        """The same body with as many of its modes, those of the lowest frequencies while its root is held.
-
-        None of them leave a rigid body.
-        """
+        """The same body with the `count` modes of the lowest frequencies while its root is held; 0: a rigid body."""
         if not 0 <= count <= self.size:
             raise ModelError(f"modes: got {count}, expected a whole number from 0 to the {self.size} that the body has")
         return _lowest(self, count)
 
     @cached_property
     def lifted(self) -> ReducedBody:
-        """The linear body whose coordinates are its own, and how far each shape beyond first order is taken."""
+        """Linear body whose coordinates are those of this one and the amplitudes of the shapes beyond first order."""
         across = self.beyond_products[:, : self.size]
         upper = np.concatenate([self.products, across.transpose(1, 0, 3, 2)], axis=1)
         products = np.concatenate([upper, self.beyond_products])
@@ -329,18 +326,18 @@ class ReducedBody:
         return packed.getvalue()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it as `.npz`: its attributes by name, `format` and `digest`."""
+        """Write an `.npz` file: the attributes by name, `format` and `digest`."""
         with atomic_write(Path(path)) as beside:
             beside.write_bytes(self._packed(compressed=True))
         return Path(path)
 
     def text(self) -> str:
-        """The content of its file as text, without packing, which other machines might do otherwise."""
+        """The content of its file as text, uncompressed, because compression may differ between machines."""
         return base64.b64encode(self._packed(compressed=False)).decode()
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """A body from what `text` gave."""
+        """Read a body from the text that `text` returned."""
         try:
             raw = base64.b64decode(text.encode("ascii"), validate=True)
         except (binascii.Error, UnicodeEncodeError):
@@ -383,7 +380,7 @@ class LiftedBody(ReducedBody):
     """A body whose shapes may depend on each other: they are no coordinates."""
 
     def _check(self) -> None:
-        """Its parts were checked."""
+        """Check nothing: the parts were checked."""
 
 
 def _shapes(k: int, frames: int, vertices: int, triangles: int, beyond: int) -> dict[str, tuple[int, ...]]:
@@ -458,7 +455,7 @@ def _lowest(body: ReducedBody, count: int) -> ReducedBody:
 
 
 def _beyond_lowest(body: ReducedBody, V: Array) -> dict[str, Any]:
-    """What lies beyond first order in the modes by columns; nothing of a rigid body."""
+    """Terms beyond first order in the modes that are the columns of V; none of a rigid body."""
     if not V.size:
         return LINEAR
     first, others = np.split(body.beyond_products, [body.size], axis=1)

@@ -1,4 +1,4 @@
-"""Lumps and rigid bodies: mass, centre of mass, and inertia that a real body could have."""
+"""Lumps and rigid bodies: mass, center of mass, and inertia that a real body could have."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def body_inertia(value: Any) -> tuple[float, ...]:
 
 
 def lump_inertia(value: Any) -> tuple[float, ...]:
-    """As `body_inertia`, but a moment about one axis alone (a rotor, a planar arm's tip) is allowed too."""
+    """An inertia that a lump can have: that of a body, or a moment about one axis (rotor, tip of a planar arm)."""
     inertia = _read(value)
     moments, slack = _principal(inertia)
     return inertia if abs(moments[1]) <= slack else body_inertia(inertia)
@@ -100,7 +100,7 @@ class Lump(Description):
 
 
 class Payload(Lump):
-    """What an arm carries: a lump on the tip frame of a link.
+    """Payload of an arm: a lump on the tip frame of a link.
 
     Examples
     --------
@@ -137,9 +137,9 @@ class RigidBody(Description):
         Parameters
         ----------
         mass : float
-            kg.
+            Mass, kg.
         length : float
-            m.
+            Length, m.
 
         Returns
         -------
@@ -161,11 +161,11 @@ class RigidBody(Description):
         Parameters
         ----------
         mass : float
-            Of the rod, spread evenly over `a + b`, kg.
+            Mass of the rod, spread evenly over `a + b`, kg.
         a, b : float
             DH length and offset, m.
         alpha : float or str
-            DH twist; turns the tip frame about x.
+            DH twist, which turns the tip frame about x.
         payload : float
             Point mass at the tip, kg.
 

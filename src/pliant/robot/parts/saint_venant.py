@@ -24,20 +24,20 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 
 Places = np.ndarray
-"""Numbers of nodes, or loops, of each of many."""
+"""Array of whole numbers of nodes, or of loops."""
 Loops = tuple[tuple[tuple[float, float], ...], ...]
 """The outline counter-clockwise, then the holes clockwise: corners (y, z)."""
 
 MOST_TRIANGLES = 4500
 GRADING = 0.25
-"""Where an edge from a corner is halved, from it: stresses vary over a wall's thickness there, not over its length."""
+"""Part of an edge, from a corner, at which it is cut: stresses vary over a wall's thickness there, not its length."""
 INWARDS = 0.3
 """Sine of the angle at which a corner that looks inwards counts as one; less is a curve in pieces."""
 NOTHING = 1e-9
-"""Of the section's size: what counts as no length."""
+"""Part of the section's size that counts as no length."""
 CENTRED = 1e-3
-"""Of the section's size: a shear centre as near to the centroid is there. Meshes of symmetric sections are not
-symmetric and leave 5e-6, of curves in many pieces 3e-4."""
+"""Part of the section's size: a shear center nearer to the centroid than this is put there. Meshes of symmetric
+sections are not symmetric and leave 5e-6, those of curves in many pieces 3e-4."""
 _MIDDLES = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]])  # degree 2, weights 1/3
 _CUBIC = np.array([[1, 1, 1], [1.8, 0.6, 0.6], [0.6, 1.8, 0.6], [0.6, 0.6, 1.8]]) / 3  # degree 3
 _CUBIC_WEIGHTS = np.array([-27.0, 25.0, 25.0, 25.0]) / 48
@@ -109,7 +109,7 @@ def saint_venant(loops: Loops) -> SaintVenant:
 
 
 class _Problem:
-    """Laplace's operator on a mesh, and what is asked of it."""
+    """Laplace's operator on a mesh, with the solutions for torsion and for warping."""
 
     def __init__(self, mesh: _Mesh, loops: Sequence[Array]) -> None:
         self.mesh, self.loops, self.n = mesh, loops, len(mesh.places)
@@ -202,7 +202,7 @@ def _edges(triangles: Places) -> tuple[Places, Places, Places]:
 
 
 def _halved(places: Array, triangles: Places, loop: Places, corners: int) -> tuple[Array, Places, Places, Places]:
-    """Every triangle as four; edges from a corner are cut near it."""
+    """Cut every triangle into four; edges from a corner are cut near it."""
     edges, sides, outer = _edges(triangles)
     at_corner = edges < corners
     part = np.where(at_corner[:, 0] == at_corner[:, 1], 0.5, np.where(at_corner[:, 0], GRADING, 1 - GRADING))
@@ -215,7 +215,7 @@ def _halved(places: Array, triangles: Places, loop: Places, corners: int) -> tup
 
 
 def _carried_on(loops: Sequence[Array]) -> list[Array]:
-    """The loops with corners more where the edges of a corner that looks inwards, carried on, meet a wall."""
+    """Add corners to the loops where the edges of a corner that looks inwards, carried on, meet a wall."""
     starts, ends = np.vstack(loops), np.vstack([np.roll(loop, -1, axis=0) for loop in loops])
     before = np.vstack([np.roll(loop, 1, axis=0) for loop in loops])
     cuts: list[list[float]] = [[0.0] for _ in starts]

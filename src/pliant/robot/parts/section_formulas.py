@@ -1,4 +1,4 @@
-"""Area moments and torsion constants: those of a formula for numbers, arrays and symbols, and those of an outline."""
+"""Area moments and torsion constants: by formulas for numbers, arrays and symbols, or from an outline."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FormulaSection:
 class DrawnSection:
     """A section that is drawn as a polygon: `corners(*dimensions)` gives its corners (y, z), counter-clockwise.
 
-    `shear(*dimensions)` and `fault(*dimensions)` as of `FormulaSection`.
+    `shear(*dimensions)` and `fault(*dimensions)` are those of `FormulaSection`.
     """
 
     dimensions: tuple[str, ...]
@@ -88,12 +88,12 @@ def larger(a: Any, b: Any) -> Any:
 
 
 def smaller(a: Any, b: Any) -> Any:
-    """The smaller of two."""
+    """The smaller of two numbers, arrays or symbols."""
     return a + b - larger(a, b)
 
 
 def applied(name: str, x: Any) -> Any:
-    """A function of NumPy, or CasADi's of the same name for a symbol."""
+    """Apply a function of NumPy to numbers, or CasADi's function of the same name to a symbol."""
     if is_symbol(x):
         import casadi
 
@@ -111,6 +111,7 @@ def principal_angle(area: Area) -> float:
 
 
 def drawn_moments(loops: Loops) -> AreaMoments:
+    """Area moments of a section that is drawn, about its principal axes."""
     area, solution = area_integrals(loops), saint_venant(loops)
     angle, (y, z) = principal_angle(area), solution.shear_centre
     c, s = cosine(angle), sine(angle)

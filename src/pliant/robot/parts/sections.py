@@ -270,7 +270,7 @@ class Section(Description):
         Parameters
         ----------
         eta : float
-            Part of the length; of a taper.
+            Part of the length, for a taper.
 
         Returns
         -------
@@ -307,6 +307,7 @@ def _sizes(section: Any) -> list[Any]:
 
 
 def interpolated(section: Any, name: str, eta: Any) -> Any:
+    """Dimension `name` of a section at fractions `eta` of the length."""
     stations = np.asarray(section.x or (0.0, 1.0)) / (section.x or (1.0,))[-1]
     column = np.broadcast_to(np.asarray(getattr(section, name), dtype=float), stations.shape)
     return np.interp(eta, stations, column)

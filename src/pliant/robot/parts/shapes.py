@@ -1,4 +1,4 @@
-"""How a beam may deform: which shapes, how many, and under which boundary."""
+"""Shape functions of a beam: their kind, their number, and their boundary conditions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ FIELDS = get_args(FieldName)
 MOST_MODES = 50
 MOST_ELEMENTS = 500
 MOST_UNREDUCED = 200
-"""Elements whose coordinates may all stay. The rounding of their matrices grows with the fourth power of their number:
-it moves the first frequency by 1e-7 at 200, by 1e-5 at 350 and by 0.7 % at 500, where 20 elements are right to 1e-7."""
+"""Most elements whose coordinates may all stay. The rounding of their matrices grows with the fourth power of their
+number: it moves the first frequency by 1e-7 at 200, by 1e-5 at 350 and by 0.7 % at 500, where 20 elements are right to
+1e-7."""
 AUTO = "auto"
 LEAST_ACCURACY, MOST_ACCURACY = 1e-3, 0.2
-"""Of frequencies: what the elements that judge can tell, and what still deserves the name."""
+"""Bounds of `accuracy`: the elements that judge frequencies are no better, and a larger one would say nothing."""
 
 
 def _count(value: Any) -> int | bool:
@@ -85,7 +86,7 @@ TipInertia = Annotated[float | tuple[float, float, float], BeforeValidator(_iner
 
 
 class TipLoad(Description):
-    """What the mode shapes see at the tip; it shapes the functions and adds no mass.
+    """Load that the mode shapes see at the tip; it shapes the functions and adds no mass.
 
     `inertia` J is about the tip point, one number for both bending planes or Jx, Jy, Jz; `first_moment` D > 0 outward.
 
@@ -200,7 +201,7 @@ class Shapes(Description):
     @model_validator(mode="before")
     @classmethod
     def _switches(cls, data: Any) -> Any:
-        """Of elements and auto 0 and 1 are the switches false and true; of modes false is none."""
+        """Read 0 and 1 as the switches false and true for elements and auto, and false as 0 for modes."""
         if isinstance(data, str):
             if data != AUTO:
                 raise fault("a mapping of keys to values, or the word auto")
@@ -273,7 +274,7 @@ class Shapes(Description):
 
     @property
     def number(self) -> int:
-        """How many amplitudes a link has whose beam does not shear; 0 where the model will choose."""
+        """Number of amplitudes of a link whose beam does not shear; 0 where the model will choose."""
         return amplitudes(self)
 
     def short_form(self) -> str | None:
@@ -295,7 +296,7 @@ class Shapes(Description):
 
 
 def amplitudes(shapes: Shapes, shearing: Collection[str] = ()) -> int:
-    """How many amplitudes a link has; `shearing` are the planes of bending in which its beam shears.
+    """Number of amplitudes of a link; `shearing` are the planes of bending in which its beam shears.
 
     0 where the model will choose."""
     if shapes.method == AUTO:

@@ -1,4 +1,4 @@
-"""What bodies that touch give back: stops of joints, and how much they bounce."""
+"""Stops of joints, and the restitution of bodies that hit each other."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pliant.robot.files.error_messages import clash
 from pliant.robot.parts.fields import Description, NonNegative, Positive
 
 HALVINGS = 100
-"""Of the range in which a damping is sought: down to the last bit."""
+"""Halvings of the range in which a damping is sought: down to the last bit."""
 
 
 class Restitution(Description):
-    """How much of the speed of a hit comes back, at one speed; slower hits give back more, faster ones less.
+    """Coefficient of restitution at one speed of the hit; slower hits give back more, faster ones less.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Restitution(Description):
 
     @property
     def damping(self) -> float:
-        """s/rad (s/m), alpha of the force `k u^n (1 + alpha u')` of Hunt and Crossley under which a body comes back so.
+        """Damping alpha, s/rad (s/m), of Hunt and Crossley's force `k u^n (1 + alpha u')` that gives this restitution.
 
         A hit with speed v ends with e v where y (1 + e) = ln((1 + y) / (1 - e y)), y = alpha v, whatever the exponent.
         """
@@ -50,7 +50,7 @@ class Restitution(Description):
 
 
 class Stop(Description):
-    """What a joint meets at its limits: a spring, and a damper that never pulls.
+    """Stop that a joint meets at its limits: a spring, and a damper that never pulls.
 
     Beyond a limit by u, the joint is pressed back by `stiffness * u * (1 + damping * u')`, and by nothing where that
     would pull. `restitution` says in place of `damping` how fast the joint comes back.

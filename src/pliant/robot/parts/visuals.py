@@ -1,4 +1,4 @@
-"""How links look: meshes and simple bodies that are drawn in place of their sections, and change no number."""
+"""Visuals of links: meshes and simple bodies that are drawn in place of their sections, and change no number."""
 
 from __future__ import annotations
 
