@@ -1,9 +1,9 @@
-"""Who may talk to the viewer and the studio: whoever has the address that was printed, and no page of another site.
+"""Access to the viewer and the studio: only with the printed address, and never from a page of another site.
 
-Every web page that a browser shows may open connections to programs on the same machine. So a request has to carry the
-token of the printed address as the first part of its path; its `Host` has to be a name of this machine (another name
-may have been pointed here by whoever owns it); and a browser's `Origin` has to be the page that this server gave out.
-viser has no such check: it is put in front of viser's own answer to every request, pages and websockets alike.
+Any web page that a browser shows may open connections to programs on the same machine. So three things are checked of
+every request. Its path must begin with the token of the printed address. Its `Host` must be a name of this machine,
+because the owner of another name may let it point here. A browser's `Origin` must be the page that this server sent.
+viser has no such check. It is put in front of viser's own answer to every request, for pages and websockets alike.
 """
 
 from __future__ import annotations
@@ -17,17 +17,25 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 
 from pliant.errors import ModelError
 
+if TYPE_CHECKING:
+    from websockets.asyncio.server import ServerConnection
+    from websockets.datastructures import Headers
+    from websockets.http11 import Request, Response
+
+    Answer: TypeAlias = Callable[[ServerConnection, Request], Response | None]
+    """Answer to a request before a websocket is opened; None to open it."""
+
 ANYWHERE = ("", "0.0.0.0", "::")
 LOCAL = ("127.0.0.1", "localhost", "::1")
 LARGEST_MESSAGE = 4 << 20
-"""Bytes of a message of a page; parts of files have half a MiB."""
+"""Most bytes of a message of a page; parts of files have half a MiB."""
 MOST_WAITING = 64
-"""Connections that have not yet said what they want; the oldest gives way to another."""
+"""Most connections that have not yet sent their request; then the oldest is closed."""
 _patching = threading.Lock()
 
 
@@ -40,7 +48,7 @@ class Gate:
 
     @classmethod
     def of(cls, host: str, token: str | None) -> Gate:
-        """With a token of its own where none is given; a server that other machines reach needs a given one."""
+        """Make a gate, with a random token if none is given; a server that other machines reach needs a given one."""
         made = cls(host, token or secrets.token_urlsafe(18))
         if token is None and not made.is_local:
             raise ModelError(
@@ -58,8 +66,8 @@ class Gate:
         """Whether only this machine reaches it."""
         return self.host == "localhost" or (_is_address(self.host) and ipaddress.ip_address(self.host).is_loopback)
 
-    def refusal(self, path: str, headers: Any) -> str | None:
-        """Why a request is turned away; None if it may pass."""
+    def refusal(self, path: str, headers: Headers) -> str | None:
+        """Reason to refuse a request; None if it may pass."""
         hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
         if len(hosts) != 1 or not self._is_ours(hosts[0]):
             return "this name is not one of this server's"
@@ -70,7 +78,7 @@ class Gate:
         return None
 
     def _is_ours(self, host: str) -> bool:
-        """Whether a `Host` is this machine: any port, since a tunnel may lead here from another."""
+        """Whether a `Host` names this machine; any port, since a tunnel may lead here from another."""
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
@@ -81,13 +89,14 @@ class Gate:
         return name in own or _is_address(name)  # nobody can point a number elsewhere
 
     def address(self, port: int) -> str:
-        """What a user opens."""
+        """URL that a user opens."""
         name = socket.gethostname() if self.host in ANYWHERE else self.host
         return f"http://{f'[{name}]' if ':' in name else name}:{port}/{self.token}/"
 
     @contextmanager
     def before(self, module: Any) -> Iterator[list[str]]:
-        """While a server starts by `module.serve`, put the check in front of it; yields one entry per server."""
+        """Put the check in front of every server that `module.serve` starts meanwhile; yield a list with one entry for
+        each of them."""
         serve, put = module.serve, []
 
         def guarded(*arguments: Any, **options: Any) -> Any:
@@ -106,8 +115,10 @@ class Gate:
             finally:
                 module.serve = serve
 
-    def _guard(self, answer: Callable[[Any, Any], Any] | None) -> Callable[[Any, Any], Any]:
-        def guarded(connection: Any, request: Any) -> Any:
+    def _guard(self, answer: Answer | None) -> Answer:
+        """The check, then `answer` to requests without the token in their path."""
+
+        def guarded(connection: ServerConnection, request: Request) -> Response | None:
             reason = self.refusal(request.path, request.headers)
             if reason is not None:
                 return connection.respond(403, f"Refused: {reason}.\n")
@@ -120,8 +131,8 @@ class Gate:
         return guarded
 
 
-def _giving_way(kind: type[Any]) -> type[Any]:
-    """Connections of which only so many wait: others could open all that the system has, and say nothing."""
+def _giving_way(kind: type[Any]) -> type[ServerConnection]:
+    """Class of connections of which only `MOST_WAITING` wait: others could open all that the system has."""
     from websockets.protocol import State
 
     class Connection(kind):  # type: ignore[misc]
@@ -136,7 +147,7 @@ def _giving_way(kind: type[Any]) -> type[Any]:
 
 
 def _split(path: str) -> tuple[str, str]:
-    """The first part of a path, and the path without it."""
+    """First part of a path, and the path without it."""
     first, slash, rest = path.removeprefix("/").partition("/")
     return (first, slash + rest) if slash else (first.partition("?")[0], "/")
 

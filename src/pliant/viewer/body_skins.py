@@ -17,18 +17,18 @@ from pliant.viewer.scene_tubes import RIGID
 
 @dataclass(frozen=True)
 class BodySkin:
-    """The surface of a body on link number `number` of the scene; what `SceneSkin` is to a visual.
+    """Surface of a body from a file, drawn in place of its link; it has the members of `SceneSkin`.
 
     Attributes
     ----------
     name : str
-        Of its link.
+        Name of its link.
     number : int
-        Of the scene's link that it covers.
+        Number of the scene's link that it covers.
     surface : SceneSurface
         Its points, triangles, shapes and stress.
     largest : float
-        Stress at which colours end, Pa: the largest of all bodies of the scene.
+        Stress at which colors end, Pa: the largest of all bodies of the scene.
     """
 
     name: str
@@ -48,7 +48,7 @@ class BodySkin:
 
     @property
     def colour(self) -> Array:
-        """(3,) where no stress is shown."""
+        """(3,) color where no stress is shown."""
         return RIGID
 
     @property
@@ -58,23 +58,23 @@ class BodySkin:
 
     @cached_property
     def along(self) -> Array:
-        """(P,) from 0 to 1 along its longest side: what is near has one colour where each triangle cannot have its
-        own."""
+        """(P,) position from 0 to 1 along its longest side. Where triangles cannot have colors of their own, those near
+        each other along it share one."""
         spread = np.ptp(self.surface.points, axis=0)
         k = int(np.argmax(spread))
         return np.asarray((self.surface.points[:, k] - self.surface.points[:, k].min()) / (spread[k] or 1.0))
 
     @property
     def form(self) -> bytes:
-        """What two runs must share to share meshes."""
+        """Key that two runs must share to share meshes."""
         return self.surface.points.tobytes() + self.surface.moves.tobytes()
 
     def points(self, placed: Sequence[PlacedLink], frame: int) -> Array:
-        """(P, 3) in the base, at a frame."""
+        """(P, 3) points in the base, at a frame."""
         part = placed[self.number]
         root = part.joint[min(frame, len(part.joint) - 1)]
         return np.asarray(self.surface.bent(frame, part.magnification) @ root[:3, :3].T + root[:3, 3])
 
     def parts(self, placed: Sequence[PlacedLink], frame: int, largest: float) -> Array:
-        """(P,) stress over the largest one; the `largest` strain of the scene is that of beams."""
+        """(P,) stress over the largest stress. `largest`, the largest strain of beams, is not used."""
         return self.surface.von_mises(frame) / (self.largest or 1.0)

@@ -1,19 +1,18 @@
-"""Plots of the studio as numbers: panels of a run and of kept ones over one axis, with a line at the time of the clock.
+"""Plots of the studio as numbers: curves of a run and of kept runs over one axis, with a line at the time of the clock.
 
-A chart of the browser takes columns of equal length and has no gaps. So curves are interpolated to common places, and
-a vertical line is a column that lies above the picture and comes down at its place.
+A chart of the browser takes columns of equal length and has no gaps. So curves are interpolated to common abscissas,
+and a vertical line is a column that lies above the picture and comes down at one of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.drawing.figure_data import Panel
+from pliant.drawing.figure_data import Curve, Panel
 from pliant.drawing.style import COLOURS, line
 from pliant.figures import run_panels
 from pliant.figures.spectrum import amplitudes, spectrum
@@ -21,14 +20,14 @@ from pliant.simulation.runs.results import Result
 from pliant.viewer.viewer_scene import KEPT
 
 POINTS = 600
-"""Places of a curve."""
+"""Points of a curve."""
 CLOCK, OWN = "#d6006c", "#8a949e"
-"""Colours of the line at the time, and of those at the arm's own frequencies."""
+"""Colors of the line at the time of the clock, and of those at the arm's own frequencies."""
 ABOVE = 2.0
-"""Where a vertical line waits: its scale ends at 1."""
+"""Value of the column of a vertical line beside the line, above its scale, which ends at 1."""
 UNITS = {"µm": 1e-6, "mm": 1e-3, "m": 1.0, "mJ": 1e-3, "J": 1.0, "kJ": 1e3}
 AROUND = 0.125
-"""Of a run, before and after the clock, whose spectrum follows the clock."""
+"""Part of a run before and after the clock whose spectrum is shown."""
 PLOTS: dict[str, Callable[[Result], list[Panel]]] = {
     "joints": run_panels.joints,
     "torques": run_panels.torques,
@@ -42,7 +41,7 @@ PLOTS: dict[str, Callable[[Result], list[Panel]]] = {
 
 @dataclass(frozen=True)
 class Line:
-    """How a column is drawn; `scale` is "y", or "line" for vertical lines."""
+    """Style of a column; `scale` is "y", or "line" for vertical lines."""
 
     label: str
     colour: str
@@ -57,13 +56,13 @@ class StudioChart:
     Attributes
     ----------
     title, x, y : str
-        Of the axes, with units.
+        Title, and labels of the axes with units.
     log : bool
         Whether y is logarithmic.
     lines : tuple of Line
-        Of the columns, the clock's among them.
+        Styles of the columns, that of the clock among them.
     at : callable
-        Columns for a time of the clock, x first.
+        Gives the columns for a time of the clock, x first.
     """
 
     title: str
@@ -75,7 +74,7 @@ class StudioChart:
 
 
 def charts(name: str, run: Result, kept: Mapping[str, Result]) -> tuple[list[StudioChart], str]:
-    """Charts of a plot, with kept runs by their labels; or the reason why there is nothing to draw."""
+    """Charts of a plot, with kept runs by their labels; or none, and the reason why there is nothing to draw."""
     panels, others = PLOTS[name](run), {label: PLOTS[name](other) for label, other in kept.items()}
     drawn = [panel for panel in panels if panel.curves]
     if not drawn:
@@ -84,7 +83,7 @@ def charts(name: str, run: Result, kept: Mapping[str, Result]) -> tuple[list[Stu
 
 
 def _beside(panel: Panel, others: Mapping[str, list[Panel]]) -> dict[str, Panel]:
-    """Of kept runs, the panels that show the same."""
+    """Panels of kept runs, by label, that show the same quantity as `panel`."""
     same = (panel.title, panel.of, panel.y.label)
     found = {
         label: next((one for one in panels if (one.title, one.of, one.y.label) == same and one.curves), None)
@@ -94,6 +93,7 @@ def _beside(panel: Panel, others: Mapping[str, list[Panel]]) -> dict[str, Panel]
 
 
 def _chart(panel: Panel, kept: Mapping[str, Panel], run: Result) -> StudioChart:
+    """Chart of a panel and of the same panel of kept runs."""
     places = _places([panel, *kept.values()])
     lines = [Line(_named(panel, k), colour_of(curve.role)) for k, curve in enumerate(panel.curves)]
     columns = [_column(places, curve, 1.0) for curve in panel.curves]
@@ -123,7 +123,8 @@ def _named(panel: Panel, k: int) -> str:
 
 
 def _kept_line(panel: Panel, other: Panel, label: str, number: int, curve: int) -> Line:
-    """One curve has the colour of the shadow on the stage; of several, each has the colour of its fellow, dashed."""
+    """Style of a kept curve: a single one has the color of the shadow of its run; of several, each is dashed and has
+    the color of the same curve of this run."""
     if len(panel.curves) == 1:
         red, green, blue = KEPT[number % len(KEPT)]
         return Line(label, f"#{red:02x}{green:02x}{blue:02x}")
@@ -131,22 +132,24 @@ def _kept_line(panel: Panel, other: Panel, label: str, number: int, curve: int) 
 
 
 def colour_of(role: int | str) -> str:
-    """Of a curve, as in all figures."""
+    """Color of a curve, as in all figures."""
     colour = str(line(role)["color"])
     return "#000000" if colour == "black" else colour if colour.startswith("#") else COLOURS[0]
 
 
 def _places(panels: Sequence[Panel]) -> Array:
+    """Abscissas over the range of all curves."""
     curves = [curve for panel in panels for curve in panel.curves]
     return np.linspace(min(c.x[0] for c in curves), max(c.x[-1] for c in curves), POINTS)
 
 
-def _column(places: Array, curve: Any, scale: float) -> Array:
+def _column(places: Array, curve: Curve, scale: float) -> Array:
     return np.asarray(scale * np.interp(places, curve.x, curve.y, left=np.nan, right=np.nan))
 
 
 def around(run: Result, places: Array, scale: float, whole: Array) -> Callable[[float], Array]:
-    """Spectrum of the tip's deflection around a time; that of the whole run where too few rows are left."""
+    """Function that gives the spectrum of the tip's deflection around a time; `whole`, that of the whole run, where too
+    few rows are left."""
     away, half = run_panels.tip_shift(run), AROUND * (run.t[-1] - run.t[0])
 
     def at(now: float) -> Array:

@@ -1,4 +1,4 @@
-"""How a robot, a model and a result show themselves in a notebook: a short table, and a picture of the arm."""
+"""Robots, models and results in a notebook: a short table, and a picture of the arm."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FRAMES = 60
 
 
 def robot_html(robot: Robot) -> str:
-    """Links, joints and what bends, with the arm as described."""
+    """Table of links, joints and bending directions, with a picture of the arm as described."""
     rows = []
     for link in robot.bodies:
         body = "rigid" if link.beam is None else f"beam, {link.beam.length:g} m"
@@ -37,7 +37,7 @@ def robot_html(robot: Robot) -> str:
 
 
 def model_html(model: Model) -> str:
-    """What the model is, and its frequencies."""
+    """Table of the choices of a model, and its frequencies."""
     o = model.options
     frequencies = ", ".join(f"{f:.4g}" for f in model.frequencies()[6 * model.layout.first :][:6]) or "none: rigid"
     rows = [
@@ -49,7 +49,7 @@ def model_html(model: Model) -> str:
 
 
 def result_html(result: Result) -> str:
-    """How the run went, with the arm at a few times over each other."""
+    """Table of statistics of a run, with a picture of the arm at its end and the path of its tip."""
     wanted = ("status", "duration", "method", "steps", "wall time", "energy balance")
     rows = [row for row in run_facts(result) if row[0] in wanted]
     rows.append(("look further", "result.plot(), result.to_html('run.html'), result.to_video('run.mp4')"))
@@ -58,21 +58,23 @@ def result_html(result: Result) -> str:
 
 
 def picture(scene: Scene, frame: int) -> str:
-    """The arm at a frame, with the path of its tip until then, as a PNG in base64."""
+    """Picture of the arm at a frame, with the path of its tip until then, as a PNG in base64."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(3.6, 2.8), dpi=110)
-    canvas: Any = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)  # most of its methods have no types
     FrameDrawing(figure.add_axes((0, 0, 1, 1)), scene, ghost=len(scene) > 1).show(frame)
     buffer = io.BytesIO()
     canvas.print_png(buffer)
     return base64.b64encode(buffer.getvalue()).decode()
 
 
-def _block(title: str, head: Iterable[str] | None, rows: Iterable[Iterable[Any]], image: str = "") -> str:
-    def line(cells: Iterable[Any], tag: str) -> str:
-        inner = "".join(f"<{tag} style='text-align:left'>{quoted(str(cell), 'html')}</{tag}>" for cell in cells)
+def _block(title: str, head: Iterable[str] | None, rows: Iterable[Iterable[str]], image: str = "") -> str:
+    """HTML of a title, a table and a picture side by side."""
+
+    def line(cells: Iterable[str], tag: str) -> str:
+        inner = "".join(f"<{tag} style='text-align:left'>{quoted(cell, 'html')}</{tag}>" for cell in cells)
         return f"<tr>{inner}</tr>"
 
     table = (line(head, "th") if head else "") + "".join(line(row, "td") for row in rows)

@@ -1,4 +1,7 @@
-"""A run as one HTML file: the arm in three dimensions, plots, parameters and statistics; no server, no network."""
+"""A run as one HTML file: the arm in three dimensions, plots, parameters and statistics, without a server or network.
+
+`page_data` collects everything that the page shows; the scripts in `web` draw it.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ import re
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.base.quoting import quoted
@@ -30,6 +33,8 @@ from pliant.viewer.scene_fittings import Fitting, Pushed, SceneFrame, Spanned
 from pliant.viewer.scene_tubes import RIGID, STOPS
 from pliant.viewer.skins import Skin, covered, skins_of
 
+Data = dict[str, object]
+"""Plain data that JSON can hold."""
 FRAMES = 600
 """Frames of the moving arm at most; the page interpolates between them."""
 ROWS = 1500
@@ -41,7 +46,7 @@ TABS = {
     "energy": (run_panels.energy,),
     "torques": (run_panels.torques,),
 }
-"""Panels that stand together."""
+"""Panels of each tab of the page."""
 
 
 @checked
@@ -49,7 +54,7 @@ TABS = {
 def to_html(result: Result, path: str | os.PathLike[str], title: str | None = None) -> Path:
     """Write a run as a page that any browser opens, from disk and without a network.
 
-    Deflections are drawn so many times larger that they are seen; the page says how many, and has a slider for it.
+    Deflections are magnified so that they are seen; the page says how much, and has a slider for it.
 
     Parameters
     ----------
@@ -78,7 +83,7 @@ def to_html(result: Result, path: str | os.PathLike[str], title: str | None = No
 
 
 def page(result: Result, title: str | None = None) -> str:
-    """The text of the page."""
+    """HTML text of the page."""
     name = title or result.robot.name
     parts = {
         "TITLE": quoted(name, "html"),
@@ -92,16 +97,16 @@ def page(result: Result, title: str | None = None) -> str:
 
 
 def asset(name: str) -> str:
-    """A file of the page."""
+    """Text of a file in `web`."""
     return (files("pliant.viewer") / "web" / name).read_text(encoding="utf-8")
 
 
-def _embedded(data: dict[str, Any]) -> str:
-    """JSON that cannot end the script element it stands in."""
+def _embedded(data: Data) -> str:
+    """JSON text that cannot end the script element around it."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def page_data(result: Result, title: str) -> dict[str, Any]:
+def page_data(result: Result, title: str) -> Data:
     """Everything that the page shows, as plain data; arrays are base64 of float32, or of int16 with a scale."""
     scene = scene_of(result, FRAMES)
     magnification, skins = readable_magnification(scene), skins_of(scene)
@@ -140,17 +145,18 @@ def page_data(result: Result, title: str) -> dict[str, Any]:
 
 
 def _note(result: Result, scene: Scene) -> str:
+    """Remark on links that are not drawn as they are; "" if all are."""
     unsized = [link.name for link in result.robot.links if link.beam is not None and link.beam.section is None]
     if unsized:
         return "links without a section are drawn with a radius of 1 % of the reach, and their strain is that of it"
     return "slender links are drawn thicker than they are" if scene.thickened else ""
 
 
-def _plain(parts: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(parts: Mapping[str, object]) -> Data:
     return {name: np.asarray(value).tolist() for name, value in parts.items()}
 
 
-def _skin(skin: Skin) -> dict[str, Any]:
+def _skin(skin: Skin) -> Data:
     faces = _faces(skin.faces)
     if isinstance(skin, BodySkin):
         surface = skin.surface
@@ -171,9 +177,9 @@ def _skin(skin: Skin) -> dict[str, Any]:
     }
 
 
-def _fitting(part: Fitting) -> dict[str, Any]:
+def _fitting(part: Fitting) -> Data:
     points, faces = part.mesh
-    place: dict[str, Any] = {"kind": type(part.place).__name__.lower()}
+    place: Data = {"kind": type(part.place).__name__.lower()}
     if isinstance(part.place, Spanned):
         place |= {"frames": [_frame(one) for one in part.place.frames]}
         place |= {"begin": part.place.begin, "end": part.place.end}
@@ -187,12 +193,12 @@ def _fitting(part: Fitting) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _frame(frame: SceneFrame) -> dict[str, Any]:
+def _frame(frame: SceneFrame) -> Data:
     R, p = frame.pose[:3, :3], frame.pose[:3, 3]
     return {"link": frame.link, "port": frame.port, "R": R.ravel().tolist(), "p": p.tolist()}
 
 
-def _link(link: SceneLink, covered: bool) -> dict[str, Any]:
+def _link(link: SceneLink, covered: bool) -> Data:
     return {
         "name": link.name,
         "covered": covered,
@@ -231,7 +237,7 @@ def _link(link: SceneLink, covered: bool) -> dict[str, Any]:
     }
 
 
-def _plot(tab: str, panel: Panel) -> dict[str, Any]:
+def _plot(tab: str, panel: Panel) -> Data:
     t = panel.curves[0].x
     rows = frame_rows(t, ROWS)
     return {
@@ -253,7 +259,7 @@ def _plot(tab: str, panel: Panel) -> dict[str, Any]:
 
 
 def _middle(panel: Panel, curve: Curve) -> dict[str, str]:
-    """The line to follow where a curve swings too often to be followed itself."""
+    """Mean line of a curve that swings too often to be followed itself, if it does."""
     middle = panel.midline(curve)
     return {} if middle is None else {"middle": _floats(middle[frame_rows(curve.x, ROWS)])}
 
@@ -262,19 +268,20 @@ def _floats(values: Array) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
 
 
-def _faces(faces: Any) -> str:
+def _faces(faces: NDArray[np.int64] | NDArray[np.uint32]) -> str:
     return base64.b64encode(np.ascontiguousarray(faces, dtype="<u4").tobytes()).decode()
 
 
-def _scaled(values: Array) -> dict[str, Any]:
-    """int16 with one scale: 3e-5 of the largest, far below what can be seen; one frame where all are alike."""
+def _scaled(values: Array) -> Data:
+    """Numbers as int16 with one scale: the error is 3e-5 of the largest, far below what can be seen. One frame stands
+    for all where all are alike."""
     values = values[:1] if (values == values[:1]).all() else values
     scale = float(np.abs(values).max(initial=0.0)) / 32767 or 1.0
     return {"scale": scale, "data": base64.b64encode(np.round(values / scale).astype("<i2").tobytes()).decode()}
 
 
 def run_facts(result: Result) -> list[tuple[str, str]]:
-    """How the run went."""
+    """Statistics of a run, by name."""
     s = result.stats
     balance = float(np.abs(result.energy_balance).max(initial=0.0))
     return [
@@ -290,7 +297,8 @@ def run_facts(result: Result) -> list[tuple[str, str]]:
 
 
 def facts(result: Result) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Titled tables: how the run went, how far links bent, the model, every number of the robot that is not zero."""
+    """Tables with titles: statistics of the run, how far links bent, the model, numbers of the robot that are not zero,
+    and versions."""
     o = result.options
     model = [(name, str(o[name])) for name in ("formulation", "rotation", "stiffening")]
     model.append(("coordinates", ", ".join(result.coordinates)))

@@ -1,4 +1,4 @@
-"""Links of a scene: their axes over time, and where they stand."""
+"""Links of a scene: their axes over time, and their poses in the base."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pliant.viewer.body_surfaces import SceneSurface
 
 @dataclass(frozen=True)
 class ScenePlace:
-    """A place on a link at which another hangs: (F, 3) or (1, 3) as the stations of a link, and a fixed turn (3, 3)."""
+    """A port of a link, at which another link or a frame hangs: straight position, displacement and rotation vector,
+    (F, 3) or (1, 3) as for the stations of a link, and a fixed turn (3, 3)."""
 
     straight: Array
     shift: Array
@@ -22,7 +23,7 @@ class ScenePlace:
 
 @dataclass(frozen=True)
 class SceneBox:
-    """A box that stands for a body without a length: centre (3,), axes in the columns of (3, 3), and edges (3,)."""
+    """A box that stands for a body without a length: center (3,), axes in the columns of (3, 3), and edges (3,)."""
 
     centre: Array
     axes: Array
@@ -36,19 +37,20 @@ class SceneLink:
     Attributes
     ----------
     name, kind : str
-        Of the link, and of its joint: "revolute", "prismatic", "fixed", ...
+        Name of the link, and type of its joint: "revolute", "prismatic", "fixed", ...
     parent, port : int
-        Number of the link that it hangs on, -1 for the base, and which of its ports: 0 is the tip.
+        Number of the link that it hangs on, -1 for the base, and number of the port there: 0 is the tip.
     axes : (k, 3)
-        Of its joint, which slides along the first `sliding` of them and turns about the others.
+        Axes of its joint, which slides along the first `sliding` of them and turns about the others.
     sliding : int
+        Number of axes along which the joint slides.
     origin : (4, 4)
         Pose of the joint in the frame that it hangs on.
     end : (3, 3)
         Fixed turn of the tip frame against the end section.
     joint, motor : (F, k)
-        Positions; `motor` is where the rigid arm's joint would stand. Of a spherical joint a quaternion (F, 4), of a
-        free one position and quaternion (F, 7).
+        Positions of the joint; `motor` is where the joint of the rigid arm would stand. A spherical joint has a
+        quaternion (F, 4), a free one position and quaternion (F, 7).
     straight : (F, S, 3) or (1, S, 3)
         Stations of the undeformed axis.
     shift, turn : (F, S, 3) or (1, S, 3)
@@ -62,15 +64,15 @@ class SceneLink:
     places : tuple of ScenePlace
         Ports besides the tip: where other links hang, and frames of loops, couplings and contacts.
     box : SceneBox, optional
-        Drawn in place of the axis, where the body has no length.
+        Box drawn in place of the axis, where the body has no length.
     marked : bool
         Whether its joint is drawn.
     loaded : bool
         Whether its tip carries a payload.
     owner : str
-        The link of the robot that it is, or is a piece of.
+        Name of the link of the robot that it is, or is a piece of.
     surface : SceneSurface, optional
-        Of a body from a file, drawn in place of the axis.
+        Surface of a body from a file, drawn in place of the axis.
     """
 
     name: str
@@ -98,12 +100,12 @@ class SceneLink:
 
     @property
     def joint_size(self) -> float:
-        """Half size that its joint is drawn with, at least; a panel is fixed by a joint narrower than itself."""
+        """Least half size of its drawn joint; the joint of a panel is narrower than the panel."""
         return 1.25 * min(float(self.half.max()), 2 * float(self.half.min()))
 
     @property
     def axis(self) -> Array:
-        """(3,) along which its joint is drawn."""
+        """(3,) axis along which its joint is drawn."""
         return np.asarray(self.axes[-1] if len(self.axes) else (0.0, 0.0, 1.0))
 
     @property
@@ -114,8 +116,8 @@ class SceneLink:
 
 @dataclass(frozen=True)
 class PlacedLink:
-    """A link in the base: axis points (F, S, 3), sections (F, S, 3, 3), joint frame, and ports (F, 4, 4), tip first;
-    how many times its deformations are magnified."""
+    """A link in the base: axis points (F, S, 3), sections (F, S, 3, 3), frame behind the joint, and ports (F, 4, 4),
+    tip first; and the magnification of its deformations."""
 
     link: SceneLink
     points: Array

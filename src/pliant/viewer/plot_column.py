@@ -1,12 +1,11 @@
-"""The plots of the studio and of the viewer: which are shown, how they follow the clock, and the numbers at its
-time."""
+"""Plots of the studio and of the viewer, which follow the clock, and the numbers at its time."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,24 +15,29 @@ from pliant.simulation.runs.results import Result
 from pliant.viewer.charts import PLOTS, StudioChart, charts
 from pliant.viewer.readout import at_time
 
+if TYPE_CHECKING:
+    from viser import GuiUplotHandle
+
+    from pliant.viewer.viewer_meshes import Control, Page
+
 SHOWN = ("joints", "deflection", "energy")
 """Plots of a new page."""
 EVERY = 0.2
 """Seconds between two places of the clock's line while the arm moves."""
 HEIGHT, WIDTH = 190, 400
-"""Pixels of a chart and of the column of charts."""
+"""Pixels: height of a chart, width of the column of charts."""
 
 
 class PlotColumn:
-    """Charts beside the stage, one below the other."""
+    """Charts beside the arm, one below the other."""
 
-    def __init__(self, page: Any) -> None:
+    def __init__(self, page: Page) -> None:
         self.page = page
         self.lock = threading.RLock()  # the clock runs in a thread of its own
         self.run: Result | None = None
         self.away: Array | None = None  # of the tip from the rigid arm's, m
         self.kept: Mapping[str, Result] = {}
-        self.charts: dict[str, list[tuple[StudioChart, Any]]] = {name: [] for name in PLOTS}
+        self.charts: dict[str, list[tuple[StudioChart, GuiUplotHandle]]] = {name: [] for name in PLOTS}
         self._now, self._moved = 0.0, 0.0
         panel = page.gui.add_panel()
         with panel.add_tab("plots"):
@@ -46,9 +50,9 @@ class PlotColumn:
         panel.dock_left()
         panel.set_width(WIDTH)
 
-    def choices(self) -> dict[str, Any]:
-        """Boxes that choose the plots, put where the page is being built."""
-        boxes = {name: self.page.gui.add_checkbox(name, name in SHOWN) for name in PLOTS}
+    def choices(self) -> dict[str, Control]:
+        """Add check boxes that choose the plots, where the page is being built."""
+        boxes: dict[str, Control] = {name: self.page.gui.add_checkbox(name, name in SHOWN) for name in PLOTS}
         for name, box in boxes.items():
             box.on_update(lambda _, name=name, box=box: self._choose(name, bool(box.value)))
         return boxes
@@ -59,7 +63,7 @@ class PlotColumn:
             self._fill(name)
 
     def show(self, run: Result, kept: Mapping[str, Result]) -> None:
-        """Of a run, and of others by their labels."""
+        """Show the plots of a run, and of kept runs by their labels."""
         with self.lock:
             self.run, self.kept, self.away = run, kept, np.linalg.norm(tip_shift(run), axis=1)
             for name in PLOTS:
@@ -67,7 +71,7 @@ class PlotColumn:
             self._tell()
 
     def move(self, now: float, playing: bool) -> None:
-        """The clock stands here; while it runs, a line follows a few times per second."""
+        """Follow the clock to `now`; while it runs, the line moves a few times per second."""
         with self.lock:
             self._now = now
             if playing and time.monotonic() - self._moved < EVERY:
@@ -83,7 +87,7 @@ class PlotColumn:
         self.now.content = at_time(self.run, self._now, self.away)
 
     def _fill(self, name: str) -> None:
-        """Only what is shown: charts that nobody sees cost nothing."""
+        """Update the charts of a plot if it is shown: hidden charts cost nothing."""
         if self.run is None or not self.folders[name].visible:
             return
         wanted, note = charts(name, self.run, self.kept)
@@ -99,10 +103,9 @@ class PlotColumn:
                 self.charts[name] = [(chart, self._draw(chart)) for chart in wanted]
         self.notes[name].content, self.notes[name].visible = note, bool(note)
 
-    def _draw(self, chart: StudioChart) -> Any:
-        from viser import uplot
+    def _draw(self, chart: StudioChart) -> GuiUplotHandle:
+        from viser import uplot as plot
 
-        plot: Any = uplot
         series = [
             plot.Series(label=line.label, stroke=line.colour, width=1.5, dash=line.dash, scale=line.scale)
             for line in chart.lines
@@ -112,7 +115,7 @@ class PlotColumn:
             "y": plot.Scale(auto=True, distr=3) if chart.log else plot.Scale(auto=True),
             "line": plot.Scale(auto=False, range=(0.0, 1.0)),
         }
-        look = {"labelSize": 18, "labelFont": "11px sans-serif", "font": "11px sans-serif"}
+        look = plot.Axis(labelSize=18, labelFont="11px sans-serif", font="11px sans-serif")
         axes = (plot.Axis(label=chart.x, size=30, **look), plot.Axis(label=chart.y, size=48, **look))
         return self.page.gui.add_uplot(
             chart.at(self._now), (plot.Series(label=chart.x), *series), scales=scales, axes=axes, height=HEIGHT,
@@ -120,6 +123,6 @@ class PlotColumn:
         )  # fmt: skip
 
 
-def _form(chart: StudioChart) -> Any:
-    """What a chart of the browser keeps while its numbers change."""
+def _form(chart: StudioChart) -> tuple[object, ...]:
+    """The parts of a chart that its numbers do not change."""
     return chart.title, chart.x, chart.y, chart.log, chart.lines

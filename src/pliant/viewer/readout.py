@@ -14,13 +14,13 @@ NOTHING = "no run yet: press **run**"
 
 
 def length(metres: float) -> str:
-    """A length with a unit that suits it."""
+    """Length as text, with a unit that suits it."""
     unit, scale = length_unit(np.array(metres))
     return f"{scale * metres:.3g} {unit}"
 
 
 def at_time(run: Result | None, now: float, away: Array | None = None) -> str:
-    """Where joints and tip are at a time, how far the tip is from the rigid arm's, and the energies there."""
+    """Positions of joints and tip at a time, distance of the tip from that of the rigid arm, and energies, as text."""
     if run is None or away is None:
         return NOTHING
 

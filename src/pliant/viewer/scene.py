@@ -1,8 +1,15 @@
-"""The arm as a moving drawing: centre lines, sections and strain of every link over time, in numbers.
+"""The arm as a moving drawing: axes, sections and strain of every link over time, as numbers.
 
-Deformation is kept apart from rigid motion, so that a picture may magnify it or leave it out: each link has its joint
-motion, the shape of its straight body, and what its amplitudes add to it. `Scene.lines` puts them together. The page,
-the viewer and the movies all draw from here.
+`scene_of` makes the `Scene` of a run, `make_scene` that of any states, in four steps:
+
+1. Two functions of the model give, for every link, where its stations are when it is straight, how far each station is
+   displaced, and how its section turns (`_trace`, `_deformation`).
+2. The length of the stretched arm sizes everything that has no size of its own (`_reach`).
+3. Each link gets its drawn section, its strain, and a box or a surface where it has no axis to draw (`_link`).
+4. Loops, couplings and contacts get fittings (`pliant.viewer.scene_fittings`).
+
+Deformation is kept apart from rigid motion, so that a picture may magnify it or leave it out. `Scene.lines` puts both
+together for one magnification. The page, the viewer and the movies all draw from there.
 """
 
 from __future__ import annotations
@@ -10,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.algebra.quaternions import to_matrix
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.compute.llvm.kernel import Kernel
 from pliant.errors import ModelError
@@ -26,6 +33,7 @@ from pliant.mechanics.links.frames import frame_of
 from pliant.mechanics.links.linear_body import LinearBody
 from pliant.mechanics.links.stiffened_body import StiffenedBody
 from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.robot.files.text_table import payload_mass
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.rigid_body import inertia_matrix
@@ -45,6 +53,12 @@ BASE_EDGES, BODY_EDGES = (0.06, 0.6), (0.02, 0.15)
 """Least and largest edge of the box of a free base, and of a rigid body without a length, as parts of the reach."""
 SLIMMEST = 0.005
 """Least radius of a drawn link, as a part of the reach of the arm: thinner ones would not be seen."""
+LADDER = (1000.0, 500.0, 200.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0)
+"""Magnifications to choose from."""
+SEEN = 0.1
+"""Part of the reach by which magnified deflections move a point of the arm at most."""
+TORN = 0.02
+"""Part of the reach by which pins of loops may be drawn open, and contacts apart."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +70,7 @@ class Scene:
     t : (F,)
     links : tuple of SceneLink
     up : (3,)
-        Against gravity; z without it.
+        Unit vector against gravity; z if there is no gravity.
     reach : float
         Length of the stretched arm, which sizes everything that has no size of its own.
     thickened : bool
@@ -68,9 +82,9 @@ class Scene:
     weightless : bool
         Whether there is no gravity.
     visuals : dict
-        What is drawn in place of sections, by the name of the link; that of the base is "base".
+        Visuals drawn in place of sections, by the name of the link; that of the base is "base".
     fittings : tuple of Fitting
-        What is drawn besides links: of loops, couplings and contacts.
+        Drawn parts of loops, couplings and contacts.
     pins : tuple of pairs of SceneFrame
         Frames that loops hold at one place.
     spheres : tuple of SceneFrame
@@ -95,32 +109,26 @@ class Scene:
 
     @property
     def standing(self) -> bool:
-        """Whether a floor is drawn: not below what flies without gravity."""
+        """Whether a floor is drawn: none for an arm that flies without gravity."""
         return not (self.flies and self.weightless)
 
     def base(self, placed: Sequence[PlacedLink]) -> Array:
-        """(F, 3) where the base is, which a camera may follow."""
+        """(F, 3) position of the base, which a camera may follow."""
         return placed[0].joint[:, :3, 3] if self.flies else np.zeros((len(self), 3))
 
     def lines(self, magnification: float = 1.0) -> Iterator[PlacedLink]:
         """Links from the base outwards with deformations times `magnification`; 0 is the rigid arm."""
-        at: dict[int, tuple[Array, ...]] = {-1: (np.broadcast_to(np.eye(4), (len(self), 4, 4)),)}
+        ports: dict[int, tuple[Array, ...]] = {-1: (np.broadcast_to(np.eye(4), (len(self), 4, 4)),)}
         for number, link in enumerate(self.links):
             value = link.motor + magnification * (link.joint - link.motor)
-            root = at[link.parent][link.port] @ link.origin @ _moved(link, value)
-            R, p = root[:, :3, :3], root[:, :3, 3]
-            local = link.straight + magnification * link.shift
-            points = np.einsum("fij,fsj->fsi", R, np.broadcast_to(local, (len(self), *local.shape[1:]))) + p[:, None]
-            sections = R[:, None] @ exponentials(magnification * link.turn)
-            tip = np.array(root)
-            tip[:, :3, :3] = sections[:, -1] @ link.end
-            tip[:, :3, 3] = points[:, -1]
-            at[number] = (tip, *(root @ _place(place, magnification, len(self)) for place in link.places))
-            yield PlacedLink(link, points, sections, root, at[number], magnification)
+            root = ports[link.parent][link.port] @ link.origin @ _moved(link, value)
+            placed = _placed(link, root, magnification)
+            ports[number] = placed.ports
+            yield placed
 
     def torn(self, magnification: float) -> float:
-        """Metres by which pins of loops are drawn open, or spheres off what they touch, at most, with deformations
-        so many times larger."""
+        """Largest distance (m) by which pins of loops are drawn open, or spheres are drawn away from their true place,
+        at a magnification."""
         if not (self.pins or self.spheres):
             return 0.0
         drawn, true = list(self.lines(magnification)), list(self.lines())
@@ -131,34 +139,30 @@ class Scene:
 
     @property
     def largest_strain(self) -> float:
-        """Over all links and times."""
+        """Largest strain of all links over time."""
         return max((float(link.strain.max()) for link in self.links if link.strain.size), default=0.0)
 
     @cached_property
     def largest_stress(self) -> float:
-        """Of all bodies from files, over all times, Pa."""
+        """Largest von Mises stress of all bodies from files over time, Pa."""
         shown = [link.surface for link in self.links if link.surface is not None]
         found = (surface.von_mises(frame).max() for surface in shown for frame in range(len(surface.c)))
         return float(max(found, default=0.0))
 
 
-LADDER = (1000.0, 500.0, 200.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0)
-SEEN = 0.1
-"""Part of the reach by which deflections move a point of the arm at most where they are drawn larger than they are."""
-TORN = 0.02
-"""Part of the reach by which pins of loops may be drawn open, and contacts apart."""
-
-
 def readable_magnification(scene: Scene) -> float:
-    """How many times larger deflections are drawn so that they are seen: 1, 2, 5, 10 and so on up to 1000."""
+    """Factor by which deflections are drawn larger so that they are seen: 1, 2, 5, 10 and so on up to 1000."""
     pairs = zip(scene.lines(), scene.lines(0.0))
     away = max(float(np.linalg.norm(bent.points - rigid.points, axis=-1).max()) for bent, rigid in pairs)
     fitting = (m for m in LADDER if 0.0 < m * away <= SEEN * scene.reach)
     return next((m for m in fitting if scene.torn(m) <= TORN * scene.reach), 1.0)
 
 
+# -------------------------------------------------------------------------------------------------- making a scene
+
+
 def scene_of(result: Result, frames: int | Array | None = None) -> Scene:
-    """The scene of a run: at so many of its rows evenly spaced in time, at given times, or at all rows."""
+    """Scene of a run: at so many of its rows evenly spaced in time, at given times, or at all rows."""
     if not len(result):
         raise ModelError("the result has no rows; nothing can be drawn")
     t = frames if isinstance(frames, np.ndarray) else result.t[frame_rows(result.t, frames)]
@@ -184,7 +188,7 @@ def _touched(result: Result, t: Array) -> Touched | None:
 
 
 def frame_rows(t: Array, frames: int | None) -> NDArray[np.intp]:
-    """Rows of a result that stand for evenly spaced frames, first and last among them."""
+    """Rows of a result nearest to evenly spaced times, first and last among them."""
     if frames is None or frames >= len(t):
         return np.arange(len(t))
     wanted = np.linspace(t[0], t[-1], max(frames, 2))
@@ -200,47 +204,55 @@ def make_scene(
     history: RunHistory | None = None,
     touched: Touched | None = None,
 ) -> Scene:
-    """The scene of states `q` (F, n) at times `t`, with strains from the section forces of a run where it is given, and
+    """Scene of states `q` (F, n) at times `t`, with strains from the section forces of a run where it is given, and
     with forces of its contacts."""
+    q, robot = np.atleast_2d(q), model.robot
     values = model.nominal_parameters if p is None else np.asarray(p, dtype=float)
-    deformed, frames = _deformation(model, np.atleast_2d(q), values)
+    deformed, frames = _deformation(model, q, values)
     reach = _reach(model, deformed)
     payload = dict(zip(model.parameters, values.tolist())).get("payload.mass", payload_mass(model.robot))
-    links = [_link(model, k, part, np.atleast_2d(q), reach, history, payload) for k, part in enumerate(deformed)]
-    gravity = np.asarray(model.robot.gravity, dtype=float)
+    gravity = np.asarray(robot.gravity, dtype=float)
     pull = float(np.linalg.norm(gravity))
-    up = -gravity / pull if pull else np.array([0.0, 0.0, 1.0])
-    sizes = [_true_half(link, np.linspace(0, 1, 5))[0].max() for link in model.robot.links if link.beam is not None]
-    slim = any(size < SLIMMEST * reach for size in sizes)
-    visuals = {link.name: link.visuals for link in model.robot.links if link.visuals}
-    visuals |= {BASE: model.robot.base.visuals} if model.robot.base.visuals else {}
-    free = model.robot.base.is_free
-    scene = Scene(np.asarray(t), tuple(links), up, reach, slim, float(payload), free, pull == 0.0, visuals)
-    if not frames:
-        return scene
-    parts = fittings(model.robot, frames.__getitem__, list(scene.lines()), reach, touched)
-    pins = [loop.between for loop in model.robot.loops if loop.joint.type not in ("distance", "prismatic")]
-    spheres = dict.fromkeys(contact.frame for contact in model.robot.contacts)
+    widest = [_true_half(link, np.linspace(0, 1, 5))[0].max() for link in robot.links if link.beam is not None]
+    scene = Scene(
+        t=np.asarray(t),
+        links=tuple(_link(model, k, part, q, reach, history, payload) for k, part in enumerate(deformed)),
+        up=-gravity / pull if pull else np.array([0.0, 0.0, 1.0]),
+        reach=reach,
+        thickened=any(size < SLIMMEST * reach for size in widest),
+        payload=float(payload),
+        flies=robot.base.is_free,
+        weightless=pull == 0.0,
+        visuals=_visuals(robot),
+    )
+    return _with_fittings(scene, robot, frames, touched) if frames else scene
+
+
+def _visuals(robot: Robot) -> dict[str, tuple[Visual, ...]]:
+    """Visuals of links and of the base, by name."""
+    found = {link.name: link.visuals for link in robot.links if link.visuals}
+    return found | ({BASE: robot.base.visuals} if robot.base.visuals else {})
+
+
+def _with_fittings(scene: Scene, robot: Robot, frames: Mapping[str, SceneFrame], touched: Touched | None) -> Scene:
+    """A scene with what is drawn of loops, couplings and contacts, and the frames that a magnification may tear."""
+    parts = fittings(robot, frames.__getitem__, list(scene.lines()), scene.reach, touched)
+    pins = [loop.between for loop in robot.loops if loop.joint.type not in ("distance", "prismatic")]
+    spheres = dict.fromkeys(contact.frame for contact in robot.contacts)
     return replace(
-        scene, fittings=tuple(parts), pins=tuple((frames[a], frames[b]) for a, b in pins),
+        scene,
+        fittings=tuple(parts),
+        pins=tuple((frames[a], frames[b]) for a, b in pins),
         spheres=tuple(frames[name] for name in spheres),
-    )  # fmt: skip
+    )
 
 
-def _reach(model: Model, deformed: Sequence[_Deformed]) -> float:
-    """From the base to the end of the longest stretched branch."""
-    ends: list[list[float]] = []
-    for link, part in zip(model.chain.links, deformed):
-        root = 0.0 if link.parent is None else ends[link.parent][link.port]
-        root += float(np.linalg.norm(part.origin[:3, 3]))
-        along = [part.straight[0, -1] - part.straight[0, 0], *(place.straight[0] for place in part.places)]
-        ends.append([root + float(np.linalg.norm(r)) for r in along])
-    return max(map(max, ends)) or 1.0
+# --------------------------------------------------------------------------- 1. displacements and rotations of links
 
 
 @dataclass(frozen=True)
 class _Deformed:
-    """What the kernel gives for one link."""
+    """A link at all states: its axis, what its amplitudes add to it, and fixed poses before and behind."""
 
     origin: Array
     end: Array
@@ -250,36 +262,74 @@ class _Deformed:
     places: tuple[ScenePlace, ...]
 
 
-def _kernels(model: Model) -> tuple[Kernel, Any]:
-    """Displacements, rotations and straight stations of all links as one kernel, and what does not move; made once."""
+def _deformation(model: Model, q: Array, p: Array) -> tuple[list[_Deformed], dict[str, SceneFrame]]:
+    """All links at all states; and the frames of loops, couplings and contacts by name."""
+    moving, fixed = _kernels(model)
+    points = iter([np.asarray(x).reshape(len(q), -1, 3) for x in moving(q, np.tile(p, (len(q), 1)))])
+    numbers = iter([np.array(x, dtype=float) for x in fixed(q[0], p)])
+    found, frames = [], _frame_maps(model)
+    for number, link in enumerate(model.chain.links):  # in the order of `_trace`
+        shift, turn, straight = next(points), next(points), next(points)
+        origin, end = _pose(next(numbers), next(numbers)), next(numbers)
+        places = []
+        for _ in _places(number, link, frames):
+            moved, turned, at = (next(points)[:, 0] for _ in range(3))
+            places.append(ScenePlace(straight=at, shift=moved, turn=turned, end=next(numbers)))
+        found.append(_Deformed(origin, end, straight, shift, turn, tuple(places)))
+    poses = {name: _pose(next(numbers), next(numbers)) for name in frames}
+    return found, _scene_frames(model, frames, poses)
 
-    def make() -> tuple[Kernel, Any]:
-        q, moving, fixed, frames = ca.SX.sym("q", model.n_q), [], [], _frame_maps(model)
-        for number, link in enumerate(model.chain.links):
-            c = model.chain.body(link, q)
-            bent = [link.body.point(c, eta) for eta in _stations(link)]
-            axis, turn = ca.vertcat(*(b[0] for b in bent)), ca.vertcat(*(ca.SX(b[1]) for b in bent))
-            rest = link.straight(c)
-            straight = ca.substitute(axis, c, rest) if link.flexible else axis
-            moving += [axis - straight, turn, straight]
-            tip = link.body.tip(rest, ca.SX.zeros(c.shape))
-            fixed += [link.joint.origin_rotation.matrix, link.joint.origin, tip.R.matrix]
-            for place in _places(number, link, frames):
-                r, theta = (ca.SX.zeros(3),) * 2 if place.eta is None else link.body.point(c, place.eta)
-                unbent = ca.substitute(ca.SX(r), c, rest) if link.flexible else ca.SX(r)
-                moving += [r - unbent, theta, unbent]
-                fixed.append(place.end.matrix)
-        fixed += [x for frame in frames.values() for x in (frame.rotation.matrix, frame.origin)]
-        p = model.parameter_symbols
-        function = ca.Function("scene", [q, p], [ca.densify(ca.SX(x)) for x in moving])
-        return Kernel(function, "vm"), ca.Function("fixed", [q, p], [ca.densify(ca.SX(x)) for x in fixed])
+
+def _scene_frames(model: Model, frames: Mapping[str, FrameMap], poses: Mapping[str, Array]) -> dict[str, SceneFrame]:
+    """Frames by name, each at a port of its link: at the tip, or at the port that `_places` adds for it."""
+    found, ports = {}, [1 + len(link.places) for link in model.chain.links]
+    for name, frame in frames.items():
+        port = 0
+        if frame.link is not None and frame.place is not None:
+            port, ports[frame.link] = ports[frame.link], ports[frame.link] + 1
+        found[name] = SceneFrame(-1 if frame.link is None else frame.link, port, poses[name])
+    return found
+
+
+def _kernels(model: Model) -> tuple[Kernel, ca.Function]:
+    """The expressions of `_trace` as functions of (q, p), made once for each model."""
+
+    def make() -> tuple[Kernel, ca.Function]:
+        q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
+        moving, fixed = ([ca.densify(ca.SX(x)) for x in outputs] for outputs in _trace(model, q))
+        return Kernel(ca.Function("scene", [q, p], moving), "vm"), ca.Function("fixed", [q, p], fixed)
 
     return model.derived("scene", (), make)
 
 
+def _trace(model: Model, q: SX) -> tuple[list[SX], list[SX]]:
+    """Expressions that move with the coordinates, and others that do not.
+
+    Of each link, then of each of its ports: displacements, rotation vectors and straight positions move. Fixed are the
+    pose of its joint and the turn of its tip, then the turn of each port; at last the poses of frames.
+    """
+    moving, fixed, frames = [], [], _frame_maps(model)
+    for number, link in enumerate(model.chain.links):
+        c = model.chain.body(link, q)
+        rest = link.straight(c)
+        bent = [link.body.point(c, eta) for eta in _stations(link)]
+        axis, turn = ca.vertcat(*(b[0] for b in bent)), ca.vertcat(*(ca.SX(b[1]) for b in bent))
+        straight = ca.substitute(axis, c, rest) if link.flexible else axis
+        moving += [axis - straight, turn, straight]
+        tip = link.body.tip(rest, ca.SX.zeros(c.shape))
+        fixed += [link.joint.origin_rotation.matrix, link.joint.origin, tip.R.matrix]
+        for place in _places(number, link, frames):
+            r, theta = (ca.SX.zeros(3),) * 2 if place.eta is None else link.body.point(c, place.eta)
+            unbent = ca.substitute(ca.SX(r), c, rest) if link.flexible else ca.SX(r)
+            moving += [r - unbent, theta, unbent]
+            fixed.append(place.end.matrix)
+    fixed += [x for frame in frames.values() for x in (frame.rotation.matrix, frame.origin)]
+    return moving, fixed
+
+
 def _stations(link: ChainLink) -> list[float]:
-    """Parts of the length at which a link is drawn; of a body from a file its frames, in their order from root to
-    tip."""
+    """Parts of the length at which a link is drawn; of a body from a file the numbers of its frames, in their order
+    from root to tip."""
     if isinstance(link.body, LinearBody | StiffenedBody) and link.flexible:
         places = link.body.reduced.places
         further = sorted(range(2, len(places)), key=lambda k: float(places[k] @ places[1]))
@@ -288,83 +338,89 @@ def _stations(link: ChainLink) -> list[float]:
     return [float(eta) for eta in np.linspace(0.0, 1.0, count)]
 
 
-def _deformation(model: Model, q: Array, p: Array) -> tuple[list[_Deformed], dict[str, SceneFrame]]:
-    """Stations, displacements and rotations of all links at all states; and frames of loops, couplings and contacts."""
-    moving, fixed = _kernels(model)
-    shapes = [np.asarray(x).reshape(len(q), -1, 3) for x in moving(q, np.tile(p, (len(q), 1)))]
-    each, numbers = iter(shapes), iter([np.array(x, dtype=float) for x in fixed(q[0], p)])
-    found, maps = [], _frame_maps(model)
-    for number, link in enumerate(model.chain.links):
-        shift, turn, straight = next(each), next(each), next(each)
-        origin = np.eye(4)
-        origin[:3, :3], origin[:3, 3], end = next(numbers), next(numbers).ravel(), next(numbers)
-        places = []
-        for _ in _places(number, link, maps):
-            moved, turned, at = (next(each)[:, 0] for _ in range(3))
-            places.append(ScenePlace(at, moved, turned, next(numbers)))
-        found.append(_Deformed(origin, end, straight, shift, turn, tuple(places)))
-    frames, ports = {}, [1 + len(link.places) for link in model.chain.links]
-    for name, frame in maps.items():
-        pose, port = np.eye(4), 0
-        pose[:3, :3], pose[:3, 3] = next(numbers), next(numbers).ravel()
-        if frame.link is not None and frame.place is not None:
-            port, ports[frame.link] = ports[frame.link], ports[frame.link] + 1
-        frames[name] = SceneFrame(-1 if frame.link is None else frame.link, port, pose)
-    return found, frames
-
-
 def _frame_maps(model: Model) -> dict[str, FrameMap]:
     """Frames that loops, couplings and contacts hold, by name."""
     robot = model.robot
-    parts: list[Any] = [*robot.loops, *robot.couplings, *robot.contacts]
-    names = dict.fromkeys(name for part in parts for name in part.between)
+    names = dict.fromkeys(
+        name for parts in (robot.loops, robot.couplings, robot.contacts) for part in parts for name in part.between
+    )
     return {name: frame_of(model.chain, name) for name in names}
 
 
 def _places(number: int, link: ChainLink, frames: Mapping[str, FrameMap]) -> list[Place]:
-    """Of a link besides its tip: where others hang, then those of frames."""
+    """Ports of a link besides its tip: where other links hang, then those of frames."""
     own = [frame.place for frame in frames.values() if frame.link == number and frame.place is not None]
     return [*link.places, *own]
 
 
+# ------------------------------------------------------------------------------------------------- 2. size of the arm
+
+
+def _reach(model: Model, deformed: Sequence[_Deformed]) -> float:
+    """Length from the base to the end of the longest stretched branch."""
+    ends: list[list[float]] = []
+    for link, part in zip(model.chain.links, deformed):
+        root = 0.0 if link.parent is None else ends[link.parent][link.port]
+        root += float(np.linalg.norm(part.origin[:3, 3]))
+        along = [part.straight[0, -1] - part.straight[0, 0], *(place.straight[0] for place in part.places)]
+        ends.append([root + float(np.linalg.norm(r)) for r in along])
+    return max(map(max, ends)) or 1.0
+
+
+# ------------------------------------------------------------------------------------------- 3. what a link looks like
+
+
 def _link(
-    model: Model, place: int, part: _Deformed, q: Array, reach: float, history: RunHistory | None, payload: float
+    model: Model, number: int, part: _Deformed, q: Array, reach: float, history: RunHistory | None, payload: float
 ) -> SceneLink:
-    chain_link, link = model.chain.links[place], model.bodies[place]
+    """One link as it is drawn, with a sleeve where it slides."""
+    chain_link, link = model.chain.links[number], model.bodies[number]
     joint = q[:, list(chain_link.joint_places)]
     drives = {shaft.place: shaft.drive.place for shaft in chain_link.shafts if shaft.drive is not None}
     motor = q[:, [drives.get(k, k) for k in chain_link.joint_places]]
-    straight, shift, turn = part.straight, part.shift, part.turn
-    if not chain_link.flexible:
-        straight, shift, turn = straight[:1], shift[:1], turn[:1]
-    eta = np.linspace(0.0, 1.0, straight.shape[1])
-    true, is_round = _true_half(link, eta)
+    frames = slice(None) if chain_link.flexible else slice(1)
+    straight, shift, turn = part.straight[frames], part.shift[frames], part.turn[frames]
+    true, is_round = _true_half(link, np.linspace(0.0, 1.0, straight.shape[1]))
     half = drawn_half(true, reach)
     size = true if true.max() > 0 else half
-    surface = None if link.body is None else surface_of(link.body.reduced, q[:, list(chain_link.body_places)])
-    if link.body is not None:
-        strain = np.zeros((1, straight.shape[1]))
-    elif history is not None and chain_link.body.data is not None and not chain_link.slides:
-        strain = history.largest_strains(place, eta.tolist(), size, is_round, points=3)
-    else:
-        strain = _drawn_strain(straight, turn, size, is_round)
+    kind, is_base = chain_link.joint.kind, number < model.layout.first
+    made = SceneLink(
+        name=link.name,
+        kind=kind,
+        parent=-1 if chain_link.parent is None else chain_link.parent,
+        port=chain_link.port,
+        axes=np.asarray(chain_link.joint.axes, dtype=float).reshape(-1, 3),
+        sliding=len(chain_link.joint.slides),
+        origin=part.origin,
+        end=part.end,
+        joint=joint,
+        motor=motor,
+        straight=straight,
+        shift=shift,
+        turn=turn,
+        strain=_strain(model, number, straight, turn, size, is_round, history),
+        half=half,
+        round=is_round,
+        places=part.places,
+        box=_box(link, reach, BASE_EDGES if is_base else BODY_EDGES),
+        marked=kind not in ("fixed", "free") or chain_link.slides,
+        loaded=not is_base and _is_loaded(model, number, payload),
+        owner=BASE if is_base else chain_link.piece.owner or link.name,
+        surface=None if link.body is None else surface_of(link.body.reduced, q[:, list(chain_link.body_places)]),
+    )
     if link.beam is not None and link.beam.slides and link.beam.total_length is not None:
-        behind = _with_sleeve(straight, shift, turn, strain, half, float(link.beam.total_length))
-        straight, shift, turn, strain, half = behind
-    kind, flies = chain_link.joint.kind, place < model.layout.first
-    carried = () if flies else in_pieces(model.robot).carried(place - model.layout.first)
-    return SceneLink(
-        link.name, kind, -1 if chain_link.parent is None else chain_link.parent, chain_link.port,
-        np.asarray(chain_link.joint.axes, dtype=float).reshape(-1, 3), len(chain_link.joint.slides), part.origin,
-        part.end, joint, motor, straight, shift, turn, strain, half, is_round, part.places,
-        _box(link, reach, BASE_EDGES if flies else BODY_EDGES), kind not in ("fixed", "free") or chain_link.slides,
-        bool(carried) and (payload > 0 if len(model.robot.payloads) == 1 else any(one.mass for one in carried)),
-        BASE if flies else chain_link.piece.owner or link.name, surface,
-    )  # fmt: skip
+        return _with_sleeve(made, float(link.beam.total_length))
+    return made
+
+
+def _is_loaded(model: Model, number: int, payload: float) -> bool:
+    """Whether the tip of a link carries a payload that has mass."""
+    carried = in_pieces(model.robot).carried(number - model.layout.first)
+    return bool(carried) and (payload > 0 if len(model.robot.payloads) == 1 else any(one.mass for one in carried))
 
 
 def _box(link: Link, reach: float, edges: tuple[float, float]) -> SceneBox | None:
-    """The homogeneous box of the mass and inertia of a body without a length; its edges are kept in a range."""
+    """Homogeneous box of the mass and inertia of a body without a length; its edges are kept in a range."""
     body = link.rigid
     if body is None or any(body.tip) or not body.mass:
         return None
@@ -374,24 +430,25 @@ def _box(link: Link, reach: float, edges: tuple[float, float]) -> SceneBox | Non
     return SceneBox(np.array(body.com, dtype=float), axes, np.clip(np.sqrt(np.maximum(squares, 0)), least, most))
 
 
-def _with_sleeve(straight: Array, shift: Array, turn: Array, strain: Array, half: Array, total: float) -> Any:
-    """A sliding beam with its material inside the sleeve: one station more, behind the mouth."""
+def _with_sleeve(link: SceneLink, total: float) -> SceneLink:
+    """A sliding beam of length `total` with its material inside the sleeve: one station more, behind the mouth."""
+    straight = link.straight
     behind = straight[:, :1] + (straight[:, -1:, :1] - straight[:, :1, :1] - total) * np.array([1.0, 0.0, 0.0])
     none = np.zeros_like(behind)
-    return (
-        np.concatenate([behind, straight], axis=1), np.concatenate([none, shift], axis=1),
-        np.concatenate([none, turn], axis=1), np.concatenate([none[..., 0], strain], axis=1),
-        np.concatenate([half[:1], half]),
-    )  # fmt: skip
+    return replace(
+        link,
+        straight=np.concatenate([behind, straight], axis=1),
+        shift=np.concatenate([none, link.shift], axis=1),
+        turn=np.concatenate([none, link.turn], axis=1),
+        strain=np.concatenate([none[..., 0], link.strain], axis=1),
+        half=np.concatenate([link.half[:1], link.half]),
+    )
 
 
 def _true_half(link: Link, eta: Array) -> tuple[Array, bool]:
     """(S, 2) half width and height of the link's own section, zero where it has none, and whether it is round."""
     section = None if link.beam is None else link.beam.section
-    if section is None:
-        return np.zeros((len(eta), 2)), True
-
-    return section.half_sizes(eta)
+    return (np.zeros((len(eta), 2)), True) if section is None else section.half_sizes(eta)
 
 
 def drawn_half(true: Array, reach: float) -> Array:
@@ -402,9 +459,23 @@ def drawn_half(true: Array, reach: float) -> Array:
     return np.asarray(true * max(1.0, least / widest))
 
 
+def _strain(
+    model: Model, number: int, straight: Array, turn: Array, half: Array, is_round: bool, history: RunHistory | None
+) -> Array:
+    """(F, S) largest bending strain of each section: from section forces where a run gives them, else from the drawn
+    shape; zero for a body from a file, whose surface has stress."""
+    body = model.chain.links[number].body
+    if model.bodies[number].body is not None:
+        return np.zeros((1, straight.shape[1]))
+    if history is not None and body.data is not None and body.travel is None:
+        eta = np.linspace(0.0, 1.0, straight.shape[1])
+        return history.largest_strains(number, eta.tolist(), half, is_round, points=3)
+    return _drawn_strain(straight, turn, half, is_round)
+
+
 def _drawn_strain(straight: Array, turn: Array, half: Array, is_round: bool) -> Array:
-    """Largest bending strain of each section of the drawn shape, by differences along the axis: of sliding beams, whose
-    section forces are not followed, and of arms of which only a state is known."""
+    """Largest bending strain of each section of the drawn shape, by differences along the axis. It serves sliding
+    beams, whose section forces are not followed, and arms of which only a state is known."""
     if turn.shape[1] < 3:
         return np.zeros(turn.shape[:2])
     x = straight[..., 0]
@@ -413,6 +484,22 @@ def _drawn_strain(straight: Array, turn: Array, half: Array, is_round: bool) -> 
     bent = np.gradient(turn, eta, axis=1, edge_order=2)[..., 1:] / length
     y, z = np.abs(bent[..., 0]), np.abs(bent[..., 1])
     return np.asarray(np.hypot(half[:, 0] * z, half[:, 1] * y) if is_round else half[:, 0] * z + half[:, 1] * y)
+
+
+# ---------------------------------------------------------------------------------------------------- poses over time
+
+
+def _placed(link: SceneLink, root: Array, magnification: float) -> PlacedLink:
+    """A link in the base, from the frames (F, 4, 4) behind its joint."""
+    R, p = root[:, :3, :3], root[:, :3, 3]
+    local = link.straight + magnification * link.shift
+    points = np.einsum("fij,fsj->fsi", R, np.broadcast_to(local, (len(root), *local.shape[1:]))) + p[:, None]
+    sections = R[:, None] @ exponentials(magnification * link.turn)
+    tip = np.array(root)
+    tip[:, :3, :3] = sections[:, -1] @ link.end
+    tip[:, :3, 3] = points[:, -1]
+    ports = (tip, *(root @ _port(place, magnification, len(root)) for place in link.places))
+    return PlacedLink(link, points, sections, root, ports, magnification)
 
 
 def _moved(link: SceneLink, value: Array) -> Array:
@@ -428,11 +515,18 @@ def _moved(link: SceneLink, value: Array) -> Array:
     return out
 
 
-def _place(place: ScenePlace, magnification: float, frames: int) -> Array:
-    """(F, 4, 4) pose of a place in its link."""
+def _port(place: ScenePlace, magnification: float, frames: int) -> Array:
+    """(F, 4, 4) pose of a port in its link."""
     out = np.tile(np.eye(4), (frames, 1, 1))
     out[:, :3, :3] = exponentials(magnification * place.turn) @ place.end
     out[:, :3, 3] = place.straight + magnification * place.shift
+    return out
+
+
+def _pose(rotation: Array, origin: Array) -> Array:
+    """(4, 4) pose from a rotation (3, 3) and a position of three numbers."""
+    out = np.eye(4)
+    out[:3, :3], out[:3, 3] = rotation, origin.ravel()
     return out
 
 

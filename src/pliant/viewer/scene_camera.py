@@ -1,4 +1,4 @@
-"""From where an arm is looked at, and the floor below it: the same on the page, on the stage and in movies."""
+"""Camera that sees a moving arm, and the floor below it: the same on the page, in the viewer and in movies."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pliant.viewer.scene_fittings import Spanned
 from pliant.viewer.scene_tubes import corners
 
 FLAT = 0.04
-"""A motion is flat that is thinner than this part of the reach."""
+"""A motion thinner than this part of the reach is flat."""
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """Where a camera stands that sees all that an arm touches, and where the floor lies.
+    """Place of a camera that sees everything an arm reaches, and of the floor.
 
     Attributes
     ----------
     centre : (3,)
     radius : float
-        Of a ball around it that holds everything.
+        Radius of a ball around the center that holds everything.
     towards : (3,)
         Unit vector from the centre to the camera.
     level : (2, 3)
@@ -45,9 +45,9 @@ class Outlook:
 
 
 def outlook(scene: Scene, placed: Sequence[PlacedLink], follow: bool = False) -> Outlook:
-    """Of a scene whose links stand where `placed` says; a flat motion is seen from its side.
+    """Camera and floor of a scene whose links stand where `placed` says; a flat motion is seen from its side.
 
-    A camera that follows a free base sees everything less the place of the base: its centre is from there.
+    For a camera that follows a free base, all positions are taken from the base.
     """
     up, points = scene.up, np.concatenate([np.zeros((1, 3)), touched(scene, placed, follow)])
     low, high = points.min(0), points.max(0)
@@ -64,14 +64,17 @@ def outlook(scene: Scene, placed: Sequence[PlacedLink], follow: bool = False) ->
     foot = float(placed[0].link.half.max())
     size = np.linalg.norm(points - centre, axis=1).max() if follow else np.linalg.norm(span) / 2
     return Outlook(
-        centre, max(float(size), 0.3 * scene.reach), towards / np.linalg.norm(towards),
-        np.stack([first, second]), min(float((points @ up).min()), -foot) - 0.06 * scene.reach,
-        float(centre @ up) < -0.15 * scene.reach,
-    )  # fmt: skip
+        centre=centre,
+        radius=max(float(size), 0.3 * scene.reach),
+        towards=towards / np.linalg.norm(towards),
+        level=np.stack([first, second]),
+        floor=min(float((points @ up).min()), -foot) - 0.06 * scene.reach,
+        hangs=float(centre @ up) < -0.15 * scene.reach,
+    )
 
 
 def touched(scene: Scene, placed: Sequence[PlacedLink], follow: bool) -> Array:
-    """(K, 3) points that arm and couplings touch over time, less the place of the base where a camera follows it."""
+    """(K, 3) points that arm and couplings reach over time, taken from the base where a camera follows it."""
     away = scene.base(placed)[:, None] if follow else np.zeros(3)
     shown = [part.points if part.link.box is None else corners(part) for part in placed]
     lines = [fitting.place.frames for fitting in scene.fittings if isinstance(fitting.place, Spanned)]

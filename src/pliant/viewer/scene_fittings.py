@@ -1,17 +1,18 @@
-"""What is drawn with an arm besides its links: joints that close loops, cylinders, springs and cables, surfaces that
-are touched, and arrows of the forces there.
+"""Fittings, drawn with an arm besides its links: joints that close loops, cylinders, springs and cables, contact
+surfaces, and arrows of contact forces.
 
-A fitting is a body of one colour. It is fixed to a frame, it spans the line between two frames, or it is the arrow of a
-force. One affine map (4, 4) of its points says where it is at a time, for any magnification of the deflections.
+A fitting is a body of one color. It is fixed to a frame, spans the line between two frames, or is the arrow of a force.
+One affine map (4, 4) of its points says where it is at a time, for any magnification of the deflections.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.model.robot import Robot
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 STEEL, CHROME, DARK, AMBER = (0.30, 0.36, 0.42), (0.80, 0.83, 0.86), (0.23, 0.27, 0.33), (0.80, 0.56, 0.16)
 WALL, FORCE = (0.66, 0.68, 0.62), (0.78, 0.13, 0.16)
 PIN, THIN, THICK = 0.017, 0.004, 0.011
-"""Half sizes of what has none of its own, as parts of the reach: pins, cables and rods, dampers."""
+"""Half sizes as parts of the reach of what has no size of its own: pins, cables and rods, dampers."""
 PLATE, CELLS = 0.22, 10
-"""Half the edge of a plane that is drawn, at least, as a part of the reach, and how many cells it is cut into."""
+"""Least half edge of a drawn plane, as a part of the reach, and number of cells along an edge."""
 LONGEST = 0.3
-"""Of the arrow of the largest force of a run, as a part of the reach."""
+"""Length of the arrow of the largest force of a run, as a part of the reach."""
 TURNS, WIRE_SIDES = 9, 6
-"""Of a spring."""
-Mesh = tuple[Array, Any]
+"""Turns of a spring, and corners of the section of its wire."""
+Mesh = tuple[Array, NDArray[np.uint32]]
 """Points (P, 3) and triangles (K, 3), seen from outside."""
 
 
@@ -45,13 +46,13 @@ class SceneFrame:
     pose: Array
 
     def at(self, placed: Sequence[PlacedLink]) -> Array:
-        """(F, 4, 4) or (1, 4, 4) where it is."""
+        """(F, 4, 4) or (1, 4, 4) poses in the base."""
         return self.pose[None] if self.link < 0 else placed[self.link].ports[self.port] @ self.pose
 
 
 @dataclass(frozen=True)
 class Held:
-    """Fixed to a frame."""
+    """Place of a fitting that is fixed to a frame."""
 
     frame: SceneFrame
 
@@ -62,15 +63,15 @@ class Held:
 
 @dataclass(frozen=True)
 class Spanned:
-    """Along the line between two frames: x = 0 at `begin` and x = 1 at `end`, each a part of the line and metres more;
-    y and z are across it."""
+    """Place of a fitting along the line between two frames: x = 0 at `begin` and x = 1 at `end`, each a part of the
+    line and meters more; y and z are across it."""
 
     frames: tuple[SceneFrame, SceneFrame]
     begin: tuple[float, float] = (0.0, 0.0)
     end: tuple[float, float] = (1.0, 0.0)
 
     def maps(self, placed: Sequence[PlacedLink]) -> Array:
-        """(F, 4, 4) or (1, 4, 4)."""
+        """(F, 4, 4) or (1, 4, 4) maps from the axes of the line."""
         a, b = (frame.at(placed)[:, :3, 3] for frame in self.frames)
         whole = b - a
         x = whole / np.maximum(np.linalg.norm(whole, axis=1, keepdims=True), 1e-300)
@@ -80,8 +81,8 @@ class Spanned:
 
 @dataclass(frozen=True)
 class Pushed:
-    """The arrow of a force (F, 3) on a sphere, in base axes; (F, 3) `normal` leads from the point of contact to the
-    centre. `scale` is metres per newton."""
+    """Place of the arrow of a force (F, 3) on a sphere, in base axes; (F, 3) `normal` leads from the point of contact
+    to the center. `scale` is meters per newton."""
 
     frame: SceneFrame
     radius: float
@@ -90,13 +91,13 @@ class Pushed:
     scale: float
 
     def maps(self, placed: Sequence[PlacedLink]) -> Array:
-        """(F, 4, 4); of no size where nothing is pushed."""
+        """(F, 4, 4) maps from the axes of the arrow; zero where there is no force."""
         arrow = self.scale * self.force
         point = self.frame.at(placed)[:, :3, 3] - self.radius * self.normal
         return _along(point, arrow, np.linalg.norm(arrow, axis=1))
 
 
-def _along(origin: Array, x: Array, across: Any) -> Array:
+def _along(origin: Array, x: Array, across: float | Array) -> Array:
     """(F, 4, 4) maps of x to (F, 3) vectors, and of y and z to vectors across them, of length `across`."""
     out = np.zeros((max(len(origin), len(x)), 4, 4))
     u = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300)
@@ -110,7 +111,7 @@ def _along(origin: Array, x: Array, across: Any) -> Array:
 
 @dataclass(frozen=True)
 class Fitting:
-    """A body of one colour (red, green, blue, opacity), by points (P, 3) and triangles (K, 3), and where it is."""
+    """A body of one color (red, green, blue, opacity), by points (P, 3) and triangles (K, 3), and where it is."""
 
     name: str
     mesh: Mesh
@@ -118,7 +119,7 @@ class Fitting:
     place: Held | Spanned | Pushed
 
     def points(self, maps: Array, frame: int) -> Array:
-        """(P, 3) in the base, by the maps of its place."""
+        """(P, 3) points in the base, by the maps of its place."""
         T = maps[min(frame, len(maps) - 1)]
         return np.asarray(self.mesh[0] @ T[:3, :3].T + T[:3, 3])
 
@@ -138,7 +139,7 @@ def fittings(
     reach: float,
     touched: Touched | None,
 ) -> Iterator[Fitting]:
-    """All of an arm whose frames are found by name; contacts have arrows where forces are known."""
+    """All fittings of an arm whose frames are found by name; contacts have arrows where forces are known."""
     for loop in robot.loops:
         pair = (frame(loop.between[0]), frame(loop.between[1]))
         if loop.joint.type == "distance":
@@ -159,8 +160,8 @@ def fittings(
     for number, contacts in enumerate(surfaces.values()):
         ground = frame(contacts[0].surface.frame)
         spheres = [frame(contact.frame).at(placed)[:, :3, 3] for contact in contacts]
-        yield Fitting(f"surface/{number}", _surface(contacts[0], ground, spheres, placed, reach), (*WALL, 0.55),
-                      Held(ground))  # fmt: skip
+        mesh = _surface(contacts[0], ground, spheres, placed, reach)
+        yield Fitting(f"surface/{number}", mesh, (*WALL, 0.55), Held(ground))
     if touched is not None:
         yield from _arrows(robot.contacts, frame, touched, reach)
 
@@ -168,7 +169,7 @@ def fittings(
 def _coupling(
     coupling: Coupling, ends: tuple[SceneFrame, SceneFrame], placed: Sequence[PlacedLink], reach: float
 ) -> Iterator[Fitting]:
-    """What each part of a coupling looks like; side by side they are drawn into one another."""
+    """Fittings of each part of a coupling; parts that act side by side are drawn into one another."""
     name, thin, thick = f"coupling/{coupling.name}", THIN * reach, THICK * reach
     if coupling.cylinder is not None:
         inner, outer, housed = _sizes(coupling.cylinder, thin / 2)
@@ -186,15 +187,12 @@ def _coupling(
 
 
 def _bracket(name: str, frame: SceneFrame, placed: Sequence[PlacedLink], reach: float) -> Iterator[Fitting]:
-    """From the axis of a link to a frame beside it."""
+    """Bar from the axis of a link to a frame beside it."""
     if frame.link < 0:
         return
-    link = placed[frame.link].link
-    ends, at = (
-        [(link.straight[0, -1], link.end), *((place.straight[0], place.end) for place in link.places)],
-        frame.pose,
-    )
-    p, R = ends[frame.port]
+    link, at = placed[frame.link].link, frame.pose
+    ports = [(link.straight[0, -1], link.end), *((place.straight[0], place.end) for place in link.places)]
+    p, R = ports[frame.port]
     first, whole = link.straight[0, 0], link.straight[0, -1] - link.straight[0, 0]
     eye = p + R @ at[:3, 3]
     part = np.clip((eye - first) @ whole / max(float(whole @ whole), 1e-300), 0.0, 1.0)
@@ -206,7 +204,7 @@ def _bracket(name: str, frame: SceneFrame, placed: Sequence[PlacedLink], reach: 
 
 
 def _sizes(cylinder: Cylinder, least: float) -> tuple[float, float, float]:
-    """Radii of rod and barrel and length of the barrel, which ends before the rod drawn in does."""
+    """Radii of rod and barrel, and length of the barrel, which ends before the retracted rod does."""
     piston, ring = cylinder.areas
     inner = max(np.sqrt((piston - ring) / np.pi), least)
     return float(inner), float(max(1.2 * np.sqrt(piston / np.pi), 1.6 * inner)), 0.92 * float(cylinder.dead_length)
@@ -215,13 +213,17 @@ def _sizes(cylinder: Cylinder, least: float) -> tuple[float, float, float]:
 def _arrows(
     contacts: Sequence[Contact], frame: Callable[[str], SceneFrame], touched: Touched, reach: float
 ) -> Iterator[Fitting]:
+    """Arrows of contact forces, scaled by the largest of the run."""
     largest = float(np.linalg.norm(touched.force, axis=-1).max(initial=0.0))
     if largest > 0:
         for k, contact in enumerate(contacts):
             push = Pushed(
-                frame(contact.frame), float(contact.radius), touched.normal[:, k], touched.force[:, k],
-                LONGEST * reach / largest,
-            )  # fmt: skip
+                frame=frame(contact.frame),
+                radius=float(contact.radius),
+                normal=touched.normal[:, k],
+                force=touched.force[:, k],
+                scale=LONGEST * reach / largest,
+            )
             yield Fitting(f"force/{contact.name}", _arrow(), (*FORCE, 1.0), push)
 
 
@@ -229,12 +231,12 @@ def _arrows(
 
 
 def _tube(radius: float) -> Mesh:
-    """Round, from x = 0 to x = 1."""
+    """Cylinder from x = 0 to x = 1."""
     return _turned([0.0, 1.0], [radius, radius])
 
 
 def _arrow() -> Mesh:
-    """Of length one along x."""
+    """Arrow of length one along x."""
     return _turned([0.0, 0.7, 0.7, 1.0], [0.03, 0.03, 0.09, 1e-4])
 
 
@@ -280,7 +282,7 @@ def _joint(kind: str, axis: Array, size: float) -> Mesh:
 def _surface(
     contact: Contact, ground: SceneFrame, spheres: Sequence[Array], placed: Sequence[PlacedLink], reach: float
 ) -> Mesh:
-    """What is touched, in the axes of its frame; of a plane as much as lies below the spheres."""
+    """Contact surface in the axes of its frame; of a plane only the part below the spheres is drawn."""
     surface = contact.surface
     if surface.type == "box":
         assert surface.size is not None
@@ -298,7 +300,7 @@ def _surface(
 
 
 def _plate(low: Array, high: Array) -> Mesh:
-    """A sheet in the plane z = 0, cut into cells, so that a painter who goes from back to front sees them apart."""
+    """Sheet in the plane z = 0, cut into cells that can be sorted by depth one by one."""
     x, y = (np.linspace(a, b, CELLS + 1) for a, b in zip(low, high))
     X, Y = np.meshgrid(x, y, indexing="ij")
     k = np.arange((CELLS + 1) ** 2).reshape(CELLS + 1, CELLS + 1)

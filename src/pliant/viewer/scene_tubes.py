@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 SIDES = 14
 """Points of a ring around a round link."""
 STOPS = np.array([[0.36, 0.49, 0.62], [0.20, 0.60, 0.66], [0.55, 0.75, 0.35], [0.96, 0.78, 0.20], [0.84, 0.24, 0.12]])
-"""Colours from no strain to the largest, the same as on the page."""
+"""Colors from no strain to the largest, the same as on the page."""
 RIGID = np.array([0.70, 0.74, 0.78])
 
 
 def strain_colours(part: Array) -> Array:
-    """(..., 3) colours of strains given as parts (...) of the largest."""
+    """(..., 3) colors of strains given as parts (...) of the largest."""
     where = np.clip(part, 0.0, 1.0) * (len(STOPS) - 1)
     return np.stack([np.interp(where, np.arange(len(STOPS)), STOPS[:, k]) for k in range(3)], axis=-1)
 
@@ -62,9 +62,9 @@ def corners(placed: PlacedLink) -> Array:
 
 
 @cache
-def tube_faces(stations: int, sides: int, begin: bool = True, end: bool = True) -> NDArray[Any]:
-    """(K, 3) triangles of a tube of `stations` rings of `sides` points each, seen from outside; closed at its ends, or
-    open where another piece goes on."""
+def tube_faces(stations: int, sides: int, begin: bool = True, end: bool = True) -> NDArray[np.uint32]:
+    """(K, 3) triangles of a tube of `stations` rings of `sides` points each, seen from outside. `begin` and `end` say
+    which ends are closed; an end is open where another piece goes on."""
     s, k = np.meshgrid(np.arange(stations - 1), np.arange(sides), indexing="ij")
     a, b = s * sides + k, s * sides + (k + 1) % sides
     walls = np.stack([np.stack([a, b, a + sides], -1), np.stack([b, b + sides, a + sides], -1)], axis=2).reshape(-1, 3)
@@ -73,8 +73,8 @@ def tube_faces(stations: int, sides: int, begin: bool = True, end: bool = True) 
     return np.concatenate([walls, *lids]).astype(np.uint32)
 
 
-def ball(around: int = 16, along: int = 9) -> tuple[Array, Any]:
-    """Points (P, 3) and triangles of a sphere of radius 1; poles stand `around` times."""
+def ball(around: int = 16, along: int = 9) -> tuple[Array, NDArray[np.uint32]]:
+    """Points (P, 3) and triangles of a sphere of radius 1; each pole is repeated `around` times."""
     a, b = np.meshgrid(np.linspace(np.pi, 0, along), np.linspace(0, 2 * np.pi, around, endpoint=False), indexing="ij")
     points = np.stack([np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)], axis=-1).reshape(-1, 3)
     return points, tube_faces(along, around)

@@ -1,4 +1,4 @@
-"""Replay of a result in a browser by viser, and the server that the studio uses too."""
+"""Replay of a result in a browser by viser; and the server, which the studio uses too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import warnings
 from contextlib import redirect_stdout
 from functools import wraps
 from io import StringIO
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,26 +20,32 @@ from pliant.viewer.scene import scene_of
 from pliant.viewer.upload_limits import bound_uploads
 from pliant.viewer.viewer_scene import Stage
 
-
-def viser() -> Any:
-    """The library, or a message that says how to get it."""
-    return extra("viser", f"viewer and studio need viser, which the extra `studio` brings; {install('studio')}")
+if TYPE_CHECKING:
+    from viser import ViserServer
 
 
-def start_server(port: int, host: str = LOCAL[0], label: str = "pliant", token: str | None = None) -> Any:
-    """A server behind a `Gate`, on `port` or the next free one; nobody can ask it for a tunnel to other machines."""
+def viser() -> ModuleType:
+    """Import viser; raises an error that says how to install it."""
+    message = f"viewer and studio need viser, which the extra `studio` brings; {install('studio')}"
+    found: ModuleType = extra("viser", message)
+    return found
+
+
+def start_server(port: int, host: str = LOCAL[0], label: str = "pliant", token: str | None = None) -> ViserServer:
+    """Start a server behind a `Gate`, on `port` or the next free one; nobody can ask it for a tunnel to other
+    machines."""
     import logging
 
     gate, library = Gate.of(host, token), viser()
 
     class Server(library.ViserServer):  # type: ignore[misc,name-defined]
-        """viser opens a tunnel to the internet when a page asks for it, with or without its button; not so here."""
+        """Server without the tunnel to the internet that viser opens when a page asks for it."""
 
         def request_share_url(self, verbose: bool = True) -> None:
-            """There is none."""
+            """Do nothing: there is no tunnel."""
 
         def disconnect_share_url(self) -> None:
-            """There is nothing to disconnect."""
+            """Do nothing: there is no tunnel."""
 
     from websockets.asyncio import server as websockets
 
@@ -60,9 +67,9 @@ def start_server(port: int, host: str = LOCAL[0], label: str = "pliant", token: 
 
 
 def _mend_pushing() -> None:
-    """viser wakes its loop from other threads by an event that may be looked at in that moment, and then fails
-    ("deque mutated during iteration"), about once in some thousand runs. The message is in the buffer by then: what is
-    left is to wake the loop in the way that threads may."""
+    """Repair a race of viser. It wakes its loop from other threads by an event that the loop may be looking at, and
+    then fails ("deque mutated during iteration"), about once in some thousand runs. The message is in the buffer by
+    then, so that only the loop has to be woken, in the way that threads may."""
     from viser.infra import _async_message_buffer as buffers
 
     push = buffers.AsyncMessageBuffer.push
@@ -83,12 +90,12 @@ def _mend_pushing() -> None:
 
 
 def address(server: Any) -> str:
-    """Where a browser finds it, token included."""
+    """URL of a server that `start_server` gave, token included."""
     gate: Gate = server.gate
     return gate.address(server.get_port())
 
 
-def view(result: Result, port: int = 8080, host: str = LOCAL[0], token: str | None = None) -> Any:
+def view(result: Result, port: int = 8080, host: str = LOCAL[0], token: str | None = None) -> ViserServer:
     """Replay a result in the browser, with plots that follow the clock; returns the viser server, which runs until it
     is stopped."""
     server = start_server(port, host, result.robot.name, token)

@@ -1,14 +1,13 @@
-"""Visuals on a moving arm: every point of a mesh rides on the section of its link that is nearest to it.
+"""Visuals on a moving arm: every point of a mesh moves with the section of its link that is nearest to it.
 
 A rigid link carries its visuals as they are. Those of a beam bend with it: a point keeps its place in the axes of its
-section, between two stations that of both, by their distance.
+section. Between two stations the axes of both are interpolated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +26,9 @@ from pliant.viewer.scene_tubes import RIGID, ball, tube_faces
 SIDES = 16
 """Corners of a drawn cylinder."""
 ROUGH = 3
-"""Triangles are no longer than this part of what they belong to, so that movies can tell which is before which."""
+"""Triangles are no longer than a visual divided by this, so that movies can sort them by depth."""
 PARTS = 8
-"""Triangles of what bends are no longer than this part of its link, if there are not too many."""
+"""Triangles of a visual that bends are no longer than its link divided by this, if there are not too many."""
 
 
 @dataclass(frozen=True)
@@ -39,21 +38,21 @@ class SceneSkin:
     Attributes
     ----------
     name : str
-        Of its link, or "base".
+        Name of its link, or "base".
     links : tuple of int
-        Numbers of the scene's links that it covers: the pieces of a link; none for a base that stands.
+        Numbers of the scene's links that it covers: the pieces of a link; none for a fixed base.
     faces : (K, 3)
         Triangles.
     link : (P,)
-        Which of `links` each point rides on.
+        Index into `links` of the piece that each point moves with.
     station : (P,)
-        Where along it, as a number of stations.
+        Position along the piece, as a number of stations.
     offset : (P, 3)
-        From there, in the axes of the section.
+        Position from there, in the axes of the section.
     colour : (3,)
-        Where no strain is shown.
+        Color where no strain is shown.
     bends : bool
-        Whether its link does.
+        Whether its link bends.
     """
 
     name: str
@@ -66,7 +65,7 @@ class SceneSkin:
     bends: bool
 
     def points(self, placed: Sequence[PlacedLink], frame: int) -> Array:
-        """(P, 3) in the base, at a frame."""
+        """(P, 3) points in the base, at a frame."""
         if not self.links:
             return self.offset
         out = np.empty_like(self.offset)
@@ -81,21 +80,21 @@ class SceneSkin:
 
     @property
     def along(self) -> Array:
-        """(P,) from the root of its link to its tip: what is near has one colour where each triangle cannot have its
-        own."""
+        """(P,) position from the root of its link to the tip. Where triangles cannot have colors of their own, those
+        near each other along it share one."""
         return np.asarray(self.link + self.station / max(float(self.station.max(initial=0.0)), 1e-9))
 
     @property
     def form(self) -> bytes:
-        """What two runs must share to share meshes."""
+        """Key that two runs must share to share meshes."""
         return self.offset.tobytes() + self.station.tobytes()
 
     def parts(self, placed: Sequence[PlacedLink], frame: int, largest: float) -> Array:
-        """(P,) strain of the sections that the points ride on, over the largest one."""
+        """(P,) strain of the sections that the points move with, over the largest one."""
         return self.strains(placed, frame) / (largest or 1.0)
 
     def strains(self, placed: Sequence[PlacedLink], frame: int) -> Array:
-        """(P,) of the sections that the points ride on."""
+        """(P,) strain of the sections that the points move with."""
         out = np.zeros(len(self.offset))
         for k, number in enumerate(self.links):
             own, strain = self.link == k, placed[number].link.strain
@@ -105,20 +104,21 @@ class SceneSkin:
         return out
 
 
-def _between(station: Array, count: int) -> tuple[Any, Array]:
+def _between(station: Array, count: int) -> tuple[NDArray[np.int64], Array]:
+    """Station before each place, and the part of the way to the next one."""
     low = np.clip(station.astype(int), 0, count - 2)
     return low, station - low
 
 
 Skin = SceneSkin | BodySkin
-"""What is drawn in place of a link."""
+"""A surface drawn in place of a link."""
 
 
 def skins_of(scene: Scene) -> tuple[Skin, ...]:
-    """Of all links that have visuals, or else a body with a surface; visuals that cannot be read are told, and their
-    links drawn from their numbers.
+    """Skins of all links that have visuals, or a body with a surface. Visuals that cannot be read give a warning, and
+    their links are drawn from their dimensions.
 
-    A beam that slides through its joint has none: what it is drawn with moves into its sleeve.
+    A beam that slides through its joint has no skin, since its material moves into its sleeve.
     """
     placed = list(scene.lines(0.0))
     found: list[Skin] = []
@@ -139,7 +139,7 @@ def skins_of(scene: Scene) -> tuple[Skin, ...]:
 
 
 def shows(skin: Skin, largest: float) -> bool:
-    """Whether it has colours of its own: strain, of which the scene has a `largest` one, or stress."""
+    """Whether a skin shows strain or stress by color; `largest` is the largest strain of the scene."""
     return skin.bends and (isinstance(skin, BodySkin) or largest > 0)
 
 
@@ -149,13 +149,18 @@ def covered(skins: Sequence[Skin]) -> set[int]:
 
 
 def _skin(visual: Visual, name: str, links: tuple[int, ...], placed: Sequence[PlacedLink]) -> SceneSkin:
+    """Skin of one visual: a mesh fine enough, each point attached to its nearest section."""
     points, faces = _surface(visual)
     points, faces = _finer(points, faces, float(np.ptp(points, axis=0).max()) / ROUGH)
     turn = np.array(rotation_rpy(visual.origin.rpy), dtype=float)
     points = points @ turn.T + np.array(visual.origin.xyz)
     colour = RIGID if visual.colour is None else np.array(visual.colour)
     if not links:
-        return SceneSkin(BASE, (), faces, np.zeros(len(points), int), np.zeros(len(points)), points, colour, False)
+        none = np.zeros(len(points))
+        return SceneSkin(
+            name=BASE, links=(), faces=faces, link=none.astype(int), station=none, offset=points, colour=colour,
+            bends=False,
+        )  # fmt: skip
     root = placed[links[0]].joint[0]
     bends = any(placed[k].link.flexible for k in links)
     axes = [_straight(placed[k], root) for k in links]
@@ -164,18 +169,20 @@ def _skin(visual: Visual, name: str, links: tuple[int, ...], placed: Sequence[Pl
     if not bends:
         axes = [(axis[:1].repeat(2, axis=0), turns) for axis, turns in axes[:1]]
     link, station, offset = _nearest(points, axes)
-    return SceneSkin(name, links, faces, link, station, offset, colour, bends)
+    return SceneSkin(
+        name=name, links=links, faces=faces, link=link, station=station, offset=offset, colour=colour, bends=bends
+    )
 
 
 def _straight(part: PlacedLink, root: Array) -> tuple[Array, Array]:
-    """Stations (S, 3) of a piece and its sections (S, 3, 3), not bent, in the axes of the root of its link."""
+    """Stations (S, 3) and sections (S, 3, 3) of an unbent piece, in the axes of the root of its link."""
     R = root[:3, :3]
     sections = part.sections[0]
     return (part.points[0] - root[:3, 3]) @ R, np.einsum("ji,sjk->sik", R, sections)
 
 
 def _nearest(points: Array, axes: Sequence[tuple[Array, Array]]) -> tuple[NDArray[np.int64], Array, Array]:
-    """Of each point: piece, station, and what is left in the axes of the section there."""
+    """Nearest section of each point: number of the piece, station, and offset in the axes of the section."""
     best = np.full(len(points), np.inf)
     link, station, offset = np.zeros(len(points), dtype=np.int64), np.zeros(len(points)), np.zeros_like(points)
     for k, low, a, b, turns in _segments(axes):
@@ -192,13 +199,14 @@ def _nearest(points: Array, axes: Sequence[tuple[Array, Array]]) -> tuple[NDArra
 
 
 def _segments(axes: Sequence[tuple[Array, Array]]) -> Iterator[tuple[int, int, Array, Array, Array]]:
+    """Stretches between stations: piece, station, both ends, and sections of the piece."""
     for k, (axis, turns) in enumerate(axes):
         for low in range(len(axis) - 1):
             yield k, low, axis[low], axis[low + 1], turns
 
 
 def _surface(visual: Visual) -> Triangles:
-    """In its own axes."""
+    """Triangles of a visual in its own axes."""
     if visual.mesh is not None:
         if visual.content is None or not len(visual.content.faces):
             raise ModelError(f"{visual.mesh}: no such mesh, or none that can be read")
@@ -212,13 +220,13 @@ def _surface(visual: Visual) -> Triangles:
         ring = np.column_stack([np.cos(angle), np.sin(angle)]) * visual.cylinder.radius
         ends = [np.column_stack([ring, np.full(SIDES, s * visual.cylinder.length / 2)]) for s in (-1.0, 1.0)]
         return np.concatenate(ends), tube_faces(2, SIDES).astype(np.int64)
-    points, faces = ball()
+    round_points, round_faces = ball()
     assert visual.sphere is not None
-    return points * visual.sphere, faces.astype(np.int64)
+    return round_points * visual.sphere, round_faces.astype(np.int64)
 
 
 def _finer(points: Array, faces: NDArray[np.int64], longest: float) -> Triangles:
-    """Every triangle in four, by the middles of its edges, until none has an edge that is longer."""
+    """Split every triangle into four, at the middles of its edges, until no edge is longer."""
     while 4 * len(faces) <= MOST_FACES:
         edges = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
         if np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1).max() <= longest:

@@ -1,43 +1,50 @@
-"""Limits of what a browser may send: size, number and time of files."""
+"""Limits on files that a browser sends: size, number and time."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from viser._messages import FileTransferPart, FileTransferStartUpload
+
+    from pliant.viewer.viewer_meshes import Page
+
+State = dict[str, Any]
+"""Viser's record of a file that is being sent."""
 MOST = 64 << 20
 """Bytes that all files on their way to the server may have together."""
 MOST_FILES = 16
 """Files that may be on their way together."""
 SMALLEST_PART = 1 << 16
-"""Bytes of a part, the last one left out: what is kept of each part besides its bytes is small against them."""
+"""Least bytes of a part, the last one excepted: what is kept of each part besides its bytes is small against them."""
 LONGEST_NAME = 255
-"""Characters, as in a file system."""
+"""Characters of a name, as in a file system."""
 PATIENCE = 60.0
-"""Seconds without a part after which a file gives way to another."""
+"""Seconds without a part after which a file is forgotten."""
 INSIDE = (
     "_websock_interface", "_current_file_upload_states", "_handle_file_transfer_start", "_handle_file_transfer_part",
     "_gui_input_handle_from_uuid",
 )  # fmt: skip
-"""Where viser 1.1 keeps what it is being sent; it has no public name for it."""
+"""Private members of viser 1.1 that hold files on their way; there are no public ones."""
 TOO_LARGE = f"larger than {MOST >> 20} MiB; copy it into the folder of the studio and choose it there"
 
 
-def bound_uploads(page: Any, refused: Callable[[str], None]) -> None:
-    """Refuse what viser would keep: a file for a control that takes none, one without a possible size, one that makes
-    all files of all visitors larger than `MOST`, one too many, and one that turns out larger than it said. `page` is
-    viser's handle of a visitor, or of the server."""
+def bound_uploads(page: Page, refused: Callable[[str], None]) -> None:
+    """Refuse files that viser would keep: for a control that takes none, of an impossible size, more than `MOST` bytes
+    or `MOST_FILES` files of all visitors together, or larger than announced. `page` is viser's handle of a visitor, or
+    of the server; `refused` is called with the reason."""
     from viser import GuiUploadButtonHandle
     from viser import _messages as messages
 
     socket, states, start, part, controls = (getattr(page.gui, name) for name in INSIDE)
-    server = getattr(page, "_viser_server", page)
+    server: Any = getattr(page, "_viser_server", page)
 
-    def started(client: int, message: Any) -> None:
-        pages = (server, *server.get_clients().values())
-        everyone: list[dict[str, Any]] = [getattr(one.gui, INSIDE[1]) for one in pages]
+    def started(client: int, message: FileTransferStartUpload) -> None:
+        pages: tuple[Page, ...] = (server, *server.get_clients().values())
+        everyone: list[dict[str, State]] = [getattr(one.gui, INSIDE[1]) for one in pages]
         _forget_given_up(everyone)
         reason = _fault(message, [state for sent in everyone for state in sent.values()])
         if reason is not None:
@@ -48,7 +55,7 @@ def bound_uploads(page: Any, refused: Callable[[str], None]) -> None:
             start(client, message)
             states.get(message.transfer_uuid, {}).update(heard=time.monotonic(), control=message.source_component_uuid)
 
-    def continued(client: int, message: Any) -> None:
+    def continued(client: int, message: FileTransferPart) -> None:
         state = states.get(message.transfer_uuid) if isinstance(message.transfer_uuid, str) else None
         if state is None or message.source_component_uuid != state["control"]:
             return
@@ -68,8 +75,9 @@ def bound_uploads(page: Any, refused: Callable[[str], None]) -> None:
         socket.register_handler(kind, new)
 
 
-def _fault(message: Any, sent: list[dict[str, Any]]) -> str | None:
-    """Reason to refuse a file that is announced while others are being sent; None if it may come."""
+def _fault(message: FileTransferStartUpload, sent: list[State]) -> str | None:
+    """Reason to refuse a file that is announced while others are being sent; None if it may come. A browser may send
+    anything, so that types are checked as well."""
     names = (message.filename, message.transfer_uuid, message.source_component_uuid)
     if not all(isinstance(name, str) and len(name) <= LONGEST_NAME for name in names):
         return f"expected a name of at most {LONGEST_NAME} characters; rename the file"
@@ -85,8 +93,8 @@ def _fault(message: Any, sent: list[dict[str, Any]]) -> str | None:
     return None
 
 
-def _forget_given_up(everyone: list[dict[str, Any]]) -> None:
-    """Drop files of which nothing has come for a while: a page may begin one and never end it."""
+def _forget_given_up(everyone: list[dict[str, State]]) -> None:
+    """Forget files of which nothing has come for a while: a page may begin one and never end it."""
     long_ago = time.monotonic() - PATIENCE
     for states in everyone:
         for name in [name for name, state in states.items() if state["heard"] < long_ago]:

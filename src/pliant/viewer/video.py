@@ -7,9 +7,10 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.base.quoting import quoted
 from pliant.base.signatures import checked
@@ -25,10 +26,17 @@ from pliant.viewer.scene import readable_magnification, scene_of
 from pliant.viewer.scene_tubes import strain_colours
 from pliant.viewer.video_drawing import FrameDrawing
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+Picture = NDArray[np.uint8]
+"""(H, W, 3) red, green and blue of the pixels of a picture."""
 SIZE = (960, 480)
 """Pixels; even numbers, as the codec needs."""
 MOST_PICTURES = 100_000
-"""Of a movie: more than an hour at 25 a second."""
+"""Most pictures of a movie: more than an hour at 25 a second."""
 FORMATS = (".mp4", ".gif")
 
 
@@ -50,7 +58,8 @@ def to_video(
     speed : float
         0.1 is ten times slower than the arm.
     magnification : float
-        Of the deflections; the grey ghost is the rigid arm. By default so much that they are seen: the title says it.
+        Factor by which deflections are drawn larger; the gray ghost is the rigid arm. By default chosen so that
+        deflections are seen, and told in the title.
 
     Returns
     -------
@@ -79,15 +88,15 @@ def to_video(
     return target
 
 
-def write_pictures(target: Path, fps: int, frames: Iterator[Any]) -> None:
-    """Pictures as a movie in the format of the file's ending; the file appears when it is whole."""
+def write_pictures(target: Path, fps: int, frames: Iterator[Picture]) -> None:
+    """Write pictures as a movie, in the format of the file's ending. The write is atomic."""
     writer = _write_gif if target.suffix.lower() == ".gif" else _write_mp4
     with atomic_write(target) as partial:
         writer(partial, fps, frames)
 
 
-def pictures(result: Result, fps: int, speed: float, magnification: float | None = None) -> Iterator[Any]:
-    """(H, W, 3) pictures at equal times; states in between are interpolated."""
+def pictures(result: Result, fps: int, speed: float, magnification: float | None = None) -> Iterator[Picture]:
+    """Draw pictures at equal times; states between rows are interpolated."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -97,7 +106,7 @@ def pictures(result: Result, fps: int, speed: float, magnification: float | None
     magnification = readable_magnification(scene) if magnification is None else magnification
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100)
-        canvas: Any = FigureCanvasAgg(figure)
+        canvas: Any = FigureCanvasAgg(figure)  # most of its methods have no types
         drawing = FrameDrawing(figure.add_axes((0.0, 0.08, 0.56, 0.86)), scene, magnification)
         cursor = _side_plot(figure.add_axes((0.64, 0.14, 0.33, 0.72)), result)
         note = f", deflections × {magnification:g}" if magnification != 1 else ""
@@ -121,7 +130,8 @@ def pictures(result: Result, fps: int, speed: float, magnification: float | None
             yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
 
 
-def _side_plot(axes: Any, result: Result) -> Any:
+def _side_plot(axes: Axes, result: Result) -> Line2D:
+    """Plot of the deflection; return the line at the time of the picture."""
     (panel,) = tip_deflection(result)
     if not any(curve.y.any() for curve in panel.curves):  # of a piston on its guide
         panel = deflections(result)[0]
@@ -130,24 +140,26 @@ def _side_plot(axes: Any, result: Result) -> Any:
     return axes.axvline(result.t[0], color="#D55E00", linewidth=1.2)
 
 
-def _strain_scale(figure: Any, shown: str, largest: str) -> None:
+def _strain_scale(figure: Figure, shown: str, largest: str) -> None:
+    """Scale of the colors of strain or stress."""
     bar = figure.add_axes((0.02, 0.04, 0.14, 0.02))
     bar.imshow(strain_colours(np.linspace(0.0, 1.0, 64))[None], aspect="auto")
     bar.set_axis_off()
     figure.text(0.17, 0.037, f"{shown}, 0 to {largest}", fontsize=8)
 
 
-def _write_gif(target: Path, fps: int, frames: Iterator[Any]) -> None:
+def _write_gif(target: Path, fps: int, frames: Iterator[Picture]) -> None:
     from PIL import Image
 
     images = [
         Image.fromarray(frame).quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE) for frame in frames
     ]
-    timing = {"duration": round(1000 / fps), "loop": 0}
-    images[0].save(target, "GIF", save_all=True, append_images=images[1:], optimize=False, **timing)
+    images[0].save(
+        target, "GIF", save_all=True, append_images=images[1:], optimize=False, duration=round(1000 / fps), loop=0
+    )
 
 
-def _write_mp4(target: Path, fps: int, frames: Iterator[Any]) -> None:
+def _write_mp4(target: Path, fps: int, frames: Iterator[Picture]) -> None:
     command = [
         _ffmpeg(), "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{SIZE[0]}x{SIZE[1]}",
         "-r", str(fps), "-i", "-", "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20",
@@ -170,7 +182,7 @@ def _write_mp4(target: Path, fps: int, frames: Iterator[Any]) -> None:
 
 
 def _ffmpeg() -> str:
-    """The encoder: on the path, or the one that imageio-ffmpeg brings."""
+    """Path of the encoder: ffmpeg of the system, or the one that imageio-ffmpeg brings."""
     found = shutil.which("ffmpeg")
     if found:
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +16,15 @@ from pliant.viewer.scene_fittings import Fitting
 from pliant.viewer.scene_tubes import RIGID, rings, strain_colours, tube_faces
 from pliant.viewer.skins import Skin, covered, shows, skins_of
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 LIGHT = np.array([0.35, -0.45, 0.82])
 
 
 @dataclass(frozen=True)
 class Camera:
-    """Perspective from `eye` to `centre`; rows of `axes` are right, up and towards the eye."""
+    """Perspective from `eye` to `centre`; rows of `axes` point right, up and towards the eye."""
 
     eye: Array
     centre: Array
@@ -29,14 +32,14 @@ class Camera:
 
     @classmethod
     def at(cls, seen: Outlook, up: Array) -> Camera:
-        """Four radii from the arm."""
+        """Camera of an outlook, four radii from the arm."""
         right = np.cross(up, seen.towards)
         right = right / np.linalg.norm(right)
         axes = np.stack([right, np.cross(seen.towards, right), seen.towards])
         return cls(seen.centre + 4.0 * seen.radius * seen.towards, seen.centre, axes)
 
     def project(self, points: Array) -> tuple[Array, Array]:
-        """(..., 2) places on the picture and (...) depths, larger behind."""
+        """(..., 2) positions in the picture and (...) depths, larger behind."""
         seen = (points - self.eye) @ self.axes.T
         depth = -seen[..., 2]
         distance = float(np.linalg.norm(self.eye - self.centre))
@@ -53,8 +56,10 @@ def faces(
     skins: Sequence[Skin] = (),
     fittings: Sequence[tuple[Fitting, Array]] = (),
 ) -> tuple[Array, Array]:
-    """Triangles (K, 3, 2) of an arm at a frame that face the camera, and their colours (K, 4), from back to front;
-    `away` is what the camera has followed. Fittings come with their maps, and are seen from both sides."""
+    """Triangles (K, 3, 2) of an arm at a frame that face the camera, and their colors (K, 4), from back to front.
+
+    `away` is what the camera has followed. Fittings come with their maps, and are seen from both sides.
+    """
     corners, colours, hidden = [], [], covered(skins)
     for skin in skins:
         corners.append((skin.points(placed, frame) - away)[skin.faces])
@@ -88,9 +93,9 @@ def faces(
 
 
 class FrameDrawing:
-    """A matplotlib axes that shows a scene at any of its frames."""
+    """Matplotlib axes that show a scene at any of its frames."""
 
-    def __init__(self, axes: Any, scene: Scene, magnification: float = 1.0, ghost: bool = True) -> None:
+    def __init__(self, axes: Axes, scene: Scene, magnification: float = 1.0, ghost: bool = True) -> None:
         from matplotlib.collections import PolyCollection
 
         self.scene, self.axes, self.largest = scene, axes, scene.largest_strain
@@ -112,6 +117,7 @@ class FrameDrawing:
         self._frame(touched(scene, self.arm, scene.flies))
 
     def _floor(self, seen: Outlook) -> None:
+        """Draw the lines of the floor."""
         scene, (first, second) = self.scene, seen.level
         steps = np.linspace(-1.5, 1.5, 13) * scene.reach
         for a, b in ((first, second), (second, first)):
@@ -121,10 +127,12 @@ class FrameDrawing:
                 self.axes.plot(*flat.T, color="#d3dbe3", linewidth=0.5, zorder=0)
 
     def _frame(self, points: Array) -> None:
+        """Choose the limits of the axes so that all points are in the picture, with equal scales."""
         flat, _ = self.camera.project(np.vstack([points, np.zeros((1, 3))]))
         low, high = flat.min(0), flat.max(0)
-        box, page = self.axes.get_position(), self.axes.figure.get_size_inches()
-        shape = np.array([box.width * page[0], box.height * page[1]])  # equal scales on an axes that keeps its size
+        figure: Any = self.axes.figure
+        box, page = self.axes.get_position(), figure.get_size_inches()
+        shape = np.array([box.width * page[0], box.height * page[1]])  # equal scales on axes that keep their size
         half = 0.58 * max(((high - low) / shape).max(), 0.3 * self.scene.reach / shape.min()) * shape
         centre = (low + high) / 2
         self.axes.set_xlim(centre[0] - half[0], centre[0] + half[0])

@@ -1,10 +1,10 @@
-"""What stands around an arm on the stage: joints, payloads, the base on its floor, sized by the arm."""
+"""Things around an arm in the viewer: joints, payloads, the base on its floor, sized by the arm."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,17 +15,22 @@ from pliant.viewer.scene import Scene
 from pliant.viewer.scene_camera import FLAT, outlook, touched
 from pliant.viewer.viewer_meshes import Ball
 
+if TYPE_CHECKING:
+    from viser import GridHandle, SceneNodeHandle
+
+    from pliant.viewer.viewer_meshes import Page
+
 STEEL = (58, 70, 83)
 ORANGE = (217, 130, 43)
 PALE = (186, 195, 204)
-"""Of the post, before which the arm has to be seen."""
+"""Color of the post, pale because the arm has to be seen before it."""
 FOOT, PLATE, POST = 0.05, 0.02, 0.02
 """Radius and height of the base's plate and half the width of its post, as parts of the reach."""
 
 
 @dataclass(frozen=True)
 class Stand:
-    """How the base stands on the floor.
+    """Stand of the base on the floor.
 
     Attributes
     ----------
@@ -48,12 +53,12 @@ class Stand:
         return self.floor < self.top
 
     def serves(self, other: Stand, reach: float) -> bool:
-        """Whether what stands so may stay where another is wanted."""
+        """Whether this stand may stay where another is wanted."""
         return abs(self.floor - other.floor) < 0.05 * reach and self.has_post == other.has_post
 
 
 def stand(scene: Scene, placed: Sequence[PlacedLink]) -> Stand:
-    """On the floor, unless the arm would go through it: then on a post, as high as the arm needs."""
+    """Stand on the floor, unless the arm would go through it: then on a post, as high as the arm needs."""
     up, size, radius, first = scene.up, scene.reach, joint_radii(scene, placed)[0], placed[0].link.origin[:3, 3]
     height, points, seen = float(first @ up), touched(scene, placed, False), outlook(scene, placed)
     below, under = height - radius - PLATE * size, first - height * up
@@ -68,14 +73,14 @@ def stand(scene: Scene, placed: Sequence[PlacedLink]) -> Stand:
 
 
 def joint_radii(scene: Scene, placed: Sequence[PlacedLink]) -> list[float]:
-    """Of the balls that stand for joints."""
+    """Radii of the balls that stand for joints."""
     return [max(0.014 * scene.reach, part.link.joint_size) for part in placed]
 
 
 class Furniture:
-    """The things themselves, in one room of viser's scene; `here` is its name, which no other room has."""
+    """Meshes of joints, payloads, base and floor, in one folder `here` of viser's scene, which must be new."""
 
-    def __init__(self, server: Any, here: str, scene: Scene, placed: Sequence[PlacedLink], base: Stand) -> None:
+    def __init__(self, server: Page, here: str, scene: Scene, placed: Sequence[PlacedLink], base: Stand) -> None:
         self.scene, self.base, self._api = scene, base, server.scene
         names = [part.link.name for part in placed]
         self.loads = [Ball(server, f"{here}/payload/{name}", 0.024 * scene.reach, ORANGE) for name in names]
@@ -83,7 +88,7 @@ class Furniture:
         self.joints = [Ball(server, f"{here}/joint/{name}", r, STEEL) for name, r in zip(names, radii)]
         for part, joint in zip(placed, self.joints):
             joint.mesh.visible = part.link.marked
-        self._things = [ball.mesh for ball in (*self.loads, *self.joints)]
+        self._things: list[SceneNodeHandle] = [ball.mesh for ball in (*self.loads, *self.joints)]
         if not scene.flies and BASE not in scene.visuals:
             self._things += self._foot(here)
         self._height = base.floor * scene.up
@@ -91,25 +96,31 @@ class Furniture:
         if self._floor is not None:
             self._things.append(self._floor)
 
-    def _foot(self, here: str) -> list[Any]:
-        """A plate on the floor, and the post on it."""
+    def _foot(self, here: str) -> list[SceneNodeHandle]:
+        """Plate on the floor, and the post on it."""
         base, size, up = self.base, self.scene.reach, self.scene.up
-        turn, look = turn_to(up), {"cast_shadow": False, "receive_shadow": False}
+        turn = turn_to(up)
         centre = base.aside + (base.floor + PLATE / 2 * size) * up
         radius = FOOT * size * (1.5 if base.has_post else 1.0)
-        made = [
+        made: list[SceneNodeHandle] = [
             self._api.add_cylinder(
-                f"{here}/foot", radius, PLATE * size, STEEL, wxyz=turn, position=tuple(centre), **look
+                f"{here}/foot", radius, PLATE * size, STEEL, wxyz=turn, position=tuple(centre), cast_shadow=False,
+                receive_shadow=False,
             )
-        ]
+        ]  # fmt: skip
         if base.has_post:
             high = base.top - base.floor
             middle = base.aside + (base.floor + high / 2) * up
-            edges = (2 * POST * size, 2 * POST * size, high)
-            made.append(self._api.add_box(f"{here}/post", PALE, edges, wxyz=turn, position=tuple(middle), **look))
+            made.append(
+                self._api.add_box(
+                    f"{here}/post", PALE, (2 * POST * size, 2 * POST * size, high), wxyz=turn, position=tuple(middle),
+                    cast_shadow=False, receive_shadow=False,
+                )
+            )  # fmt: skip
         return made
 
-    def _grid(self, here: str) -> Any:
+    def _grid(self, here: str) -> GridHandle:
+        """Grid of the floor."""
         size = self.scene.reach
         return self._api.add_grid(
             f"{here}/floor", 3 * size, 3 * size, cell_size=size / 5, section_size=size, cell_color=(226, 231, 236),
@@ -118,7 +129,7 @@ class Furniture:
         )  # fmt: skip
 
     def draw(self, placed: Sequence[PlacedLink], frame: int, away: Array) -> None:
-        """Joints and payloads where the arm has them at a frame, less what a camera has followed."""
+        """Move joints and payloads to a frame; `away` is what a camera has followed."""
         for part, joint, load in zip(placed, self.joints, self.loads):
             joint.put(part.joint[frame, :3, 3] - away)
             load.put(part.tip[frame, :3, 3] - away)
@@ -126,12 +137,12 @@ class Furniture:
             self._floor.position = tuple(self._height - away)
 
     def remove(self) -> None:
-        """Take it off the stage."""
+        """Remove all meshes."""
         for thing in self._things:
             thing.remove()
 
 
-def turn_to(up: Any) -> tuple[float, float, float, float]:
+def turn_to(up: Array) -> tuple[float, float, float, float]:
     """Quaternion (w, x, y, z) that turns z to `up`."""
     axis, w = np.cross([0.0, 0.0, 1.0], up), 1.0 + float(up[2])
     if w < 1e-9:

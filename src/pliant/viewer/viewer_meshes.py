@@ -1,12 +1,13 @@
-"""Meshes in the browser for the stage: links in pieces of one colour, balls for joints and payload, fittings."""
+"""Meshes in the browser: links in pieces of one color, balls for joints and payloads, fittings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.viewer.placed_link import PlacedLink
@@ -14,14 +15,26 @@ from pliant.viewer.scene_fittings import Fitting
 from pliant.viewer.scene_tubes import RIGID, ball, rings, strain_colours, tube_faces
 from pliant.viewer.skins import Skin, covered, shows
 
+if TYPE_CHECKING:
+    from viser import ClientHandle, MeshHandle, ViserServer
+
+    Page: TypeAlias = ViserServer | ClientHandle
+    """The page that all visitors share, or that of one visitor."""
+
+Control: TypeAlias = Any
+"""A control of viser whose value is set from here: mypy takes the values of viser's own types for read-only."""
+Colour: TypeAlias = tuple[int, int, int]
+"""Red, green and blue, 0 to 255."""
 CHUNKS = 12
-"""Pieces of one colour of a link that bends."""
+"""Pieces of one color of a link that bends."""
 
 
 class _LinkMeshes:
-    """The meshes of one link: pieces of tube, each of one colour."""
+    """Meshes of one link: pieces of tube, each of one color."""
 
-    def __init__(self, server: Any, name: str, placed: PlacedLink, colour: Any, opacity: float | None) -> None:
+    def __init__(
+        self, server: Page, name: str, placed: PlacedLink, colour: Colour | None, opacity: float | None
+    ) -> None:
         surface = rings(placed, 0)
         count = min(CHUNKS if placed.link.flexible and colour is None else 1, len(surface) - 1)
         edges = np.linspace(0, len(surface) - 1, count + 1).round().astype(int)
@@ -31,7 +44,8 @@ class _LinkMeshes:
             server.scene.add_mesh_simple(
                 f"{name}/{k}", surface[a:b].reshape(-1, 3).astype(np.float32),
                 tube_faces(b - a, surface.shape[1], begin=a == 0, end=b == len(surface)),  # no lids where pieces meet
-                color=colour or tuple(int(255 * c) for c in RIGID), opacity=opacity, side="double",
+                color=colour or (int(255 * RIGID[0]), int(255 * RIGID[1]), int(255 * RIGID[2])), opacity=opacity,
+                side="double",
                 flat_shading=not placed.link.round, cast_shadow=False, receive_shadow=False,
             )
             for k, (a, b) in enumerate(self.pieces)
@@ -50,14 +64,15 @@ class _LinkMeshes:
 
 
 class _SkinMeshes:
-    """The meshes of one visual: triangles of one colour together."""
+    """Meshes of one visual: triangles of one color together."""
 
-    def __init__(self, server: Any, name: str, skin: Skin, colour: Any, opacity: float | None) -> None:
+    def __init__(self, server: Page, name: str, skin: Skin, colour: Colour | None, opacity: float | None) -> None:
         self.skin, self.strained = skin, skin.bends and colour is None
         count = CHUNKS if self.strained else 1
         along = skin.along[skin.faces].mean(1)
         place = np.minimum(along / max(float(along.max()), 1e-9) * count, count - 1).astype(int)
-        self.corners, self.meshes = [], []
+        self.corners: list[NDArray[np.int64]] = []
+        self.meshes: list[MeshHandle] = []
         for k in np.unique(place):
             self.corners.append(skin.faces[place == k].ravel())
             flat = np.arange(len(self.corners[-1]), dtype=np.uint32).reshape(-1, 3)
@@ -80,16 +95,16 @@ class _SkinMeshes:
                     self.shown[k] = mesh.color = wanted
 
 
-def _bytes(rgb: Array) -> tuple[int, int, int]:
-    """A colour in few steps, so that a small change of strain is none."""
+def _bytes(rgb: Array) -> Colour:
+    """Color in steps of eight, so that a small change of strain sends nothing."""
     red, green, blue = (min(255, 8 * round(255 / 8 * float(c))) for c in rgb)
     return red, green, blue
 
 
 class Ball:
-    """A joint or the payload. It moves by its vertices, as links do: a browser may show a new position earlier."""
+    """Ball for a joint or a payload. It moves by its vertices as links do, so that a browser shows both together."""
 
-    def __init__(self, server: Any, name: str, radius: float, colour: Any) -> None:
+    def __init__(self, server: Page, name: str, radius: float, colour: Colour) -> None:
         points, faces = ball()
         self.points = (radius * points).astype(np.float32)
         self.mesh = server.scene.add_mesh_simple(
@@ -97,19 +112,19 @@ class Ball:
         )
 
     def put(self, at: Array) -> None:
-        """Move its centre."""
+        """Move its center."""
         self.mesh.vertices = self.points + at.astype(np.float32)
 
 
 class ArmMeshes:
-    """One run on the stage; takes another run of the same links without new meshes."""
+    """Meshes of one run, which serve another run of the same links."""
 
     def __init__(
         self,
-        server: Any,
+        server: Page,
         name: str,
         placed: list[PlacedLink],
-        colour: Any,
+        colour: Colour | None,
         opacity: float | None,
         skins: Sequence[Skin] = (),
     ) -> None:
@@ -125,7 +140,7 @@ class ArmMeshes:
         ]
 
     def draw(self, frame: int, away: Array | None = None) -> None:
-        """Bend to a frame of the run, less what a camera has followed."""
+        """Bend to a frame of the run; `away` is what a camera has followed."""
         away = np.zeros(3) if away is None else away
         frame = min(frame, len(self.placed[0].points) - 1)
         for k, link in self.links:
@@ -134,7 +149,7 @@ class ArmMeshes:
             skin.update(self.placed, frame, self.largest, away)
 
     def remove(self) -> None:
-        """Take it off the stage."""
+        """Remove all meshes."""
         for mesh in (mesh for _, link in self.links for mesh in link.meshes):
             mesh.remove()
         for mesh in (mesh for skin in self.skins for mesh in skin.meshes):
@@ -142,14 +157,14 @@ class ArmMeshes:
 
 
 class FittingMeshes:
-    """What is drawn besides the links of a run; takes another run of the same fittings without new meshes."""
+    """Meshes of the fittings of a run, which serve another run of the same fittings."""
 
-    def __init__(self, server: Any, name: str, parts: Sequence[Fitting]) -> None:
+    def __init__(self, server: Page, name: str, parts: Sequence[Fitting]) -> None:
         self.parts, self.maps = parts, [np.eye(4)[None]] * len(parts)
         self.meshes = [
             server.scene.add_mesh_simple(
                 f"{name}/{part.name}", part.mesh[0].astype(np.float32), part.mesh[1],
-                color=tuple(round(255 * c) for c in part.colour[:3]),
+                color=(round(255 * part.colour[0]), round(255 * part.colour[1]), round(255 * part.colour[2])),
                 opacity=None if part.colour[3] == 1.0 else part.colour[3], side="double", flat_shading=True,
                 cast_shadow=False, receive_shadow=False,
             )
@@ -162,22 +177,22 @@ class FittingMeshes:
         return keys[0] == keys[1]
 
     def place(self, parts: Sequence[Fitting], placed: Sequence[PlacedLink]) -> None:
-        """Take the motion of a run."""
+        """Take over the motion of a run."""
         self.parts, self.maps = parts, [part.place.maps(placed) for part in parts]
 
     def draw(self, frame: int, away: Array) -> None:
-        """Move to a frame of the run, less what a camera has followed."""
+        """Move to a frame of the run; `away` is what a camera has followed."""
         for part, maps, mesh in zip(self.parts, self.maps, self.meshes):
             mesh.vertices = (part.points(maps, frame) - away).astype(np.float32)
 
     def remove(self) -> None:
-        """Take them off the stage."""
+        """Remove all meshes."""
         for mesh in self.meshes:
             mesh.remove()
 
 
-def layout(placed: Sequence[PlacedLink], skins: Sequence[Skin] = ()) -> Any:
-    """What two runs must share to share meshes."""
+def layout(placed: Sequence[PlacedLink], skins: Sequence[Skin] = ()) -> tuple[tuple[object, ...], ...]:
+    """Key that two runs must share to share meshes."""
     dressed = [(skin.name, skin.faces.tobytes(), skin.form) for skin in skins]
     boxes = ["" if p.link.box is None else repr(p.link.box) for p in placed]
     links = ((p.link.name, p.link.flexible, p.link.round, p.link.half.tobytes(), b) for p, b in zip(placed, boxes))

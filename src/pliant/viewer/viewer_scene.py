@@ -1,7 +1,7 @@
-"""The stage of the viewer and the studio: an arm in the browser, its rigid ghost and other runs, at a chosen time.
+"""Scene of the viewer and the studio in the browser: an arm, its rigid ghost and other runs, at a chosen time.
 
-Meshes stay when a new run has the same links, so that a moved slider bends the arm that is there instead of building
-another.
+Meshes are kept when a new run has the same links, so that a moved slider bends the arm that is there instead of
+building another.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,29 +20,34 @@ from pliant.viewer.scene import TORN, Scene
 from pliant.viewer.scene_camera import Outlook, outlook
 from pliant.viewer.skins import skins_of
 from pliant.viewer.viewer_furniture import Furniture, Stand, stand, turn_to
-from pliant.viewer.viewer_meshes import ArmMeshes, Ball, FittingMeshes, layout
+from pliant.viewer.viewer_meshes import ArmMeshes, Ball, Colour, Control, FittingMeshes, layout
+
+if TYPE_CHECKING:
+    from viser import CameraHandle, InitialCameraConfig, LineSegmentsHandle
+
+    from pliant.viewer.viewer_meshes import Page
 
 FRAME = 1 / 25
 """Seconds between pictures."""
 GHOST = (127, 143, 160)
-KEPT = tuple(tuple(bytes.fromhex(colour[1:])) for colour in COLOURS[1:4])
-"""Colours of kept runs, those of their lines in the plot."""
+KEPT: tuple[Colour, ...] = tuple((r, g, b) for r, g, b in (bytes.fromhex(colour[1:]) for colour in COLOURS[1:4]))
+"""Colors of kept runs, those of their lines in the plot."""
 FIELD_OF_VIEW = np.radians(35)
 NARROW = 0.7
-"""Width over height of a scene between two panels, where nobody looks yet whose page would tell."""
+"""Width over height of a scene between two panels, until a browser tells its own."""
 SEEN, ENOUGH = 0.02, 0.06
 """Parts of the reach: a deflection below the first is magnified, up to the second."""
 Watcher = Callable[[float, bool], None]
 WORLD, UP = "/world", (0.0, 0.0, 1.0)
-"""The frame that holds everything, turned so that its up is the page's: a browser which would turn its own scene may do
-so after it has placed the camera, and then turn both."""
+"""Frame that holds everything, turned so that its up is the page's. A browser that turns the scene itself may do so
+after it has placed the camera, and then turns both."""
 
 
 class Stage:
-    """An arm, its rigid ghost and the path of its tip, at a time that the user chooses; on viser's server for all who
-    look, or on the handle of one of them."""
+    """An arm, its rigid ghost and the path of its tip, at a time that the user chooses: on viser's server for all
+    visitors, or on the handle of one of them."""
 
-    def __init__(self, server: Any, playing: bool = True) -> None:
+    def __init__(self, server: Page, playing: bool = True) -> None:
         self.server = server
         self.scene: Scene | None = None
         self._fittings: FittingMeshes | None = None
@@ -51,15 +56,15 @@ class Stage:
         self._arms: dict[str, ArmMeshes] = {}
         self._furniture: Furniture | None = None
         self._world = server.scene.add_frame(WORLD, show_axes=False)
-        self._path: Any = None
+        self._path: LineSegmentsHandle | None = None
         self._rooms = 0
         self._stop = threading.Event()
         gui = server.gui
         with gui.add_folder("Time"):
             self.play = gui.add_checkbox("play", playing)
-            self.clock = gui.add_slider("t (s)", 0.0, 1.0, 0.001, 0.0)
+            self.clock: Control = gui.add_slider("t (s)", 0.0, 1.0, 0.001, 0.0)
             self.speed = gui.add_dropdown("speed", ("0.05", "0.1", "0.25", "0.5", "1", "2", "4"), initial_value="1")
-            self.magnify = gui.add_slider("deflection ×", 1.0, 100.0, 1.0, 1.0)
+            self.magnify: Control = gui.add_slider("deflection ×", 1.0, 100.0, 1.0, 1.0)
             self.ghost = gui.add_checkbox("rigid ghost", True)
             self.follow = gui.add_checkbox("follow the base", True, visible=False)
         self.watchers: list[Watcher] = []
@@ -72,7 +77,7 @@ class Stage:
         self.thread.start()
 
     def watch(self, watcher: Watcher) -> None:
-        """Tell somebody the time of the clock whenever it changes, and whether it runs."""
+        """Call `watcher` with the time of the clock whenever it changes, and with whether the clock runs."""
         self.watchers.append(watcher)
 
     def _timed(self) -> None:
@@ -85,14 +90,14 @@ class Stage:
             self.show(self.scene, self.kept, keep_time=True)
 
     def _turned(self) -> None:
-        """The base is followed, or not any more."""
+        """Look again after the choice to follow the base has changed."""
         with self.lock:
             if self.scene is not None:
                 self.draw()
                 self._look(self.scene)
 
     def show(self, scene: Scene, kept: tuple[Scene, ...] = (), keep_time: bool = False) -> None:
-        """Put a scene on the stage, with other runs as coloured shadows."""
+        """Show a scene, with other runs as colored shadows."""
         with self.lock:
             new = self.scene is None or not _alike(self.scene, scene)
             with self.server.atomic():
@@ -102,6 +107,7 @@ class Stage:
                 self._look(scene)
 
     def _exchange(self, scene: Scene, kept: tuple[Scene, ...], keep_time: bool, new: bool) -> None:
+        """Replace what is shown, and keep meshes and things around the arm that still fit."""
         self.scene, self.kept = scene, kept
         names = ["/arm", *(["/ghost"] if self.ghost.value else []), *(f"/kept{k}" for k in range(len(kept)))]
         for name in [name for name in self._arms if name not in names]:
@@ -129,7 +135,10 @@ class Stage:
             self.clock.value = 0.0
         self.draw()
 
-    def _place(self, name: str, scene: Scene, magnification: float, colour: Any, opacity: float | None) -> None:
+    def _place(
+        self, name: str, scene: Scene, magnification: float, colour: Colour | None, opacity: float | None
+    ) -> None:
+        """Give the meshes of a name the links of a scene; new meshes if the old ones do not fit."""
         placed, skins = list(scene.lines(magnification)), skins_of(scene)
         arm = self._arms.get(name)
         if arm is None or arm.layout != layout(placed, skins):
@@ -139,7 +148,7 @@ class Stage:
         arm.placed, arm.largest = placed, scene.largest_strain
 
     def _fit(self, scene: Scene) -> None:
-        """Loops, couplings and contacts of the run, where the arm has them."""
+        """Give the fittings the motion of a run."""
         if self._fittings is not None and not self._fittings.fits(scene.fittings):
             self._fittings.remove()
             self._fittings = None
@@ -148,7 +157,7 @@ class Stage:
         self._fittings.place(scene.fittings, self._arms["/arm"].placed)
 
     def _trail(self) -> None:
-        """The path of the tip over the whole run."""
+        """Draw the path of the tip over the whole run."""
         from scipy.interpolate import CubicSpline
 
         tip = self._arms["/arm"].placed[-1].tip[:, :3, 3]
@@ -165,6 +174,7 @@ class Stage:
         )
 
     def _furnish(self, scene: Scene, base: Stand) -> None:
+        """Replace the things around the arm."""
         if self._furniture is not None:
             self._furniture.remove()
         self._rooms += 1  # a browser would give a thing of the same name the place of the last
@@ -182,13 +192,13 @@ class Stage:
         return [] if self._furniture is None else self._furniture.loads
 
     def _look(self, scene: Scene) -> None:
-        """Of all who watch, at the arm as it stands on the stage."""
+        """Point all cameras at the arm that is shown."""
         follow = bool(scene.flies and self.follow.value)
         self._camera(outlook(scene, self._arms["/arm"].placed, follow), to_matrix(np.array(_upright(scene))))
 
     def _camera(self, seen: Outlook, turn: Array) -> None:
-        """Everything that the arm touches fills the picture, which may be narrow between the panels."""
-        for camera in [self.server.camera] if hasattr(self.server, "camera") else self._everybody():
+        """Fill the picture, which may be narrow between the panels, with everything that the arm reaches."""
+        for camera in self._cameras():
             wide = FIELD_OF_VIEW / 2
             narrow = min(wide, np.arctan(float(getattr(camera, "aspect", NARROW)) * np.tan(wide)))
             away = 1.06 * seen.radius / np.sin(narrow) * seen.towards
@@ -196,12 +206,15 @@ class Stage:
             setattr(camera, "up_direction" if hasattr(camera, "up_direction") else "up", UP)
             camera.position, camera.look_at = tuple(turn @ (seen.centre + away)), tuple(turn @ seen.centre)
 
-    def _everybody(self) -> list[Any]:
-        """Cameras of a page that all share, and the one with which who comes later begins."""
-        return [self.server.initial_camera, *(client.camera for client in self.server.get_clients().values())]
+    def _cameras(self) -> list[CameraHandle | InitialCameraConfig]:
+        """Camera of a visitor; of a page that all share those of all visitors, and that with which others begin."""
+        page = self.server
+        if hasattr(page, "camera"):
+            return [page.camera]
+        return [page.initial_camera, *(client.camera for client in page.get_clients().values())]
 
     def draw(self) -> None:
-        """The arm at the time of the clock."""
+        """Draw the arm at the time of the clock."""
         with self.lock:
             if self.scene is None:
                 return
@@ -215,10 +228,11 @@ class Stage:
                     self._furniture.draw(placed, frame, away)
                 if self._fittings is not None:
                     self._fittings.draw(frame, away)
-                if self.scene.flies:
+                if self.scene.flies and self._path is not None:
                     self._path.position = tuple(-away)
 
     def _run(self) -> None:
+        """Move the clock while it plays."""
         before = time.monotonic()
         while not self._stop.wait(FRAME):
             now = time.monotonic()
@@ -234,7 +248,7 @@ class Stage:
 
 
 def readable(scene: Scene) -> float:
-    """A round magnification by which the deflection of a tip is seen; 1 where it is seen as it is."""
+    """Round magnification by which the deflection of a tip is seen; 1 where it is seen as it is."""
     bent, rigid = (np.stack([part.tip[:, :3, 3] for part in scene.lines(m)]) for m in (1.0, 0.0))
     largest = float(np.linalg.norm(bent - rigid, axis=-1).max()) / scene.reach
     if largest >= SEEN or largest == 0.0:
