@@ -52,8 +52,8 @@ def index(studies: Sequence[Study], checks: Mapping[str, Sequence[Check]], quick
             f'<p class="source">{escape(study.source)}</p>{tally(checks[study.name])}'
         )
     body = (
-        "<h1>Reproduction of the papers</h1><p>Each study runs the experiments of a paper, draws its figures, and holds "
-        "every claim against what came out. A claim is reproduced, or not reproduced and why;"
+        "<h1>Reproduction of the papers</h1><p>Each study runs the experiments of a paper, draws its figures, and "
+        "holds every claim against what came out. A claim is reproduced, or not reproduced and why;"
         " where the paper gives no number, ours is reported. Requirements of our own hold or do not.</p>"
         + _quick_note(quick)
         + "\n".join(rows)
