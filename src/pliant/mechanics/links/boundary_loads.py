@@ -126,8 +126,11 @@ def _inertia_before(link: Link, beyond: Inertia, beside: Inertia, q: SX | None) 
     tip = body.tip(*NONE)
     total = inertia_of(body.moments(*NONE).added(hub_lump(link))) + beyond.rotated(tip.R).shifted(tip.p) + beside
     joint = joint_map(link, link)
-    at_rest = q is None or slides or joint.is_ball
-    moved = joint.rest if at_rest else ca.SX(ca.DM(q) if isinstance(q, tuple) else q)
+    if q is None or slides or joint.is_ball:
+        position: SX = joint.rest
+    else:
+        position = ca.DM(q) if isinstance(q, tuple) else q
+    moved = ca.SX(position)
     return total.rotated(joint.rotation(moved)).shifted(joint.position(moved))
 
 
