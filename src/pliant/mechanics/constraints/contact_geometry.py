@@ -1,13 +1,13 @@
 """Contacts: distance of a sphere from a surface, and the forces between the two.
 
-With d the centre of the sphere in the axes of the surface, c the point of the surface's core (a plane, a point, a
+With d the center of the sphere in the axes of the surface, c the point of the surface's core (a plane, a point, a
 segment, a box) that is nearest, r and R the radii of sphere and core,
 
     gap = |d - c| - r - R,      n = (d - c) / |d - c|,      u = -gap.
 
 The contact pushes by F n at the point between the two surfaces, and rubs there against the velocity v_t of the one
 along the other by friction F v_t / stick, cut at friction F. The forces do work on the relative velocity v of the two
-bodies at this point, v . n = gap', so that their generalised forces are dv/dqd^T f, for every formulation.
+bodies at this point, v . n = gap', so that their generalized forces are dv/dqd^T f, for every formulation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Couplings as lines between two frames: their lengths, and their forces on the coordinates.
 
-A force f along a line of length L(q) does the work f dL, so that its generalised forces are f dL/dq: the same for every
+A force f along a line of length L(q) does the work f dL, so that its generalized forces are f dL/dq: the same for every
 formulation.
 """
 

@@ -139,7 +139,7 @@ class Body(Protocol):
         """Elastic energy."""
 
     def dissipation(self, c: SX, cd: SX) -> SX:
-        """Generalised damping forces, positive against the motion."""
+        """Generalized damping forces, positive against the motion."""
 
     def length(self, c: SX) -> SX:
         """Distance from root to tip along the undeformed axis."""
@@ -152,7 +152,7 @@ class Body(Protocol):
 
 
 def lump(mass: SX, com: SX, inertia: SX) -> Moments:
-    """Rigid lump of `mass` at `com` with `inertia` about its centre; zero mass with inertia is allowed (a disc's
+    """Rigid lump of `mass` at `com` with `inertia` about its center; zero mass with inertia is allowed (a disc's
     spin)."""
     s = mass * com
     centroidal = ca.trace(inertia) / 2 * ca.SX.eye(3) - inertia
@@ -294,7 +294,7 @@ class BeamNumbers:
 class LinearBeam:
     """Beam along +x whose displacement is a sum of shapes: `r = x e_x + sum axis_j psi_j(x/L) c_j`.
 
-    r is the centroid; v and w of the bending shapes are those of the shear centre, about which twist turns the section.
+    r is the centroid; v and w of the bending shapes are those of the shear center, about which twist turns the section.
     2 zeta `damped` is the damping of its ratio zeta, on as many amplitudes as that has rows, and `slowest` (rad/s) its
     first frequency: see `modal_damping`. The numbers in its equations may be `known`, as symbols.
     """

@@ -47,7 +47,7 @@ def locate(
 ) -> tuple[int, float]:
     """Number of the piece on which a station of a link is, and the part of its length there.
 
-    Stations are metres or a name; `length` is that of the whole link where it is a parameter of known value. What is
+    Stations are meters or a name; `length` is that of the whole link where it is a parameter of known value. What is
     fixed to the `material` of a sliding beam has no such station but its tip.
     """
     places = places_of(chain, link)
@@ -84,7 +84,7 @@ def fixed_length(link: ChainLink) -> float:
 
 
 def fraction(link: ChainLink, x: float | str, length: float | None = None) -> float:
-    """Station as a part of the length, from metres or a name; `length` where it is a parameter of known value."""
+    """Station as a part of the length, from meters or a name; `length` where it is a parameter of known value."""
     if x not in ("tip", 0.0):
         require_stations(link)
     if isinstance(x, str):

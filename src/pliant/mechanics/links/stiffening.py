@@ -7,7 +7,7 @@ The place of the axis is that of the shapes plus a field of second and third deg
 r = x e_x + sum psi_j c_j + sum P_k b_k(c). So a stiffened beam is a `LinearBeam` over the
 *lifted* coordinates g(c) = (c, b, turns of the tip) with constant integrals, seen through g(c): velocities are formed
 from the projected field, so that its inertia is a square and stays positive definite at any deflection. Tip, mass
-centre and first moment of the field are exact: through them tension, spin and a payload act.
+center and first moment of the field are exact: through them tension, spin and a payload act.
 
 Levels: "second-order" keeps products of two amplitudes; True also those of three, over more polynomials, which is
 consistent with a strain energy that is quadratic in the curvature; "first-order" keeps of the field what meets the
