@@ -1,6 +1,6 @@
 """Natural modes of a stiffness and an inertia matrix, whatever the units and however far the stiffnesses lie apart.
 
-Rows of both matrices carry different units (radians, metres), so nothing is judged before every coordinate is measured
+Rows of both matrices carry different units (radians, meters), so nothing is judged before every coordinate is measured
 by its own inertia, or its own stiffness. A usual eigen-solver then finds each squared frequency to 1e-16 of the
 *largest*, and the slow motion of an arm with one very stiff part is lost in its rounding. Here each is found to 1e-16
 of *itself*, times the condition that is left when all diagonal entries are one: motions without stiffness are split

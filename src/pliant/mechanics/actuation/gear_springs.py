@@ -1,4 +1,4 @@
-"""The spring of an elastic gear: torque and energy by its twist, and what its teeth add to the twist."""
+"""The spring of an elastic gear: torque and energy by its twist, kinematic errors of its teeth, and hysteresis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pliant.mechanics.links.link_maps import is_zero
 
 @dataclass(frozen=True)
 class Wave:
-    """One wave of the kinematic error, by the motor's angle behind the gear."""
+    """One wave of the kinematic error of a gear, by the motor's angle reflected to the joint."""
 
     amplitude: SX
     cycles: SX
@@ -42,7 +42,7 @@ class GearSpring:
         return not (self.table or self.errors) and all(map(is_zero, (self.hardening, self.play)))
 
     def error(self, motor: SX) -> SX:
-        """What the teeth add to the twist."""
+        """Kinematic error of the teeth, which is added to the twist."""
         return sum((w.amplitude * ca.sin(w.cycles * motor + w.phase) for w in self.errors), start=ca.SX(0))
 
     def twist_slope(self, motor: SX) -> SX:
@@ -50,11 +50,11 @@ class GearSpring:
         return sum((w.amplitude * w.cycles * ca.cos(w.cycles * motor + w.phase) for w in self.errors), start=ca.SX(1))
 
     def twist(self, motor: SX, joint: SX) -> SX:
-        """Of the gear."""
+        """Twist of the gear, with the kinematic error of its teeth."""
         return motor - joint + self.error(motor) if self.errors else motor - joint
 
     def torque(self, twist: SX) -> SX:
-        """On the joint, and against the motor."""
+        """Torque of the spring on the joint, and against the motor."""
         if self.table:
             up, down = (self._tabled(side)[0] for side in self._sides(twist))
             return up - down
@@ -64,7 +64,7 @@ class GearSpring:
         return up - down
 
     def energy(self, twist: SX) -> SX:
-        """Stored in the spring."""
+        """Energy stored in the spring."""
         if self.table:
             return sum(self._tabled(side)[1] for side in self._sides(twist))
         if is_zero(self.play):
@@ -104,7 +104,7 @@ class GearSpring:
     # ------------------------------------------------------------------------------------------------------------
 
     def _sides(self, twist: SX) -> tuple[SX, SX]:
-        """How far the teeth are pressed, forward and backward, both at least 0."""
+        """Twist beyond the play, forward and backward, both at least 0."""
         return tuple(self._ramp(side * twist - self.play / 2) for side in (1, -1))
 
     def _ramp(self, x: SX) -> SX:
@@ -164,7 +164,7 @@ def _slopes(table: Sequence[tuple[float, float]]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Yielding:
-    """The part of a gear's stiffness that yields, after Bouc and Wen, less the spring that stands for it elsewhere.
+    """Hysteresis of a gear after Bouc and Wen: the part of its stiffness that yields, less the elastic spring.
 
     A spring `stiffness` acts on the bend `twist` r in place of the twist x of the gear. Without a state it does not
     yield, and the gear has all its stiffness.
@@ -188,9 +188,9 @@ class Yielding:
         return (v - size * (self.loading * ca.fabs(v) * ca.sign(r) + (1 - self.loading) * v)) / self.twist
 
     def carrying(self, x: SX, v: SX, load: SX) -> SX:
-        """Bent as the gear is, as far as it can be."""
+        """State at a start: bent as the gear is, as far as it can be."""
         return ca.fmin(ca.fmax(x / self.twist, -1), 1)
 
     def smooth(self, v: SX) -> SX:
-        """It does not yield."""
+        """No force: without a state it does not yield."""
         return ca.SX(0)

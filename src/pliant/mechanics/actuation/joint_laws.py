@@ -1,11 +1,13 @@
-"""What rubs, yields, drives and stops a freedom, and what acts along a coupling, from numbers or symbols alike."""
+"""Build the laws of hysteresis, gears, motors, end stops, contacts and couplings from their descriptions.
+
+A part of a description may be a view whose numbers are symbols. Laws of friction are built in `friction`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 
+from pliant.algebra.rotations import SX
 from pliant.errors import ModelError
 from pliant.mechanics.actuation.gear_springs import GearSpring, Wave, Yielding
 from pliant.mechanics.actuation.motor_laws import MotorMap
@@ -24,26 +26,35 @@ from pliant.mechanics.constraints.coupling_laws import (
     ValveMap,
 )
 from pliant.mechanics.links.link_maps import is_zero
-from pliant.robot.parts.joint import Freedom
-from pliant.robot.parts.stops import Restitution
+from pliant.robot.parts.contacts import Contact, Surface
+from pliant.robot.parts.couplings import Coupling, Cylinder
+from pliant.robot.parts.gear import Drive
+from pliant.robot.parts.joint import Freedom, Limits
+from pliant.robot.parts.stops import Restitution, Stop
 
 
-def gear_spring(drive: Any) -> GearSpring:
+def gear_spring(drive: Drive) -> GearSpring:
     """The spring of an elastic drive."""
     if any(isinstance(x, ca.SX) for point in drive.table for x in point):
         raise ModelError("parameters: the points of `drive.table` are constants of a model; give `stiffness` instead")
     waves = tuple(Wave(wave.amplitude, wave.cycles * drive.gear_ratio, wave.phase) for wave in drive.errors)
     return GearSpring(
-        drive.stiffness, drive.hardening, drive.play, drive.play_smoothing, tuple(drive.table), waves
-    )  # fmt: skip
+        stiffness=drive.stiffness,
+        hardening=drive.hardening,
+        play=drive.play,
+        smoothing=drive.play_smoothing,
+        table=tuple(drive.table),
+        errors=waves,
+    )
 
 
-def yielding(drive: Any, indices: tuple[int, int], places: tuple[int, int]) -> list[Placed]:
-    """What of the stiffness yields, between motor and joint."""
+def yielding(drive: Drive, indices: tuple[int, int], places: tuple[int, int]) -> list[Placed]:
+    """Hysteresis of the gear between motor and joint, if it has any."""
     if drive.hysteresis is None:
         return []
     h = drive.hysteresis
-    law = Yielding(drive.stiffness * h.fraction, h.yield_twist, h.exponent, h.loading)
+    stiffness: SX = drive.stiffness
+    law = Yielding(stiffness * h.fraction, h.yield_twist, h.exponent, h.loading)
     return [Placed("hysteresis", law, indices, places, (1, -1))]
 
 
@@ -58,12 +69,21 @@ def motor_map(freedom: Freedom) -> MotorMap | None:
     back = constant if motor.back_emf is None else motor.back_emf
     emf = 0.0 if motor.resistance is None else back * ratio
     resistance = 1.0 if motor.resistance is None else motor.resistance
-    limits = motor.current_limit, motor.voltage_limit
-    return MotorMap(motor.command, gain, emf, motor.offset, resistance, motor.inductance, *limits, motor.bandwidth)
+    return MotorMap(
+        command=motor.command,
+        gain=gain,
+        emf=emf,
+        offset=motor.offset,
+        resistance=resistance,
+        inductance=motor.inductance,
+        current_limit=motor.current_limit,
+        voltage_limit=motor.voltage_limit,
+        bandwidth=motor.bandwidth,
+    )
 
 
-def stops(limits: Any, index: int, place: int | None) -> tuple[StopMap, ...]:
-    """What a freedom meets at its limits."""
+def stops(limits: Limits | None, index: int, place: int | None) -> tuple[StopMap, ...]:
+    """Stops of a freedom at its limits."""
     if limits is None or limits.stop is None or place is None:
         return ()
     ends = ((limits.lower, -1), (limits.upper, 1))
@@ -71,28 +91,25 @@ def stops(limits: Any, index: int, place: int | None) -> tuple[StopMap, ...]:
     return tuple(StopMap(index, place, side, end, law) for end, side in ends if end is not None)
 
 
-def pressing(stop: Any, exponent: Any = 1.0) -> Pressing:
-    """The law of a stop, or of a contact."""
-    damping = stop.damping if stop.restitution is None else _restituting(stop.restitution)
-    return Pressing(stop.stiffness, damping, exponent)
+def pressing(stop: Stop | Contact, exponent: SX = 1.0) -> Pressing:
+    """The law of a stop, or of a contact; its damping may follow from a restitution."""
+    given = stop.restitution
+    if given is None:
+        return Pressing(stop.stiffness, stop.damping, exponent)
+    if any(isinstance(x, ca.SX) for x in (given.value, given.speed)):
+        raise ModelError("parameters: a `restitution` is a constant of a model; give `damping` instead")
+    return Pressing(stop.stiffness, Restitution(value=given.value, speed=given.speed).damping, exponent)
 
 
-def core(surface: Any) -> Core:
-    """What a surface is round of."""
+def core(surface: Surface) -> Core:
+    """The plane, point, segment or box that a surface surrounds at its radius."""
     half = surface.size or (0.0, 0.0, 0.0 if surface.length is None else surface.length)
     radius = 0.0 if surface.radius is None else surface.radius
     return Core(surface.type, radius, (half[0] / 2, half[1] / 2, half[2] / 2))
 
 
-def _restituting(restitution: Any) -> float:
-    """Damping that gives a restitution back."""
-    if any(isinstance(x, ca.SX) for x in (restitution.value, restitution.speed)):
-        raise ModelError("parameters: a `restitution` is a constant of a model; give `damping` instead")
-    return Restitution(value=restitution.value, speed=restitution.speed).damping
-
-
-def line_laws(coupling: Any) -> list[LineLaw]:
-    """What acts along a coupling by itself."""
+def line_laws(coupling: Coupling) -> list[LineLaw]:
+    """Laws that act along a coupling without a command: spring, damper, constant force, cable, ends of a cylinder."""
     found: list[LineLaw] = []
     if coupling.spring is not None:
         spring = coupling.spring
@@ -112,11 +129,24 @@ def line_laws(coupling: Any) -> list[LineLaw]:
     return found
 
 
-def line_drive(coupling: Any) -> LineDrive | None:
-    """What is commanded there."""
-    if coupling.cylinder is None:
-        return CommandedPush() if coupling.commanded else None
-    c, valve = coupling.cylinder, coupling.cylinder.valve
-    edges = ValveMap(valve.flow / valve.pressure_drop**0.5, valve.laminar, valve.bandwidth)
-    pairs = tuple(c.areas), tuple(c.volumes)
-    return CylinderMap(*pairs, c.dead_length, c.stroke, c.supply, c.tank, c.bulk_modulus, c.leakage, edges)
+def line_drive(coupling: Coupling) -> LineDrive | None:
+    """Commanded force of a coupling: a force as it is, or a cylinder; None without a command."""
+    if coupling.cylinder is not None:
+        return _cylinder(coupling.cylinder)
+    return CommandedPush() if coupling.commanded else None
+
+
+def _cylinder(cylinder: Cylinder) -> CylinderMap:
+    """A hydraulic cylinder with its valve."""
+    valve, areas, volumes = cylinder.valve, cylinder.areas, cylinder.volumes
+    return CylinderMap(
+        areas=(areas[0], areas[1]),
+        dead_volumes=(volumes[0], volumes[1]),
+        dead_length=cylinder.dead_length,
+        stroke=cylinder.stroke,
+        supply=cylinder.supply,
+        tank=cylinder.tank,
+        bulk_modulus=cylinder.bulk_modulus,
+        leakage=cylinder.leakage,
+        valve=ValveMap(valve.flow / valve.pressure_drop**0.5, valve.laminar, valve.bandwidth),
+    )

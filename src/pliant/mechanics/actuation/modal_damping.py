@@ -1,8 +1,8 @@
 """Damping by a ratio: every mode of a link decays by it while its root is held and all that lies beyond is lumped at
 its tip.
 
-Of the link with whichever shapes it has, K Phi = M Phi Lambda and Phi^T M Phi = 1; then D = 2 zeta C with
-C = M Phi sqrt(Lambda) Phi^T M damps each of its modes by the ratio zeta and couples none. C is made of the numbers of
+The shapes of the link, whichever they are, have modes K Phi = M Phi Lambda with Phi^T M Phi = 1. D = 2 zeta C with
+C = M Phi sqrt(Lambda) Phi^T M damps each of them by the ratio zeta and couples none. C is made of the numbers of
 the nominal arm in the reference configuration and stays as it is when parameters change: dampers are fitted once.
 
 A ratio that grows with the amplitude is that of drag in air, whose force grows with the square of the speed (Baker,
@@ -45,13 +45,13 @@ def modal_damping(body: Body, beyond: Inertia, *rests: Array) -> Array:
 
 
 def slowest_rate(body: Body, beyond: Inertia, rest: Array) -> float:
-    """rad/s, of the first mode of the same link."""
+    """Frequency of the first mode of the same link, rad/s."""
     ((K, M),) = held_matrices(body, beyond, rest)
     return float(np.sqrt(eigenpairs(K, M)[0].min()))
 
 
 def held_matrices(body: Body, beyond: Inertia, *rests: Array) -> list[tuple[Array, Array]]:
-    """Stiffness and mass (k, k) of the amplitudes."""
+    """Stiffness and mass (k, k) of the amplitudes at each of the coordinates `rests`."""
     c, k = ca.SX.sym("c", len(rests[0])), len(body.names if body.shapes is None else body.shapes.names)
     still = ca.SX.zeros(c.shape)
     tip = body.tip(c, still)

@@ -1,11 +1,11 @@
-"""Motors with their amplifiers: what becomes of a command before it is a torque on the joint.
+"""Motors with their amplifiers, from a command to the torque on the joint.
 
     current amplifier   i' = bandwidth (command - i), as far as the voltage reaches
     voltage amplifier   L i' = v - R i - e,   v' = bandwidth (command - v)
     torque              gear ratio * efficiency * torque constant * i
 
-with e the voltage that the turning motor induces. Currents and voltages are cut at their limits; what has no bandwidth
-or no inductance follows at once, and has no state.
+with e the voltage that the turning motor induces. Currents and voltages are cut at their limits; an amplifier without
+a bandwidth or a winding without inductance follows at once, and has no state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ STOPS = 20.0
 
 @dataclass(frozen=True)
 class MotorMap:
-    """A motor by its command. `gain` is torque on the joint per current, `emf` the voltage per rate of the joint."""
+    """A motor with its amplifier, and the kind of its command: "torque", "current" or "voltage".
+
+    `gain` is the torque on the joint per current, `emf` the voltage per rate of the joint.
+    """
 
     command: str
     gain: SX = 1.0
@@ -44,11 +47,11 @@ class MotorMap:
         return (*lag, "current") if winding else lag
 
     def torque(self, command: SX, speed: SX, y: SX) -> SX:
-        """On the joint."""
+        """Torque on the joint."""
         return self.gain * self.current(command, speed, y)
 
     def current(self, command: SX, speed: SX, y: SX) -> SX:
-        """Through the motor."""
+        """Current through the motor."""
         if "current" in self.states:
             return _cut(y[-1], self.current_limit)  # from which round-off may take the state
         if self.command == "voltage":
@@ -58,7 +61,7 @@ class MotorMap:
         return _cut(found, self.current_limit)
 
     def rates(self, command: SX, speed: SX, y: SX) -> list[SX]:
-        """Of its states."""
+        """Rates of its states."""
         if not self.states:
             return []
         if self.command != "voltage":
@@ -81,7 +84,7 @@ class MotorMap:
         return out
 
     def start(self, command: SX, speed: SX) -> list[SX]:
-        """States at which it stands under a command that has been there for long."""
+        """States under a command that has been constant for long."""
         voltage = _cut(command + self.offset, self.voltage_limit)
         if self.command == "voltage":
             current = (voltage - self.emf * speed) / self.resistance
@@ -97,7 +100,7 @@ class MotorMap:
         return torque / self.gain * (self.resistance if self.command == "voltage" else 1.0)
 
     def followed(self, command: SX, speed: SX) -> SX:
-        """What of a command the limits let the amplifier follow."""
+        """The command that the amplifier can follow within its limits."""
         if self.command == "voltage":
             return _cut(command, self.voltage_limit)
         unit = self.gain if self.command == "torque" else 1.0
@@ -117,7 +120,7 @@ class MotorMap:
         return y[0] if self.bandwidth is not None else _cut(command + self.offset, self.voltage_limit)
 
     def _reachable(self, current: SX, speed: SX) -> SX:
-        """What of a current the voltage can drive."""
+        """The nearest current that the voltage can drive."""
         if self.voltage_limit is None:
             return current
         least, most = ((v - self.emf * speed) / self.resistance for v in (-self.voltage_limit, self.voltage_limit))

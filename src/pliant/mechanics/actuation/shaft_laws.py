@@ -3,10 +3,10 @@
 Each has `n_states` states r without unit, some 1 in size (a column; of one state a number), and is a function of the
 shaft's position x and rate v:
 
-    force(x, v, r)      against the motion
-    rate(x, v, r)       of the states
-    carrying(x, v, load)   the states at a start under a load
-    smooth(v)           the force without states
+    force(x, v, r)          force against the motion
+    rate(x, v, r)           rates of the states
+    carrying(x, v, load)    states at a start under a load
+    smooth(v)               force without states
 
 `Placed` says on which speeds a law acts.
 """

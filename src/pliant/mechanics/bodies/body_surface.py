@@ -8,9 +8,9 @@ from pliant.arrays import Array
 from pliant.mechanics.bodies.element_model import ElementModel, Indices
 
 MOST_NUMBERS = 300_000
-"""Of displacements and stresses at the points of a surface: two to three bytes each in the file."""
+"""Limit of displacements and stresses at the points of a surface: two to three bytes each in the file."""
 DIGITS = 2.0**-16
-"""What is kept of a displacement or stress, of the largest of its shape."""
+"""Resolution of a displacement or stress, of the largest of its shape."""
 _TETRAHEDRON = ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2))
 _BRICK = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
 

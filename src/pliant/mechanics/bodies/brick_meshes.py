@@ -28,7 +28,7 @@ def brick_mesh(
     x, y, z : array
         Rising places of the planes, two or more along each axis, in the unit that the mesh will be said to have.
     without : callable, optional
-        Of the centres (e, 3) of all bricks, which (e,) are left out: hollows and holes.
+        Of the centers (e, 3) of all bricks, which (e,) are left out: hollows and holes.
 
     Returns
     -------

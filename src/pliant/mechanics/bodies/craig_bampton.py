@@ -5,7 +5,7 @@ frames stand still, and nothing else is loaded), and the lowest modes with every
 root are these and rigid motions, which an arm has anyway. Eigenvectors of the small system make them coordinates of
 unit mass and no coupling in stiffness.
 
-Where a frequency is promised, the modes that are left out are not forgotten: what they do slowly is the deflection
+Where a frequency is given, shapes for the modes that are left out are added: their slow motion is the deflection
 K^-1 M psi under the inertia of static shapes and of rigid motions psi, twelve shapes more for two interfaces. Without
 these, frequencies at half the cut-off are off by up to 1 %; with them, by less than 1e-4.
 """
@@ -33,7 +33,7 @@ from pliant.robot.parts.reduced_body import ReducedBody
 
 UNITS: dict[str, float] = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254}
 MODES = 6
-"""Modes with the interfaces held, where nobody says how many."""
+"""Modes with the interfaces held, by default."""
 ROUND_OFF = 1e-11
 """An integral of unit shapes that is smaller, of the most that it could be, is zero by symmetry."""
 DEPENDENT = 1e-6
@@ -166,7 +166,7 @@ def _orthonormal(model: ElementModel, shapes: Array) -> tuple[Array, Array]:
 
 
 def _settled(shapes: Array) -> Array:
-    """The same space by shapes that round-off cannot exchange.
+    """Shapes of the same space that round-off cannot exchange.
 
     The first row that is not small among its like is the direction of the first shape, which so is positive there and
     the only one that moves there; the next is found in what is left.
@@ -190,7 +190,7 @@ def _body(
     damping: float,
     about: str,
 ) -> ReducedBody:
-    """Everything in the frame of the root."""
+    """The reduced body, with all its numbers in the frame of the root."""
     root, k = places[0], len(squares)
     A = root.axes
     every = np.concatenate([shapes, beyond.shapes], axis=1)
@@ -239,7 +239,7 @@ def _body(
 
 
 def _clean(values: Array, scale: float | Array | None = None) -> Array:
-    """Zeros by symmetry made exact, so that nobody computes with round-off; by the largest where no scale is given."""
+    """Values with zeros by symmetry made exact; the scale is the largest of them by default."""
     scale = np.abs(values).max(initial=0.0) if scale is None else scale
     return np.where(np.abs(values) <= ROUND_OFF * scale, 0.0, values)
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +17,21 @@ from pliant.base.writing import atomic_write
 from pliant.errors import ModelError
 
 Indices = NDArray[Any]
-"""Whole numbers, or for each whether."""
+"""Whole numbers, or truth values."""
+SparseMatrix: TypeAlias = Any
+"""A sparse matrix of SciPy, which has no types."""
 TENSOR = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])
 """Where the components of a symmetric tensor stand among xx, yy, zz, yz, xz, xy."""
 SYMMETRY = 1e-9
 FARTHEST = 1e6
-"""Metres from the origin that a node of a link may be."""
+"""Meters from the origin that a node of a link may be."""
 GROUNDED = 1e-6
 """Largest force that a rigid motion may meet, of what the same motion of one degree of freedom alone would meet."""
 
 
 @dataclass(frozen=True, eq=False)
 class ElementModel:
-    """Full matrices of a free body, in SI units; degrees of freedom stand node by node.
+    """Finite-element model of a free body: full matrices in SI units, degrees of freedom node by node.
 
     Attributes
     ----------
@@ -52,11 +54,11 @@ class ElementModel:
     """
 
     nodes: Array
-    stiffness: Any
-    mass: Any
+    stiffness: SparseMatrix
+    mass: SparseMatrix
     groups: Mapping[str, Indices] = field(default_factory=dict)
     triangles: Indices = field(default_factory=lambda: np.zeros((0, 3), dtype=int))
-    shares: Any = None
+    shares: SparseMatrix | None = None
     stress: Callable[[Indices, Array], Array] | None = None
     prestress: Callable[[Array, Array], Array] | None = None
     about: str = ""
@@ -135,7 +137,7 @@ def rigid_motions(model: ElementModel, centre: Array) -> Array:
 
 
 def check_free(model: ElementModel) -> None:
-    """The matrices are of one body that nothing holds: rigid motions cost no force, all nodes hang together."""
+    """Raise `ModelError` unless the matrices are of one free body: rigid motions without force, all nodes connected."""
     from scipy.sparse.csgraph import connected_components
 
     if (far := float(np.abs(model.nodes).max())) > FARTHEST:
@@ -166,8 +168,8 @@ def present_nodes(model: ElementModel) -> Indices:
     return np.asarray(present(model).reshape(len(model.nodes), -1).any(axis=1))
 
 
-def node_graph(model: ElementModel) -> Any:
-    """Sparse (n, n): which nodes a stiffness connects."""
+def node_graph(model: ElementModel) -> SparseMatrix:
+    """Sparse (n, n), one where a stiffness connects two nodes."""
     from scipy import sparse
 
     entries = model.stiffness.tocoo()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.base.stages import say
 from pliant.errors import ModelError, PliantError
+from pliant.mechanics.bodies.element_model import SparseMatrix
 from pliant.mechanics.bodies.held_stiffness import HeldStiffness
 
 DENSE = 120
@@ -24,7 +23,7 @@ NO_ENERGY = "mass: negative or zero in a shape, expected a matrix that gives eve
 
 
 def fixed_interface_modes(
-    held: HeldStiffness, mass: Any, number: int | None, frequency: float | None
+    held: HeldStiffness, mass: SparseMatrix, number: int | None, frequency: float | None
 ) -> tuple[Array, Array]:
     """Squares (m,) of frequencies in rad/s and modes (free, m) of unit mass: `number` of them, or all up to Hz.
 
@@ -70,7 +69,8 @@ def _cut(squares: Array, modes: Array, wanted: int, limit: float) -> tuple[Array
     return squares[:count], modes[:, :count]
 
 
-def _lowest(held: HeldStiffness, mass: Any, known: Array, count: int) -> tuple[Array, Array]:
+def _lowest(held: HeldStiffness, mass: SparseMatrix, known: Array, count: int) -> tuple[Array, Array]:
+    """The lowest modes without those that are known, by the Lanczos method."""
     from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
     size = held.free.size
@@ -103,7 +103,7 @@ def _lowest(held: HeldStiffness, mass: Any, known: Array, count: int) -> tuple[A
     return squares[order], modes / np.sqrt(modal_masses(mass, modes))
 
 
-def modal_masses(mass: Any, shapes: Array) -> Array:
+def modal_masses(mass: SparseMatrix, shapes: Array) -> Array:
     """(k,) masses of shapes by columns; each must be above 0."""
     found = np.einsum("ij,ij->j", shapes, mass @ shapes)
     if not (found > 0).all():
@@ -111,7 +111,7 @@ def modal_masses(mass: Any, shapes: Array) -> Array:
     return np.asarray(found)
 
 
-def _dense(held: HeldStiffness, mass: Any) -> tuple[Array, Array]:
+def _dense(held: HeldStiffness, mass: SparseMatrix) -> tuple[Array, Array]:
     """All modes of a small model; directions without mass have none."""
     weight, axes = np.linalg.eigh(mass.toarray())
     if not -weight[0] <= NEGATIVE * weight[-1]:

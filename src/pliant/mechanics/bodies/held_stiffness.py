@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from pliant.errors import ModelError, PliantError
 from pliant.mechanics.bodies.element_model import (
     ElementModel,
     Indices,
+    SparseMatrix,
     node_graph,
     present,
     present_nodes,
@@ -35,7 +36,14 @@ LEAF = 64
 SINGULAR = 1e-13
 """A motion whose energy is less, of what its degrees of freedom would cost one by one, has no stiffness."""
 BYTES_PER_ENTRY = 22
-"""At the peak, for an entry of L: a number of L and one of U, indices, and room to grow; measured 19."""
+"""Memory at the peak, for an entry of L: a number of L and one of U, indices, and room to grow; measured 19."""
+
+
+class Factorization(Protocol):
+    """Factor of a sparse matrix, as SciPy gives it."""
+
+    def solve(self, b: Array) -> Array:
+        """Solution of a right-hand side, or of several as columns."""
 
 
 class HeldStiffness:
@@ -71,19 +79,16 @@ class HeldStiffness:
         _require_memory(needed)
         self.factor = _factor(model.stiffness[order][:, order])
         self._inner = np.searchsorted(self.free, order)
-        self._spread = self._inverse(self.averages.T)
-        self._small = self._small_system()
+        self._spread = W = self._inverse(self.averages.T)
+        D, R = self.averages, self.rigid
+        self._small = np.block([[D @ W, D @ R], [(D @ R).T, np.zeros((R.shape[1], R.shape[1]))]])
 
     def _inverse(self, forces: Array) -> Array:
+        """Displacements under forces by the factor alone, whose nodes it keeps in place."""
         out = np.zeros_like(forces)
         if forces.size:
             out[self._inner] = self.factor.solve(np.ascontiguousarray(forces[self._inner]))
         return out
-
-    def _small_system(self) -> Array:
-        D, R, W = self.averages, self.rigid, self._spread
-        corner = np.zeros((R.shape[1], R.shape[1]))
-        return np.block([[D @ W, D @ R], [(D @ R).T, corner]])
 
     def solve(self, forces: Array, averages: Array | None = None) -> Array:
         """Displacements (free, m) under forces (free, m), with average interfaces moved by (6 a, m), or held."""
@@ -135,13 +140,15 @@ def _supports(model: ElementModel, motions: Array, there: Indices) -> Indices:
     return np.sort(dofs[pivots[:6]])
 
 
-def _factor(matrix: Any) -> Any:
+def _factor(matrix: SparseMatrix) -> Factorization:
     """LU of a symmetric positive matrix in the order given, without pivots."""
     from scipy.sparse import csc_array
     from scipy.sparse.linalg import splu
 
     try:
-        factor = splu(csc_array(matrix), permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        factor: Factorization = splu(
+            csc_array(matrix), permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
     except RuntimeError:  # exactly singular
         raise ModelError(_LOOSE) from None
     except MemoryError:
@@ -170,8 +177,9 @@ def _dof_order(model: ElementModel, dofs: Indices) -> Indices:
     return np.asarray(dofs[np.lexsort((dofs % model.freedoms, rank[dofs // model.freedoms]))])
 
 
-def dissection(places: Array, graph: Any) -> Indices:
-    """An order of nodes in which a factor stays thin: halves first, what separates them last, each half likewise."""
+def dissection(places: Array, graph: SparseMatrix) -> Indices:
+    """An order of nodes in which a factor has few entries: two halves, each ordered alike, then the nodes that separate
+    them."""
     from scipy import sparse
 
     edges = sparse.csr_array(graph)

@@ -39,7 +39,7 @@ class Interface:
         Whether the nodes move as one rigid piece, as a flange that is bolted to something stiff; or the frame moves as
         the nodes do on average (weighted by area), and forces spread over them without stiffening.
     origin : three numbers, optional
-        Of the frame, in the unit of the file; the centre of the nodes (of their faces) by default.
+        Of the frame, in the unit of the file; the center of the nodes (of their faces) by default.
     rpy : three numbers
         Angles of the frame's axes against those of the file, rad, as URDF has them.
 
@@ -105,7 +105,7 @@ class HeldNodes:
 
 
 def place_interface(model: ElementModel, name: str, interface: Interface, unit: float) -> HeldNodes:
-    """Find the nodes of an interface and its frame; `unit` is a unit of the file in metres."""
+    """Find the nodes of an interface and its frame; `unit` is a unit of the file in meters."""
     nodes = chosen_nodes(model, name, interface.where, unit)
     weights = _weights(model, nodes)
     origin = weights @ model.nodes[nodes] / weights.sum()
@@ -177,7 +177,7 @@ def _region(places: Array, name: str, term: str, groups: Mapping[str, Indices]) 
 def interfaces_of(
     root: str | Interface, tip: str | Interface, frames: Mapping[str, str | Interface]
 ) -> dict[str, Interface]:
-    """All by name, root and tip first; a text is a rigid one."""
+    """All interfaces by name, root and tip first; a text is a rigid one."""
     if wrong := {"root", "tip"} & set(frames):
         raise ModelError(f"frames: `{wrong.pop()}` has an argument of its own")
     given = {"root": root, "tip": tip, **frames}
@@ -185,7 +185,7 @@ def interfaces_of(
 
 
 def check_places(model: ElementModel, places: Sequence[HeldNodes]) -> None:
-    """Every interface has a rotation, and no node belongs to two of them."""
+    """Raise `ModelError` unless every interface has a rotation and no node belongs to two of them."""
     owner: dict[int, str] = {}
     for place in places:
         place.averages(model)

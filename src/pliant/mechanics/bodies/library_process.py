@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from pliant.errors import ModelError, PliantError
 from pliant.mechanics.bodies.library_tasks import FAILED, LARGE, MISSING, Arrays, as_bytes, from_bytes
@@ -19,13 +18,13 @@ MEMORY, MEMORY_PER_BYTE = 1 << 30, 60
 RESULT, RESULT_PER_BYTE = 256 << 20, 20
 """Bytes of a result; packed files have more content than size."""
 WAITING = 6
-"""Times that much by the clock: other work on the machine is nobody's fault."""
+"""Time by the clock over processor time: other programs may use the machine too."""
 
 
 def in_process(
-    task: str, size: int, wrong: Callable[[str], str], missing: Callable[[str], str], remedy: str, **given: Any
+    task: str, size: int, wrong: Callable[[str], str], missing: Callable[[str], str], remedy: str, **given: object
 ) -> Arrays:
-    """Arrays that a task of `library_tasks` gives.
+    """Return the arrays that a task of `library_tasks` gives.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Work of libraries on files of strangers, as the process that `library_process` starts for it does it.
+"""Reading of untrusted files by libraries, in the process that `library_process` starts for it.
 
 A reader of one of forty formats may loop for ever on a damaged file, take all memory, end its process, or open other
-files that the file names. Here it may spend a bounded time and memory, and open the files that it was given alone.
+files that the file names. Here it has bounded time and memory, and may open only the files that it was given.
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from inspect import currentframe
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.base.array_files import check_hdf5
 
-Arrays = dict[str, NDArray[Any]]
+if TYPE_CHECKING:
+    from types import ModuleType
+
+AnyArray = NDArray[Any]
+"""Numbers or text."""
+Arrays = dict[str, AnyArray]
 FAILED, LARGE, MISSING = "failed", "large", "missing"
 """Names under which a message stands in place of a result: wrong input, too large a result, a library not there."""
 
@@ -29,7 +34,7 @@ class OtherFile(Exception):
     """A reader was about to open a file that it was not given."""
 
 
-def as_bytes(arrays: Mapping[str, Any]) -> bytes:
+def as_bytes(arrays: Mapping[str, object]) -> bytes:
     """Return arrays of numbers and text as bytes, first their names."""
     out = io.BytesIO()
     for array in (np.array([*arrays], dtype=str), *arrays.values()):
@@ -45,7 +50,7 @@ def from_bytes(raw: bytes) -> Arrays:
 
 
 def serve(task: str, seconds: int, memory: int, most: int) -> None:
-    """Take arrays from standard input, do a task of `TASKS`, and write what it gives, `most` bytes, to standard output.
+    """Take arrays from standard input, do a task of `TASKS`, and write its result, `most` bytes, to standard output.
 
     Processor time is bounded in seconds and memory in bytes where the system can do it; the parent bounds the clock.
     """
@@ -117,14 +122,14 @@ def _load_meshio() -> Any:
     return meshio
 
 
-def _mesh(meshio: Any, files: NDArray[Any], format: NDArray[Any]) -> Arrays:
+def _mesh(meshio: ModuleType, files: AnyArray, format: AnyArray) -> Arrays:
     """Points, elements by kind and named sets of points of a mesh."""
     path, kind = str(files[0]), str(format)
     if kind == "med":
         check_hdf5(path)
     raw = meshio.read(path, kind)
     points = np.asarray(raw.points, dtype=float)
-    blocks: dict[str, list[NDArray[Any]]] = {}
+    blocks: dict[str, list[AnyArray]] = {}
     for block in raw.cells:
         blocks.setdefault(block.type, []).append(np.asarray(block.data, dtype=np.int64))
     cells = {f"cells {kind}": np.concatenate(parts) for kind, parts in blocks.items()}
@@ -165,10 +170,10 @@ def _load_tetgen() -> Any:
     return tetgen
 
 
-def _filled(tetgen: Any, points: NDArray[Any], triangles: NDArray[Any], volume: NDArray[Any]) -> Arrays:
+def _filled(tetgen: ModuleType, points: AnyArray, triangles: AnyArray, volume: AnyArray) -> Arrays:
     """Points and tetrahedra inside a closed surface, none larger than a volume above 0."""
     made = tetgen.TetGen(points, triangles.astype(np.int32))
-    options: dict[str, Any] = {"fixedvolume": True, "maxvolume": float(volume)} if volume > 0 else {}
+    options = {"fixedvolume": True, "maxvolume": float(volume)} if volume > 0 else {}
     nodes, cells, *_ = made.tetrahedralize(order=1, mindihedral=10.0, minratio=1.5, **options)
     return {"nodes": np.asarray(nodes, dtype=float), "cells": np.asarray(cells, dtype=np.int64)}
 
@@ -176,7 +181,7 @@ def _filled(tetgen: Any, points: NDArray[Any], triangles: NDArray[Any], volume: 
 # ------------------------------------------------------------------------------------------------------ pyNastran
 
 
-def _load_nastran() -> Any:
+def _load_nastran() -> tuple[Any, Any, Any]:
     from pyNastran.bdf.bdf import BDF
     from pyNastran.op2.op2 import OP2
     from pyNastran.op4.op4 import read_op4
@@ -184,7 +189,7 @@ def _load_nastran() -> Any:
     return BDF, OP2, read_op4
 
 
-def _nastran(libraries: Any, files: NDArray[Any], matrices: NDArray[Any]) -> Arrays:
+def _nastran(libraries: tuple[Any, Any, Any], files: AnyArray, matrices: AnyArray) -> Arrays:
     """Grids in the order of their numbers, sets of them, and the first matrix of every row of names."""
     BDF, OP2, read_op4 = libraries
     path, other = map(str, files)
@@ -210,7 +215,8 @@ def _nastran(libraries: Any, files: NDArray[Any], matrices: NDArray[Any]) -> Arr
     return found
 
 
-def _matrix(letter: str, read: Mapping[str, Any], names: Iterable[str]) -> Arrays:
+def _matrix(letter: str, read: Mapping[str, object], names: Iterable[str]) -> Arrays:
+    """Compressed rows of the first matrix that is there, under names that begin with a letter."""
     from scipy import sparse
 
     names = [*names]
@@ -225,7 +231,7 @@ def _matrix(letter: str, read: Mapping[str, Any], names: Iterable[str]) -> Array
     }
 
 
-Task = tuple[Callable[[], Any], Callable[..., Arrays]]
+Task = tuple[Callable[[], object], Callable[..., Arrays]]
 TASKS: dict[str, Task] = {
     "mesh": (_load_meshio, _mesh), "fill": (_load_tetgen, _filled), "nastran": (_load_nastran, _nastran),
 }  # fmt: skip

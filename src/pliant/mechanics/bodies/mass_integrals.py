@@ -9,23 +9,22 @@ quadratic form. Nodes of solids carry displacements alone: the form is the scala
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.mechanics.bodies.element_model import ElementModel, rigid_motions
+from pliant.mechanics.bodies.element_model import ElementModel, SparseMatrix, rigid_motions
 
 ALIKE = 1e-9
-"""Mass, centre and inertia tensor of the integrals against those of the mass matrix, of their size."""
+"""Largest difference between mass, center and inertia tensor of the integrals and of the mass matrix, of their size."""
 
 
 @dataclass(frozen=True, eq=False)
 class MassIntegrals:
     """int dm, int X dm, int X X^T dm, int phi_j dm (3, k), int X phi_j^T dm (k, 3, 3), int phi_i phi_j^T dm.
 
-    And what is left of the moment of momentum of each shape (3, k), where nodes turn.
+    `spin` (3, k) is the part of the moment of momentum of each shape that is not in these, where nodes turn.
     """
 
     mass: float
@@ -38,7 +37,7 @@ class MassIntegrals:
 
 
 def mass_integrals(model: ElementModel, shapes: Array, origin: Array, axes: Array) -> MassIntegrals:
-    """Of shapes (d n, k) of a model, about an origin and in axes (columns), both in those of the mesh."""
+    """Integrals of shapes (d n, k) of a model, about an origin and in axes (columns), both in those of the mesh."""
     form, fields = _form(model), _fields(model, shapes, origin)
     k = shapes.shape[1]
     turn = np.zeros((4 + 3 * k, 4 + 3 * k))
@@ -65,7 +64,8 @@ def mass_integrals(model: ElementModel, shapes: Array, origin: Array, axes: Arra
 
 
 def _by_matrix(found: MassIntegrals, momentum: Array) -> MassIntegrals:
-    """Beams and shells have other functions along than across: what the matrix says of rigid motion counts."""
+    """Integrals with the values of the mass matrix for rigid motion: beams and shells have other functions along than
+    across."""
     whole = momentum[:, :6]
     second = np.trace(whole[3:, 3:]) / 2 * np.eye(3) - whole[3:, 3:]
     arms = found.arms
@@ -80,7 +80,7 @@ def _by_matrix(found: MassIntegrals, momentum: Array) -> MassIntegrals:
 
 
 def _check(found: MassIntegrals, whole: Array) -> None:
-    """The integrals say of the rigid body what the matrix says."""
+    """Raise `ModelError` unless the integrals agree with the mass matrix on the rigid body."""
     s = found.first
     arm = np.array([[0.0, s[2], -s[1]], [-s[2], 0.0, s[0]], [s[1], -s[0], 0.0]])  # forces of a turn: -s x
     inertia = np.trace(found.second) * np.eye(3) - found.second
@@ -97,13 +97,13 @@ def _check(found: MassIntegrals, whole: Array) -> None:
         )
 
 
-def _form(model: ElementModel) -> Any:
+def _form(model: ElementModel) -> SparseMatrix:
     """Sparse (c n, c n), c = 1 for displacements alone and 4 with rotations: m, s and D of all pairs of nodes."""
     from scipy import sparse
 
     d, M = model.freedoms, model.mass.tocsr()
 
-    def part(a: int, b: int) -> Any:
+    def part(a: int, b: int) -> SparseMatrix:
         return M[a::d, b::d]
 
     m = (part(0, 0) + part(1, 1) + part(2, 2)) / 3

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,12 +17,15 @@ from pliant.base.signatures import checked
 from pliant.base.stages import work
 from pliant.errors import ModelError, install
 from pliant.mechanics.bodies.craig_bampton import UNITS
-from pliant.mechanics.bodies.element_model import ElementModel, Indices
+from pliant.mechanics.bodies.element_model import ElementModel, Indices, SparseMatrix
 from pliant.mechanics.bodies.library_process import in_process
 from pliant.mechanics.bodies.mesh_reading import check_one_file
 from pliant.options import LengthUnit, MassUnit
 from pliant.robot.parts.reduced_body import unpacked
 
+Number = TypeVar("Number", float, str)
+Matrices = str | os.PathLike[str] | None
+"""File with the matrices of a model, where they are not in its own."""
 MOST_BYTES = 4 << 30
 UNPACKED_BASE, UNPACKED = 256 << 20, 50
 """Bytes that a packed file may hold, and so many for each byte of it."""
@@ -92,11 +95,12 @@ def read_model(
     )
 
 
-Pieces = tuple[Array, Any, Any, dict[str, Indices], Indices]
+Pieces = tuple[Array, SparseMatrix, SparseMatrix, dict[str, Indices], Indices]
 """Nodes, stiffness, mass, groups, triangles."""
 
 
-def _check_shapes(name: str, nodes: Array, stiffness: Any, mass: Any) -> None:
+def _check_shapes(name: str, nodes: Array, stiffness: SparseMatrix, mass: SparseMatrix) -> None:
+    """Raise `ModelError` unless nodes and matrices have shapes that go together."""
     if nodes.ndim != 2 or nodes.shape[1] != 3:
         raise ModelError(f"{name}: nodes have shape {nodes.shape}, expected (n, 3)")
     for label, matrix in (("stiffness", stiffness), ("mass", mass)):
@@ -109,8 +113,9 @@ def _check_shapes(name: str, nodes: Array, stiffness: Any, mass: Any) -> None:
         raise ModelError(f"{name}: mass has shape {mass.shape}, expected {stiffness.shape} as the stiffness")
 
 
-def _scaled(n: int, size: int, mass: float, length: float) -> Callable[[Any], Any]:
-    """Both matrices into SI: mass, times the length once for every rotation that an entry belongs to."""
+def _scaled(n: int, size: int, mass: float, length: float) -> Callable[[SparseMatrix], SparseMatrix]:
+    """Function that brings either matrix into SI units: the unit of mass, times that of length once for every rotation
+    that an entry belongs to."""
     from scipy import sparse
 
     factor = np.ones(size)
@@ -120,7 +125,8 @@ def _scaled(n: int, size: int, mass: float, length: float) -> Callable[[Any], An
     return lambda matrix: mass * (D @ matrix @ D)
 
 
-def _arrays(path: Path, _: Any) -> Pieces:
+def _arrays(path: Path, _: Matrices) -> Pieces:
+    """Nodes, matrices, sets and surface of a file of plain arrays."""
     from scipy import sparse
 
     raw = read_input(path, MOST_BYTES)
@@ -176,7 +182,7 @@ def _indices(path: Path, name: str, value: Indices, count: int) -> Indices:
 # ------------------------------------------------------------------------------------------------------- CalculiX
 
 
-def _calculix(path: Path, _: Any) -> Pieces:
+def _calculix(path: Path, _: Matrices) -> Pieces:
     """Nodes and sets of the input, and the matrices beside it, of which one triangle is written."""
     from scipy import sparse
 
@@ -196,7 +202,7 @@ def _calculix(path: Path, _: Any) -> Pieces:
     _check_once(f"{path.stem}.dof", "the list", len(at) - len(np.unique(at)))
     matrices = []
     for ending in (".sti", ".mas"):
-        table = np.array(_numbers(path.with_suffix(ending), 3, plain_number))
+        table: Array = np.array(_numbers(path.with_suffix(ending), 3, plain_number))
         places = table[:, :2]
         if not ((places >= 1) & (places <= len(at)) & (places == np.floor(places))).all():
             raise ModelError(f"{path.stem}{ending}: has rows that {path.stem}.dof has not")
@@ -208,7 +214,8 @@ def _calculix(path: Path, _: Any) -> Pieces:
     return nodes, *matrices, groups, np.zeros((0, 3), dtype=int)
 
 
-def _numbers(path: Path, columns: int, kind: Callable[[str], Any]) -> list[list[Any]]:
+def _numbers(path: Path, columns: int, kind: Callable[[str], Number]) -> list[list[Number]]:
+    """Lines of a file, each of so many words as `kind` reads them."""
     lines = read_input(path, MOST_BYTES).decode("ascii", "replace").splitlines()
     try:
         found = [[kind(word) for word in line.replace(",", " ").split()] for line in lines if line.strip()]
@@ -299,10 +306,11 @@ def _check_copies(path: Path, copied: int, size: int) -> None:
 # -------------------------------------------------------------------------------------------------------- Nastran
 
 
-def _nastran(path: Path, matrices: Any) -> Pieces:
+def _nastran(path: Path, matrices: Matrices) -> Pieces:
     """Grids in the order of their numbers, and the matrices of all their degrees of freedom (g-set)."""
     from scipy import sparse
 
+    assert matrices is not None
     files = [path, Path(matrices)]
     size = 0
     for each in files:
@@ -325,6 +333,6 @@ def _nastran(path: Path, matrices: Any) -> Pieces:
     return found["nodes"], *full, groups, np.zeros((0, 3), dtype=int)
 
 
-READERS: dict[str, Callable[[Path, Any], Pieces]] = {
+READERS: dict[str, Callable[[Path, Matrices], Pieces]] = {
     ".npz": _arrays, ".inp": _calculix, ".bdf": _nastran, ".dat": _nastran, ".nas": _nastran,
 }  # fmt: skip

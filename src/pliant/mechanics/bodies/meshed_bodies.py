@@ -22,7 +22,7 @@ from pliant.robot.parts.materials import MATERIALS, Material
 from pliant.robot.parts.reduced_body import ReducedBody
 
 LONGEST, SHORTEST = 50.0, 0.002
-"""Metres between which links are; others look like a wrong unit."""
+"""Meters between which links are; others look like a wrong unit."""
 
 
 @work("mesh_model", "assembling a mesh")

@@ -15,7 +15,7 @@ from pliant.mechanics.bodies.element_model import Indices
 from pliant.mechanics.bodies.mesh_reading import SolidMesh
 
 UNEVEN = 0.07
-"""By how much corners weigh differently in the point from the inside of an element."""
+"""Difference of the weights of corners in the point from the inside of an element."""
 WELL_INSIDE = 1e-6
 """Each shape function of a place that counts as inside."""
 NEWTON = 12

@@ -1,7 +1,7 @@
-"""Where a bent body is to second order: shapes of what loads do to it, and how far each is taken by its coordinates.
+"""Places of a bent body to second order: shapes of its deflections under loads, and amplitudes of these shapes.
 
-A displacement u strains a body by eps(u) + grad u^T grad u / 2. What it is strained by to second order relaxes by a
-displacement u2 without force. A load f, whose stress with the root held is sigma_f, does work on it:
+A displacement u strains a body by eps(u) + grad u^T grad u / 2. The strain of second order relaxes by a displacement u2
+without force. A load f, whose stress with the root held is sigma_f, does work on it:
 
     f . u2 = - c^T K_f c / 2,        K_f = int sigma_f : grad phi_i^T grad phi_j
 
@@ -26,7 +26,7 @@ from pliant.mechanics.bodies.held_stiffness import HeldStiffness
 from pliant.mechanics.bodies.interfaces import HeldNodes
 
 DEPENDENT = 1e-8
-"""A load whose deflection has less energy left beside those before it, of its own, says nothing new."""
+"""Part of the energy of a load's deflection below which it follows from the loads before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +38,12 @@ class BeyondShapes:
 
     @classmethod
     def none(cls, model: ElementModel, shapes: Array) -> BeyondShapes:
-        """Of a body that is linear."""
+        """No shapes: those of a body that is linear."""
         return cls(np.zeros((model.size, 0)), np.zeros((0, shapes.shape[1], shapes.shape[1])))
 
 
 def beyond_shapes(held: HeldStiffness, shapes: Array) -> BeyondShapes:
-    """Of a body with shapes (d n, k), its root held."""
+    """Shapes and forms of second order of a body with shapes (d n, k), its root held."""
     model = held.model
     assert model.prestress is not None
     inertia = model.mass @ affine_motions(model, held.places[0].origin)

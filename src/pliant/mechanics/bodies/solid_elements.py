@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -11,10 +11,15 @@ from pliant.arrays import Array
 from pliant.base.stages import say
 from pliant.errors import ModelError, extra
 from pliant.mechanics.bodies.body_surface import as_triangles, skin
-from pliant.mechanics.bodies.element_model import TENSOR, ElementModel, Indices
+from pliant.mechanics.bodies.element_model import TENSOR, ElementModel, Indices, SparseMatrix
 from pliant.mechanics.bodies.mesh_reading import NEEDS, SolidMesh
 from pliant.robot.parts.materials import Material
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+Basis: TypeAlias = Any
+"""Functions on a mesh of scikit-fem, which has no types."""
 BATCH = 2000
 """Elements whose matrices are made at once."""
 _VTK_BRICK = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]])
@@ -24,7 +29,7 @@ AFFINE, CURVED = 4, 6
 
 def solid_model(mesh: SolidMesh, material: Material, unit: float) -> ElementModel:
     """Matrices of quadratic elements on a mesh, in SI units."""
-    skfem: Any = extra("skfem", NEEDS)
+    skfem: ModuleType = extra("skfem", NEEDS)
     lam, mu = _lame(material)
     corners = 8 if mesh.cells.shape[1] == 8 else 4
     used = np.unique(mesh.cells[:, :corners])
@@ -54,6 +59,7 @@ def solid_model(mesh: SolidMesh, material: Material, unit: float) -> ElementMode
 
 
 def _lame(material: Material) -> tuple[float, float]:
+    """Constants lambda and mu of Lame."""
     poisson = material.E / (2 * material.G) - 1
     if not -1 < poisson < 0.5:
         raise ModelError(
@@ -63,7 +69,7 @@ def _lame(material: Material) -> tuple[float, float]:
     return 2 * material.G * poisson / (1 - 2 * poisson), material.G
 
 
-def _basis(skfem: Any, mesh: SolidMesh, unit: float) -> Any:
+def _basis(skfem: ModuleType, mesh: SolidMesh, unit: float) -> Basis:
     """Quadratic functions on the mesh, with the quadrature of mass and stiffness."""
     used = np.unique(mesh.cells)
     number = np.full(len(mesh.points), -1)
@@ -82,7 +88,7 @@ def _basis(skfem: Any, mesh: SolidMesh, unit: float) -> Any:
 
 
 def _check_elements(made: Any, element: Any, about: str) -> None:
-    """All elements turn the same way, at their corners and at the middles of their edges."""
+    """Raise `ModelError` unless all elements turn the same way, at their corners and at the middles of their edges."""
     volume = np.linalg.det(np.moveaxis(made.mapping().DF(element.doflocs.T), (0, 1), (-2, -1)))
     most = np.sign(np.median(volume)) or 1.0
     wrong = np.flatnonzero((most * volume <= 1e-12 * np.abs(volume).max()).any(axis=1))
@@ -94,7 +100,7 @@ def _check_elements(made: Any, element: Any, about: str) -> None:
         )
 
 
-def _matrices(basis: Any, lam: float, mu: float, density: float) -> tuple[Any, Any]:
+def _matrices(basis: Basis, lam: float, mu: float, density: float) -> tuple[SparseMatrix, SparseMatrix]:
     """Stiffness (3 n, 3 n), degrees of freedom node by node, and scalar mass (n, n).
 
     K_ij^ab = int lam g_i^a g_j^b + mu g_i^b g_j^a + mu delta_ab g_i . g_j with the gradients g of the functions.
@@ -123,7 +129,8 @@ def _matrices(basis: Any, lam: float, mu: float, density: float) -> tuple[Any, A
     return (stiffness + stiffness.T) / 2, (mass + mass.T) / 2
 
 
-def _scattered(blocks: Array, dofs: Indices, size: int) -> Any:
+def _scattered(blocks: Array, dofs: Indices, size: int) -> SparseMatrix:
+    """Sparse (size, size) sum of the blocks of elements, whose rows and columns are at `dofs`."""
     from scipy import sparse
 
     rows = np.broadcast_to(dofs[:, :, None], blocks.shape).ravel()
@@ -131,8 +138,8 @@ def _scattered(blocks: Array, dofs: Indices, size: int) -> Any:
     return sparse.coo_array((blocks.ravel(), (rows, columns)), shape=(size, size)).tocsr()
 
 
-def _group_nodes(basis: Any, vertex: Indices, points: Indices) -> Indices:
-    """Nodes of a group of points: its corners, and what lies between corners that are all in it."""
+def _group_nodes(basis: Basis, vertex: Indices, points: Indices) -> Indices:
+    """Nodes of a group of points: its corners, and the nodes between corners that are all in it."""
     inside = np.zeros(basis.mesh.nvertices, dtype=bool)
     corners = vertex[points]
     inside[corners[corners >= 0]] = True
@@ -148,7 +155,7 @@ def _group_nodes(basis: Any, vertex: Indices, points: Indices) -> Indices:
     return np.sort(np.concatenate(found))
 
 
-def _shares(skfem: Any, basis: Any) -> Any:
+def _shares(skfem: ModuleType, basis: Basis) -> SparseMatrix:
     """Sparse (faces, nodes): integrals of the functions over every face of the surface."""
     from scipy import sparse
 
@@ -168,8 +175,8 @@ def _shares(skfem: Any, basis: Any) -> Any:
 class NodalStress:
     """Stress at corners of elements, the average over the elements that meet there."""
 
-    skfem: Any
-    basis: Any
+    skfem: ModuleType
+    basis: Basis
     lam: float
     mu: float
 
@@ -195,9 +202,9 @@ class NodalStress:
 
 @dataclass(frozen=True, eq=False)
 class Prestress:
-    """Work of stresses on what shapes strain the solid by to second order."""
+    """Work of stresses on the second-order strains of shapes."""
 
-    basis: Any
+    basis: Basis
     lam: float
     mu: float
 

@@ -1,8 +1,8 @@
 """Couplings, loops and contacts as wrenches on the links that they join.
 
-A coupling pushes its two frames apart along the line between them. What closes a loop does the work lambda . dg on
-motions of its second frame against the first, and so says its wrench on the second; the first receives the opposite one
-at the same point. A contact pushes by its force at the point between both surfaces.
+A coupling pushes its two frames apart along the line between them. The multipliers of a loop do the work lambda . dg on
+motions of its second frame against the first, from which the wrench on the second follows; the first receives the
+opposite one at the same point. A contact pushes by its force at the point between both surfaces.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pliant.mechanics.links.kinematics import placements
 
 
 class Tie(NamedTuple):
-    """Moment about a point and force on a link, or on what stands still where that is None, at the part `eta` of its
-    length, or on the frame of the link itself where that is None; all in base axes."""
+    """Moment about a point and force on a link, or on the world where that is None, at the part `eta` of its length, or
+    on the frame of the link itself where that is None; all in base axes."""
 
     link: int | None
     eta: float | None
@@ -32,7 +32,7 @@ class Tie(NamedTuple):
 
 
 def ties(chain: Chain, q: SX, qd: SX, push: SX, multipliers: SX) -> list[Tie]:
-    """All that act on a chain, under forces of commanded couplings (k,) and multipliers of the rows that are kept."""
+    """All wrenches on a chain, under forces of commanded couplings (k,) and multipliers of the rows that are kept."""
     links, none = placements(chain, q), ca.SX.zeros(3)
     found: list[Tie] = []
     for line, force in zip(chain.lines, line_pushes(chain, q, qd, push)):

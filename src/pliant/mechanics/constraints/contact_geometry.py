@@ -1,13 +1,13 @@
-"""Contacts: how far a sphere is from a surface, and what the two do to one another.
+"""Contacts: distance of a sphere from a surface, and the forces between the two.
 
-With d the centre of the sphere in the axes of the surface, c the point of the surface's core (a plane, a point, a
+With d the center of the sphere in the axes of the surface, c the point of the surface's core (a plane, a point, a
 segment, a box) that is nearest, r and R the radii of sphere and core,
 
     gap = |d - c| - r - R,      n = (d - c) / |d - c|,      u = -gap.
 
 The contact pushes by F n at the point between the two surfaces, and rubs there against the velocity v_t of the one
 along the other by friction F v_t / stick, cut at friction F. The forces do work on the relative velocity v of the two
-bodies at this point, v . n = gap', so that their generalised forces are dv/dqd^T f, for every formulation.
+bodies at this point, v . n = gap', so that their generalized forces are dv/dqd^T f, for every formulation.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def touch(chain: Chain, q: SX, qd: SX, number: int) -> Touch:
 
 
 def touch_energy(chain: Chain, q: SX) -> SX:
-    """Stored in what is pressed together."""
+    """Energy stored in contacts."""
     found = (contact.law.energy(-gap(chain, q, k)) for k, contact in enumerate(chain.contacts))
     return sum(found, ca.SX(0))
 
@@ -80,6 +80,7 @@ def touching_force(chain: Chain, q: SX, qd: SX, number: int) -> tuple[SX, SX]:
 
 
 def _forces(chain: Chain, number: int, at: Touch) -> tuple[SX, SX]:
+    """Normal force, and friction (3,) on the sphere in base axes."""
     contact = chain.contacts[number]
     pressed = contact.law.elastic(at.depth) + contact.law.resisting(at.depth, at.rate)
     speed = ca.sqrt(ca.sumsqr(at.sliding) + TINY)
@@ -87,7 +88,7 @@ def _forces(chain: Chain, number: int, at: Touch) -> tuple[SX, SX]:
 
 
 def touch_push(chain: Chain, q: SX) -> SX:
-    """(n,) forces of what stores energy, on the left-hand side of the equations of motion."""
+    """(n,) elastic forces of contacts, on the left-hand side of the equations of motion."""
     out, still = ca.SX.zeros(chain.n), ca.SX.zeros(chain.n)
     for k, contact in enumerate(chain.contacts):
         at = touch(chain, q, still, k)
@@ -96,7 +97,7 @@ def touch_push(chain: Chain, q: SX) -> SX:
 
 
 def touch_resistance(chain: Chain, q: SX, qd: SX) -> SX:
-    """(n,) forces of what takes energy, positive against the motion."""
+    """(n,) forces of damping and friction of contacts, positive against the motion."""
     out = ca.SX.zeros(chain.n)
     for k, contact in enumerate(chain.contacts):
         at = touch(chain, q, qd, k)

@@ -1,11 +1,11 @@
-"""Bodies that are pressed together: the law, stops of joints, and cores of surfaces.
+"""Contact law of bodies that are pressed together, stops of joints, and cores of surfaces.
 
 Hunt and Crossley (1975): a depth u > 0 presses back by
 
     stiffness u^exponent (1 + damping u'),
 
-of which the first part is a spring and stores energy. The second one takes energy and vanishes where contact begins;
-cut at -1, it lets go and does not pull.
+of which the first part is a spring and stores energy. The second part takes energy and vanishes where contact begins;
+`damping u'` is cut at -1, so that the surfaces let go and do not pull.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import casadi as ca
 from pliant.algebra.rotations import SX
 
 NONE = 1e-30
-"""m: a depth of nothing."""
+"""m: depth that is added where surfaces do not touch, so that powers have derivatives there."""
 TINY = 1e-20
-"""m^2 or (m/s)^2, so that roots have a slope where there is nothing."""
+"""m^2 or (m/s)^2, added under roots, so that they have a slope at zero."""
 
 
 @dataclass(frozen=True)
@@ -31,24 +31,24 @@ class Pressing:
     exponent: SX = 1.0
 
     def elastic(self, depth: SX) -> SX:
-        """What the spring presses back."""
+        """Force of the spring."""
         return self.stiffness * self._power(depth, self.exponent)
 
     def energy(self, depth: SX) -> SX:
-        """That the spring stores."""
+        """Energy that the spring stores."""
         power = self.exponent + 1
         return self.stiffness / power * self._power(depth, power)
 
     @staticmethod
     def _power(depth: SX, exponent: SX) -> SX:
-        """Of the depth, where there is one; others than whole ones have all derivatives at none too."""
+        """Power of the depth, zero where there is none; a fractional power has all derivatives there too."""
         u = ca.fmax(depth, 0)
         if isinstance(exponent, float) and exponent.is_integer():
             return u if exponent == 1.0 else u**exponent
         return (u + NONE) ** exponent
 
     def resisting(self, depth: SX, rate: SX) -> SX:
-        """What is pressed back beyond the spring, or less."""
+        """Force of the damper, which adds to that of the spring or takes from it."""
         return self.elastic(depth) * ca.fmax(self.damping * rate, -1)
 
 
@@ -64,25 +64,26 @@ class StopMap:
     law: Pressing
 
     def depth(self, q: SX) -> SX:
-        """How far it is pressed in; negative where it is not met."""
+        """Depth by which it is pressed in; negative where it is not met."""
         return self.side * (q[self.place] - self.end)
 
     def energy(self, q: SX) -> SX:
-        """Stored in the stop."""
+        """Energy stored in the stop."""
         return self.law.energy(self.depth(q))
 
     def force(self, q: SX) -> SX:
-        """Of its spring."""
+        """Force of its spring."""
         return self.side * self.law.elastic(self.depth(q))
 
     def resisting(self, q: SX, qd: SX) -> SX:
-        """Of its damper."""
+        """Force of its damper."""
         return self.side * self.law.resisting(self.depth(q), self.side * qd[self.index])
 
 
 @dataclass(frozen=True)
 class Core:
-    """What a surface is round of: a plane, a point, a segment along z, a box; `extent` are half lengths."""
+    """Core of a surface, which lies at a radius around it: a plane, a point, a segment along z, or a box; `extent` are
+    half lengths."""
 
     kind: str
     radius: SX

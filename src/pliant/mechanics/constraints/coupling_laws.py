@@ -1,7 +1,7 @@
-"""Laws of couplings along their line, by its length L and the rate of L: what pulls by itself, and what is commanded.
+"""Laws of couplings along their line, by its length L and the rate of L: passive ones, and commanded forces.
 
-Forces of what acts by itself are positive against lengthening; what is commanded drives apart. A hydraulic cylinder has
-two chambers of oil,
+Passive forces are positive against lengthening; commanded forces drive apart. A hydraulic cylinder has two chambers of
+oil,
 
     p_a' = beta / V_a (Q_a - A_a x' - leak)        V_a = D_a + A_a x
     p_b' = beta / V_b (Q_b + A_b x' + leak)        V_b = D_b + A_b (stroke - x)
@@ -25,14 +25,14 @@ from pliant.robot.coordinates import MEGA
 CAVITATES = 0.1
 """MPa: below, a pressure falls the more slowly the lower it is, since the oil lets air go; it does not pass 0."""
 LEAST_VOLUME = 0.5
-"""Of the dead volume: what is left of a chamber whose piston is beyond its end."""
+"""Part of the dead volume that is left of a chamber whose piston is beyond its end."""
 
 
 class LineLaw:
-    """What pulls by itself; a law says what it has of the three."""
+    """Passive law of a coupling: an energy with its slope, and a damping force; each is zero unless the law has it."""
 
     def energy(self, L: SX) -> SX:
-        """That is stored."""
+        """Stored energy."""
         return ca.SX(0)
 
     def pull(self, L: SX) -> SX:
@@ -40,7 +40,7 @@ class LineLaw:
         return ca.SX(0)
 
     def resisting(self, L: SX, rate: SX) -> SX:
-        """What takes energy."""
+        """Damping force."""
         return ca.SX(0)
 
 
@@ -53,7 +53,7 @@ class PullingSpring(LineLaw):
     preload: SX
 
     def energy(self, L: SX) -> SX:
-        """That is stored."""
+        """Stored energy."""
         x = L - self.length
         return (self.stiffness / 2 * x + self.preload) * x
 
@@ -69,7 +69,7 @@ class ConstantPush(LineLaw):
     value: SX
 
     def energy(self, L: SX) -> SX:
-        """That is stored."""
+        """Stored energy."""
         return -self.value * L
 
     def pull(self, L: SX) -> SX:
@@ -84,7 +84,7 @@ class Dashpot(LineLaw):
     damping: SX
 
     def resisting(self, L: SX, rate: SX) -> SX:
-        """What takes energy."""
+        """Damping force."""
         return self.damping * rate
 
 
@@ -98,7 +98,7 @@ class TautCable(LineLaw):
     smoothing: SX
 
     def energy(self, L: SX) -> SX:
-        """That is stored."""
+        """Stored energy."""
         x, w = L - self.length, self.smoothing
         near, far = ca.fmin(ca.fmax(x, -w), w) + w, ca.fmax(x, w)
         return self.stiffness * (near**3 / (12 * w) + (far**2 - w**2) / 2)
@@ -110,7 +110,7 @@ class TautCable(LineLaw):
         return self.stiffness * (near**2 / (4 * w) + ca.fmax(x - w, 0))
 
     def resisting(self, L: SX, rate: SX) -> SX:
-        """What takes energy, and never makes the cable push."""
+        """Damping force, which never makes the cable push."""
         return self.pull(L) * ca.fmax(self.damping * rate, -1)
 
 
@@ -123,7 +123,7 @@ class Ends(LineLaw):
     law: Pressing
 
     def energy(self, L: SX) -> SX:
-        """That is stored."""
+        """Stored energy."""
         return self.law.energy(self.low - L) + self.law.energy(L - self.high)
 
     def pull(self, L: SX) -> SX:
@@ -131,12 +131,12 @@ class Ends(LineLaw):
         return self.law.elastic(L - self.high) - self.law.elastic(self.low - L)
 
     def resisting(self, L: SX, rate: SX) -> SX:
-        """What takes energy."""
+        """Damping force."""
         return self.law.resisting(L - self.high, rate) - self.law.resisting(self.low - L, -rate)
 
 
 class LineDrive(Protocol):
-    """What is commanded."""
+    """Commanded force of a coupling."""
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -146,22 +146,22 @@ class LineDrive(Protocol):
         """Force apart."""
 
     def rates(self, command: SX, L: SX, rate: SX, y: list[SX]) -> list[SX]:
-        """Of its states."""
+        """Rates of its states."""
 
     def start(self, push: SX) -> list[SX]:
         """States at which it has a force."""
 
     def stiffness(self, L: SX) -> SX:
-        """By which its force changes with its length, behind a closed valve."""
+        """Change of its force per length, behind a closed valve."""
 
 
 @dataclass(frozen=True)
 class CommandedPush:
-    """A force that is given, at once."""
+    """A force that follows its command at once."""
 
     @property
     def states(self) -> tuple[str, ...]:
-        """None."""
+        """No states."""
         return ()
 
     def push(self, command: SX, y: list[SX]) -> SX:
@@ -169,15 +169,15 @@ class CommandedPush:
         return command
 
     def rates(self, command: SX, L: SX, rate: SX, y: list[SX]) -> list[SX]:
-        """None."""
+        """No rates."""
         return []
 
     def start(self, push: SX) -> list[SX]:
-        """None."""
+        """No states at a start."""
         return []
 
     def stiffness(self, L: SX) -> SX:
-        """None."""
+        """No stiffness."""
         return ca.SX(0)
 
 
@@ -190,7 +190,7 @@ class ValveMap:
     bandwidth: SX | None = None
 
     def flow(self, opening: SX, drop: SX) -> SX:
-        """Along the drop."""
+        """Flow through the edge, along the pressure drop."""
         return self.gain * opening * drop / (drop**2 + self.laminar**2) ** 0.25
 
 
@@ -210,7 +210,7 @@ class CylinderMap:
 
     @property
     def states(self) -> tuple[str, ...]:
-        """Pressures (MPa), and the opening of a valve that takes its time."""
+        """Pressures (MPa), and the opening of a valve with a bandwidth."""
         return ("pressure_a", "pressure_b", *(() if self.valve.bandwidth is None else ("valve",)))
 
     def push(self, command: SX, y: list[SX]) -> SX:
@@ -218,7 +218,7 @@ class CylinderMap:
         return MEGA * (y[0] * self.areas[0] - y[1] * self.areas[1])
 
     def rates(self, command: SX, L: SX, rate: SX, y: list[SX]) -> list[SX]:
-        """Of its states."""
+        """Rates of its states."""
         wanted, bandwidth = ca.fmin(ca.fmax(command, -1), 1), self.valve.bandwidth
         opening = wanted if bandwidth is None else y[2]
         x, leak = L - self.dead_length, self.leakage * MEGA * (y[0] - y[1])
@@ -233,12 +233,12 @@ class CylinderMap:
         return out if bandwidth is None else [*out, 2 * math.pi * bandwidth * (wanted - opening)]
 
     def _volumes(self, x: SX) -> list[SX]:
-        """Of the chambers."""
+        """Volumes of the chambers."""
         sides = zip(self.areas, self.dead_volumes, (x, self.stroke - x))
         return [ca.fmax(dead + area * inside, LEAST_VOLUME * dead) for area, dead, inside in sides]
 
     def stiffness(self, L: SX) -> SX:
-        """Of the oil, behind a closed valve."""
+        """Stiffness of the oil, behind a closed valve."""
         volumes = self._volumes(L - self.dead_length)
         return self.bulk_modulus * sum((area**2 / volume for area, volume in zip(self.areas, volumes)), ca.SX(0))
 
@@ -248,8 +248,11 @@ class CylinderMap:
         return self.valve.flow(ca.fmax(opening, 0), self.supply - MEGA * p) - to_tank
 
     def start(self, push: SX) -> list[SX]:
-        """Pressures that hold a force behind a closed valve: they add up to those of pump and tank, as the edges of a
-        worn valve would have it, so that both lie in between for every force that the pump can hold."""
+        """Pressures that hold a force behind a closed valve.
+
+        They add up to those of pump and tank, as leaking edges of a valve would make them, so that both lie in between
+        for every force that the pump can hold.
+        """
         a, b = self.areas
         p_a = ca.fmax(ca.fmax((push + b * (self.supply + self.tank)) / (a + b), push / a), 0)
         return [p_a / MEGA, (p_a * a - push) / b / MEGA, *([] if self.valve.bandwidth is None else [ca.SX(0)])]

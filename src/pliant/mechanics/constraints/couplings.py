@@ -1,13 +1,13 @@
-"""Couplings as lines between two frames: how long they are, and what they do to the coordinates.
+"""Couplings as lines between two frames: their lengths, and their forces on the coordinates.
 
-A force f along a line of length L(q) does the work f dL, so that its generalised forces are f dL/dq: the same for every
+A force f along a line of length L(q) does the work f dL, so that its generalized forces are f dL/dq: the same for every
 formulation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -29,12 +29,12 @@ class Lines(NamedTuple):
     rate: SX
 
     def along(self, forces: list[SX]) -> SX:
-        """(n,) generalised forces of forces that drive apart."""
+        """(n,) generalized forces of forces that drive the frames apart."""
         return ca.mtimes(self.J.T, ca.vertcat(*forces))
 
 
 def lines(chain: Chain, q: SX, qd: SX) -> Lines:
-    """Where the couplings of a chain are."""
+    """Lengths of the couplings of a chain, with their slopes and rates."""
     Q = ca.SX.sym("q", chain.n_q)  # those given may hold prescribed motions, which no derivative can be taken by
     L = _lengths(chain, Q)
     L, J = ca.substitute([ca.densify(L), ca.densify(chain.jacobian(L, Q))], [Q], [q])
@@ -50,13 +50,13 @@ def _lengths(chain: Chain, q: SX) -> SX:
 
 
 def line_energy(chain: Chain, q: SX) -> SX:
-    """Stored in couplings."""
+    """Energy stored in couplings."""
     L = lines(chain, q, ca.SX.zeros(chain.n)).L
     return sum((law.energy(L[k]) for k, line in enumerate(chain.lines) for law in line.laws), ca.SX(0))
 
 
 def line_pull(chain: Chain, q: SX) -> SX:
-    """(n,) forces of what stores energy, on the left-hand side of the equations of motion."""
+    """(n,) elastic forces of couplings, on the left-hand side of the equations of motion."""
     found = lines(chain, q, ca.SX.zeros(chain.n))
     return found.along([
         sum((law.pull(found.L[k]) for law in line.laws), ca.SX(0)) for k, line in enumerate(chain.lines)
@@ -64,7 +64,7 @@ def line_pull(chain: Chain, q: SX) -> SX:
 
 
 def line_resistance(chain: Chain, q: SX, qd: SX) -> SX:
-    """(n,) forces of what takes energy, positive against the motion."""
+    """(n,) damping forces of couplings, positive against the motion."""
     found = lines(chain, q, qd)
     return found.along([
         sum((law.resisting(found.L[k], found.rate[k]) for law in line.laws), ca.SX(0))
@@ -73,7 +73,7 @@ def line_resistance(chain: Chain, q: SX, qd: SX) -> SX:
 
 
 def pushes(chain: Chain, command: SX, states: dict[tuple[str, str], SX]) -> list[SX]:
-    """Forces of the couplings that are commanded, by their commands."""
+    """Forces of the commanded couplings, by their commands."""
     return [drive.push(command[k], y) for k, (_, drive, y) in enumerate(_driven(chain, states))]
 
 
@@ -89,7 +89,7 @@ def line_pushes(chain: Chain, q: SX, qd: SX, push: SX) -> list[SX]:
 
 
 def line_forces(chain: Chain, q: SX, force: SX) -> SX:
-    """(n,) generalised forces of those that are commanded, by their forces."""
+    """(n,) generalized forces of the commanded couplings, by their forces."""
     J = lines(chain, q, ca.SX.zeros(chain.n)).J
     return ca.mtimes(J[[k for k, line in enumerate(chain.lines) if line.drive is not None], :].T, force)
 
@@ -112,14 +112,14 @@ def line_starts(chain: Chain, pushed: SX | None) -> list[SX]:
 
 
 def _driven(chain: Chain, states: dict[tuple[str, str], SX]) -> Iterator[tuple[int, LineDrive, list[SX]]]:
-    """Numbers of those that are commanded, what drives them, and their states."""
+    """Numbers of the commanded couplings, their drives, and their states."""
     for number, line in enumerate(chain.lines):
         if line.drive is not None:
             yield number, line.drive, line.own(states)
 
 
 def closed_valves(chain: Chain, q: SX, force: SX) -> tuple[SX, SX]:
-    """Slopes J (m, n) of the lengths of those that are commanded, and the stiffness (n, n) that they give a state in
+    """Slopes J (m, n) of the lengths of the commanded couplings, and the stiffness (n, n) that they give a state in
     which they push by forces (m,): of the oil behind closed valves, and of forces whose lines turn."""
     Q = ca.SX.sym("q", chain.n_q)
     found = lines(chain, Q, ca.SX.zeros(chain.n))
@@ -127,15 +127,15 @@ def closed_valves(chain: Chain, q: SX, force: SX) -> tuple[SX, SX]:
     J = found.J[[k for k, _ in driven], :]
     oil = ca.diag(ca.vertcat(*(drive.stiffness(found.L[k]) for k, drive in driven)))
     K = ca.mtimes([J.T, oil, J]) - chain.jacobian(ca.mtimes(J.T, force), Q)
-    both: Any = ca.substitute([ca.densify(J), ca.densify(K)], [Q], [q])
-    return both[0], both[1]
+    J, K = ca.substitute([ca.densify(J), ca.densify(K)], [Q], [q])
+    return J, K
 
 
 def line_bias(chain: Chain, q: SX, qd: SX) -> tuple[SX, SX]:
-    """Slopes J (m, n) of the lengths of those that are commanded, and gamma (m,) of L'' = J qdd + gamma."""
+    """Slopes J (m, n) of the lengths of the commanded couplings, and gamma (m,) of L'' = J qdd + gamma."""
     Q, V = ca.SX.sym("q", chain.n_q), ca.SX.sym("qd", chain.n)
     rows = [k for k, line in enumerate(chain.lines) if line.drive is not None]
     J = lines(chain, Q, V).J[rows, :]
     gamma = ca.jtimes(ca.mtimes(J, V), Q, chain.rates(Q, V))
-    found: Any = ca.substitute([J, ca.densify(gamma)], [Q, V], [q, qd])
-    return found[0], found[1]
+    J, gamma = ca.substitute([J, ca.densify(gamma)], [Q, V], [q, qd])
+    return J, gamma

@@ -1,13 +1,13 @@
-"""How near a chain is to what acts beyond a gap alone: contacts, cables, ends of cylinders, stops of joints.
+"""Gaps to forces that act beyond them alone: contacts, cables, ends of cylinders, stops of joints.
 
-Steps of runs must not leap over these (`integrate.meeting`). So each gap comes with the speed of a point past what it
-may meet, which no rate of the gap exceeds, and with a width that a step may pass unseen: a small part of the way
-through the thinnest thing that can be met, which is two radii.
+A step of a run must not leap over such a force (`compute/integrate/gap_steps`). So each gap comes with the speed of a
+point past the obstacle, which no rate of the gap exceeds, and with a width that a step may pass unseen: a small part
+of the way through the thinnest obstacle, which is two radii.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -24,7 +24,7 @@ CONTACT_WIDTH = 0.05
 LINE_WIDTH = 0.01
 """Width, as a part of the length of a cable or cylinder, whose ends may pass one another."""
 STOP_WIDTH = 1e-3
-"""rad or m: of a joint that turns back at its stop."""
+"""Width, rad or m, of a joint that turns back at its stop."""
 
 
 class Clearance(NamedTuple):
@@ -47,6 +47,7 @@ def approaches(chain: Chain, q: SX, qd: SX) -> SX:
 
 
 def _gaps(chain: Chain, q: SX) -> list[Clearance]:
+    """Gaps of all contacts, then of couplings, then of stops."""
     links = placements(chain, q)
 
     def seen(frames: tuple[FrameMap, FrameMap]) -> SX:
@@ -68,7 +69,8 @@ def _gaps(chain: Chain, q: SX) -> list[Clearance]:
     return found
 
 
-def _line_gaps(law: LineLaw, L: SX) -> list[tuple[SX, Any]]:
+def _line_gaps(law: LineLaw, L: SX) -> list[tuple[SX, SX]]:
+    """Gaps of a law along a line of this length, and their widths."""
     if isinstance(law, TautCable):
         return [(law.length - law.smoothing - L, LINE_WIDTH * law.length)]
     if isinstance(law, Ends):

@@ -1,4 +1,4 @@
-"""What a jump in a prescribed rate does to an arm: an impulse, on whatever is free to move."""
+"""Jumps of prescribed rates: the impulse on all coordinates that are free to move."""
 
 from __future__ import annotations
 

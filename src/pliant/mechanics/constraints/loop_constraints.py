@@ -79,6 +79,7 @@ def closing_wrench(closure: Closure, first: tuple[SX, SX], second: tuple[SX, SX]
 
 
 def _rows(closure: Closure, first: tuple[SX, SX], second: tuple[SX, SX]) -> tuple[SX, SX]:
+    """Rows of a loop between two placed frames, and a number that is positive where these are not half a turn apart."""
     (R_a, p_a), (R_b, p_b) = first, second
     d, R = ca.mtimes(R_a.T, p_b - p_a), ca.mtimes(R_a.T, R_b)
     u, w = (ca.SX(ca.DM(axis)) for axis in closure.axes)

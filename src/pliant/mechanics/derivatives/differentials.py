@@ -111,9 +111,12 @@ def solver(e: Equations, q: SX) -> Solver:
 
 @dataclass(frozen=True)
 class SolvedColumns:
-    """Many right-hand sides and one factor, kept apart: `own` expressions; `shared` numbers of the factor, for which
-    `symbols` stand in the `groups` of columns; `widths` of what the solved columns are cut into, in the order of their
-    places; and the `order` of the outputs, each rows of blocks, own ones and cut columns."""
+    """Many right-hand sides and one factor, kept apart.
+
+    `own` expressions; `shared` numbers of the factor, for which `symbols` stand in the `groups` of columns; `widths` of
+    the blocks into which solved columns are cut, in the order of their places; and the `order` of the outputs, each
+    rows of blocks, own ones and cut columns.
+    """
 
     own: tuple[SX, ...]
     shared: SX
@@ -153,15 +156,15 @@ def acceleration_slopes(
 
 
 def _below(forces: SX, unknown: SX) -> SX:
-    """Forces (n,) with nothing on the rows of loops, as long as what is unknown."""
+    """Forces (n,) with zeros on the rows of loops, as many entries as `unknown`."""
     return ca.vertcat(forces, ca.SX.zeros(unknown.numel() - forces.numel()))
 
 
 def solved_columns(
     own: Sequence[SX], slopes: Slopes, widths: tuple[int, ...], order: tuple[tuple[int, ...], ...] = ()
 ) -> SolvedColumns | list[SX]:
-    """Own expressions and slopes, cut into blocks; outputs in the order that they are given by default, as they are
-    where the slopes are written out."""
+    """Own expressions and slopes, cut into blocks, the outputs in the given `order` of these; as expressions where the
+    slopes are written out."""
     order = order or tuple((k,) for k in range(len(own) + len(widths)))
     if isinstance(slopes, ca.SX):
         blocks = [*own, *ca.horzsplit(slopes, list(itertools.accumulate(widths, initial=0)))]
@@ -182,7 +185,7 @@ class Differentials:
 
     @cached_property
     def qdd(self) -> SX:
-        """Symbols of the accelerations, for which the solved ones are put."""
+        """Symbols of the accelerations, in place of the solved ones."""
         return ca.SX.sym("qdd", self.e.chain.n)
 
     @cached_property
@@ -197,12 +200,12 @@ class Differentials:
 
     @cached_property
     def residual(self) -> SX:
-        """What these leave, without the torques."""
+        """Residual of the equations at these symbols, without the torques."""
         return self.e.residual(self.q, self.qd, self.unknown)
 
     @cached_property
     def solver(self) -> Solver:
-        """The slope of the residual by what is unknown, at q."""
+        """The slope of the residual by the unknowns, at q."""
         return closed_solver(self.e, self.q)
 
     # ------------------------------------------------------------------------------- inverse dynamics

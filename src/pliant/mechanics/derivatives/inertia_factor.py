@@ -1,5 +1,4 @@
-"""The inertia matrix as the factors of its elimination, in common axes: one right-hand side in O(n), many for the price
-of their products alone.
+"""Factors of the inertia matrix in common axes: a right-hand side in O(n), many for the price of their products alone.
 
 The elimination of `denoc` leaves a pivot per coordinate, with columns in the axes of its link. Carried to the axes of
 the base, about the first link, these columns need no rotation on the way from link to link: a right-hand side costs
@@ -52,8 +51,8 @@ class Naming:
 
 @dataclass(frozen=True)
 class FactoredStage:
-    """A joint or a body: the port that it hangs on, None for the base; its coordinates, eliminated last first; what
-    the elimination leaves of them, in common axes about a common point; and for each port the columns (6, k) by which
+    """A joint or a body: the port that it hangs on, None for the base; its coordinates, eliminated last first; the
+    numbers of their elimination, in common axes about a common point; and for each port the columns (6, k) by which
     they move it.
 
     `inverse` (k,) of the pivots; `psi` (6, k); `coupling` (k, k), above the diagonal. With the signs of `psi` and
@@ -89,7 +88,7 @@ class Factor:
     def inward(
         self, b: SX, at_ports: Mapping[At, SX] | None = None, handed: Mapping[int, SX] | None = None
     ) -> tuple[SX, dict[At, SX]]:
-        """Forces (n, K) on what is not yet eliminated, and wrenches (6, K) that arrive at ports; further ones may act
+        """Forces (n, K) reduced by elimination, and wrenches (6, K) that arrive at ports; further wrenches may act
         `at_ports`, or be `handed` on by a stage."""
         phi, arrived, handed = ca.SX(b), dict(at_ports or {}), handed or {}
         none = ca.SX.zeros(6, b.shape[1])
@@ -137,7 +136,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class ColumnGroup:
-    """Columns (m, K) at `places` among many, and what one of them, of `symbols` (m,), is solved to (n,)."""
+    """Columns (m, K) at `places` among many, and the solution `x` (n,) for one of them, in `symbols` (m,)."""
 
     places: tuple[int, ...]
     columns: SX
@@ -146,7 +145,7 @@ class ColumnGroup:
 
 
 def column_group(places: Iterable[int], columns: SX, solve: Callable[[SX], SX]) -> ColumnGroup:
-    """Without rows that are zero in all columns, of which there is one at least."""
+    """Columns without the rows that are zero in all of them; one row is left at least."""
     columns = ca.sparsify(columns)
     live = sorted(set(columns.sparsity().row())) or [0]
     symbols, column = ca.SX.sym("column", len(live)), ca.SX.zeros(columns.shape[0])
@@ -173,7 +172,7 @@ def factor(chain: Chain, q: SX) -> Factor:
 
 @dataclass(frozen=True)
 class Pose:
-    """Of a port, in common axes: rotation from its own ones, and place from the common point."""
+    """Pose of a port in common axes: rotation from its own axes, and place from the common point."""
 
     R: SX
     p: SX
@@ -188,13 +187,13 @@ class Pose:
         return Pose(name(self.R), name(self.p))
 
     def carried(self, wrench: SX) -> SX:
-        """Wrenches (6, k) likewise."""
+        """Wrenches (6, k) at the port, in its axes, about the common point and in common axes."""
         f = ca.mtimes(self.R, wrench[3:, :])
         return ca.vertcat(ca.mtimes(self.R, wrench[:3, :]) + ca.mtimes(ca.skew(self.p), f), f)
 
 
 def poses(motions: list[Motion]) -> dict[At | None, Pose]:
-    """Where the ports of all stages are, and the base; the common point is the first link's, wherever a free base may
+    """Poses of the ports of all stages, and of the base; the common point is the first link's, wherever a free base may
     be."""
     at: dict[At | None, Pose] = {None: Pose(ca.SX.eye(3), ca.SX.zeros(3))}
     for i, motion in enumerate(motions):
@@ -225,8 +224,9 @@ def factored(chain: Chain, motions: list[Motion], at: Mapping[At | None, Pose]) 
     for i, motion in reversed(list(enumerate(motions))):
         link, arrived = motion.link, beyond.at(i)
         bodies, joints = (list(own) for own in (link.body_indices, link.joint_indices))
-        given = *denoc.walked(motion), dict.fromkeys(arrived, none), arrived, ca.SX.zeros(len(bodies))
-        pivots, inertia, _ = denoc.eliminate_body(link, (True,) * len(bodies), *given)
+        free, no_force = (True,) * len(bodies), ca.SX.zeros(len(bodies))
+        no_wrenches = dict.fromkeys(arrived, none)
+        pivots, inertia, _ = denoc.eliminate_body(link, free, denoc.walked(motion), no_wrenches, arrived, no_force)
         after, handed, *_ = denoc.eliminate_joint(
             link.joint, (True,) * len(joints), motion.q, inertia, ca.SX.zeros(6), ca.SX.zeros(len(joints)),
             rotor[joints] if joints else ca.SX(0, 1),
@@ -263,5 +263,5 @@ def _numbers(pivots: list[Pivot], frame: Pose, screws: SX) -> tuple[SX, SX, SX]:
 
 
 def _turned(R: SX, turn: Rotation) -> SX:
-    """R T."""
+    """Return R T."""
     return ca.horzcat(*(turn.unapply(row.T) for row in ca.vertsplit(R))).T

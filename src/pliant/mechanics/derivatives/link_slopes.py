@@ -6,11 +6,11 @@ axes. Then, in common axes,
 
     spin = dw,    turn = dal - dw x omega,    slide = da - 2 dw x v,    (turn, slide) about a common point,
 
-are the same at every port beyond it, whatever moves or bends between: (turn, slide) acts like an acceleration of all
-that lies beyond, which the articulated inertia there answers, and spin by rows that are eliminated once for all
-columns. The wrench that comes back, and what the link itself does, act on a state of rest, so that a column is solved
-by a walk inwards from its link and one outwards over the whole arm. Derivatives are taken of one joint and of one body
-at a time; nothing is differentiated from link to link, nor through the elimination.
+are the same at every port beyond it, whatever moves or bends between. (turn, slide) acts like an acceleration of all
+that lies beyond: its wrench follows from the articulated inertia there. The wrench of spin follows from rows that are
+eliminated once for all columns. These wrenches, and the changes of the link itself, act on a state of rest, so that a
+column is solved by a walk inwards from its link and one outwards over the whole arm. Derivatives are taken of one joint
+and of one body at a time; nothing is differentiated from link to link, nor through the elimination.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from pliant.mechanics.links.link_maps import Moments
 
 @dataclass(frozen=True)
 class OwnChanges:
-    """How a joint or a body answers changes of its own coordinates and speeds: changes of the motion of its ports
+    """Changes that follow from those of a joint's or a body's own coordinates and speeds: of the motion of its ports
     (9, K), of the forces on its coordinates (k, K), and of the wrench (6, K) that it hands on."""
 
     ports: tuple[SX, ...]
@@ -65,12 +65,12 @@ class LinkSlopes:
 
     @cached_property
     def motions(self) -> list[Motion]:
-        """All links on the way out."""
+        """Motions of all links."""
         return denoc.outward_motion(self.chain, self.q, self.qd, self.qdd)
 
     @cached_property
     def at(self) -> dict[At | None, Pose]:
-        """Where ports are."""
+        """Poses of ports."""
         return poses(self.motions)
 
     @cached_property
@@ -79,7 +79,7 @@ class LinkSlopes:
 
     @property
     def factor(self) -> Factor:
-        """The inertia matrix."""
+        """Factors of the inertia matrix."""
         return self._factored[0]
 
     @cached_property
@@ -94,8 +94,10 @@ class LinkSlopes:
 
     @cached_property
     def velocities(self) -> dict[At | None, SX]:
-        """Of the origins of all ports, in their own axes, as the base sees them: those of `kinematics.twists`, by the
-        maps that the way out has formed, of which nothing is computed again."""
+        """Velocities of the origins of all ports, in their own axes, as seen from the base.
+
+        They are those of `kinematics.twists`, by the maps of `motions`, so that nothing is computed again.
+        """
         found: dict[At | None, SX] = {None: ca.SX.zeros(3)}
         for i, motion in enumerate(self.motions):
             joint, before = motion.link.joint, hung(motion)
@@ -113,7 +115,7 @@ class LinkSlopes:
 
     @cached_property
     def wrenches(self) -> list[tuple[SX, dict[int, tuple[SX, SX]]]]:
-        """What each body hands to its joint (6,), and what is handed to it at its ports."""
+        """Wrench (6,) that each body hands to its joint, and wrenches that are handed to it at its ports."""
         handed, found = Arrivals(self.chain, (ca.SX.zeros(3), ca.SX.zeros(3))), []
         for i, motion in reversed(list(enumerate(self.motions))):
             arrived = handed.at(i)
@@ -124,13 +126,13 @@ class LinkSlopes:
 
     @cached_property
     def beyond(self) -> frozenset[At | None]:
-        """Ports at which something hangs."""
+        """Ports at which other stages hang."""
         return frozenset(stage.parent for stage in self.factor.stages)
 
     # -------------------------------------------------------------------------------- one joint, one body
 
     def _body(self, i: int) -> OwnChanges:
-        """Of a body, by its coordinates and their rates."""
+        """Changes of a body by its coordinates and their rates."""
         motion, arrived = self.motions[i], self.wrenches[i][1]
         handed = ca.vertcat(*(x for port in sorted(arrived) for x in arrived[port]))
         given = motion.c, motion.cd, motion.cdd, ca.vertcat(*self.turning[2 * i, 0]), handed
@@ -140,7 +142,7 @@ class LinkSlopes:
         return OwnChanges(tuple(parts[:ports]), *parts[ports:])
 
     def _joint(self, i: int) -> OwnChanges:
-        """Of a joint, by displacements along its speeds and by these."""
+        """Changes of a joint by displacements along its speeds and by these."""
         motion, n = self.motions[i], self.motions[i].link.joint.n_v
         rates = (self.chain.joint_rate(motion.link, x) for x in (self.qd, self.qdd))
         given = motion.q, *rates, ca.vertcat(*self.turning[hung(motion)]), self.wrenches[i][0]
@@ -181,7 +183,7 @@ class LinkSlopes:
     # ------------------------------------------------------------------------------------------- columns
 
     def beyond_port(self, at: At) -> BeyondPort:
-        """What answers at a port."""
+        """Motion of a port, and the inertia beyond it."""
         return BeyondPort(
             self.at[at], self.turning[at][0], self.velocities[at], self._factored[1][at], self.spins[1][at]
         )
@@ -215,8 +217,8 @@ class LinkSlopes:
 
 
 class Reached(NamedTuple):
-    """What lies beyond a port, in common axes: spin (3, K), acceleration (6, K), and the wrench (6, K) that comes
-    back."""
+    """Change of all that lies beyond a port, in common axes: spin (3, K), acceleration (6, K), and the wrench (6, K)
+    that comes back."""
 
     spin: SX
     moved: SX
@@ -225,8 +227,8 @@ class Reached(NamedTuple):
 
 @dataclass(frozen=True)
 class BeyondPort:
-    """What answers changes of the motion of a port: its pose, angular velocity and velocity in its own axes, the
-    articulated inertia beyond it, and wrenches (6, 3) for spins about common axes."""
+    """Numbers of a port from which the wrench for a change of its motion follows: its pose, angular velocity and
+    velocity in its own axes, the articulated inertia beyond it, and wrenches (6, 3) for spins about common axes."""
 
     pose: Pose
     omega: SX
@@ -235,7 +237,8 @@ class BeyondPort:
     spins: SX
 
     def reached(self, change: SX) -> Reached:
-        """For changes (9, K) of angular velocity, angular acceleration and acceleration, in its own axes."""
+        """Change beyond the port for changes (9, K) of its angular velocity, angular acceleration and acceleration, in
+        its own axes."""
         w, of_turn, of_slide = ca.vertsplit(change, [0, 3, 6, 9])
         turn = of_turn + ca.mtimes(ca.skew(self.omega), w)
         slide = of_slide + 2 * ca.mtimes(ca.skew(self.v), w)
@@ -253,13 +256,13 @@ class BeyondPort:
 
 @dataclass(frozen=True)
 class Walk:
-    """Columns are solved by the factor, and by the forces (n, 3) for spins."""
+    """Solution of columns by the factor, and by the forces (n, 3) for spins."""
 
     factor: Factor
     spins: SX
 
     def solve(self, b: SX, acting: Mapping[At, SX], reached: Mapping[At, Reached]) -> SX:
-        """Accelerations under forces, wrenches that act at ports, and under what is reached beyond ports."""
+        """Accelerations under forces, under wrenches that act at ports, and under changes beyond ports."""
         phi, _ = self.factor.inward(b, {**acting, **{at: found.back for at, found in reached.items()}})
         turning: dict[At | None, SX] = {}
         for s, stage in enumerate(self.factor.stages):
@@ -295,7 +298,10 @@ def _body(link: ChainLink, ports: list[int], *given: SX) -> SX:
     omega, alpha, a = ca.vertsplit(moved, [0, 3, 6, 9])
     reached = denoc.along_body(link, c, cd, cdd, omega, alpha, a)
     arrived = {p: (handed[6 * k : 6 * k + 3], handed[6 * k + 3 : 6 * k + 6]) for k, p in enumerate(ports)}
-    n, f, modal = denoc.link_wrench(Motion(link, ca.SX(0, 1), c, cd, reached, omega, alpha, a, cdd), arrived)
+    motion = Motion(
+        link=link, q=ca.SX(0, 1), c=c, cd=cd, ports=reached, omega=omega, alpha=alpha, a=a, cdd=cdd
+    )  # fmt: skip
+    n, f, modal = denoc.link_wrench(motion, arrived)
     outputs = ca.vertcat(*(x for port in reached for x in (port.omega, port.alpha, port.a)), modal, n, f)
     by = ca.horzcat(*(ca.jacobian(outputs, x) for x in (c, cd)))
     return _put([by], [c, cd, cdd, moved, handed], given)[0]
@@ -312,5 +318,5 @@ def _spun_forces(motion: Motion, v: SX) -> SX:
 
 
 def _put(values: list[SX], symbols: list[SX], given: Sequence[SX]) -> list[SX]:
-    """Expressions with what is given in place of symbols."""
+    """Expressions with the values `given` in place of symbols."""
     return ca.substitute(values, symbols, [ca.densify(x) for x in given])

@@ -3,7 +3,7 @@
 The twist of every link is linear in the rates through the natural orthogonal complement N = N_l N_d: N_l carries a
 twist from link to link, N_d adds the link's own rates. Here a link's own rates are its joint's *and* its
 amplitudes'; a body enters only through its moments and its tip map, so that any link that is a map fits. The
-generalised inertia matrix factors as U D U^T [MS07] (30) by eliminating, from the tip inwards, each link's
+generalized inertia matrix factors as U D U^T [MS07] (30) by eliminating, from the tip inwards, each link's
 amplitudes and then its joint: an articulated inertia and one pivot per coordinate.
 
 Notes
@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 
@@ -76,6 +75,10 @@ class Motion:
         return list(zip(self.link.joint_indices, self.link.joint.columns(self.q), strict=True))
 
 
+Moving = tuple[SX, SX, tuple[Port, ...], SX, SX, SX, SX | None]
+"""Motion of a link as steps of its body read it: c, cd, ports, omega, alpha, a, cdd of `Motion`."""
+
+
 @dataclass(frozen=True)
 class Pivot:
     """One eliminated coordinate: pivot m-hat, its reduced force phi-hat, psi (6,) and couplings to what is
@@ -89,7 +92,7 @@ class Pivot:
 
 
 def forward_dynamics(chain: Chain, q: SX, qd: SX, force: SX, rotor: SX, held: Mapping[int, SX] | None = None) -> SX:
-    """(n,) accelerations under generalised forces, in O(n): [MS07] eqs. (30)-(37), amplitudes eliminated link by link.
+    """(n,) accelerations under generalized forces, in O(n): [MS07] eqs. (30)-(37), amplitudes eliminated link by link.
 
     `held` gives the accelerations of prescribed coordinates: they are carried outwards and never eliminated.
     """
@@ -114,7 +117,7 @@ def inertial_forces(chain: Chain, q: SX, qd: SX) -> SX:
 
 
 def mass_matrix(chain: Chain, q: SX) -> SX:
-    """(n, n) generalised inertia matrix by composite inertias, [MS07] (28), (29): each column walks from its link to
+    """(n, n) generalized inertia matrix by composite inertias, [MS07] (28), (29): each column walks from its link to
     the base."""
     motions = outward_motion(chain, q, ca.SX.zeros(chain.n), None)
     M = ca.SX(chain.n, chain.n)
@@ -136,11 +139,11 @@ def mass_matrix(chain: Chain, q: SX) -> SX:
 
 
 def diagonal(chain: Chain, motions: list[Motion]) -> SX:
-    """(n,) diagonal of the generalised inertia matrix."""
+    """(n,) diagonal of the generalized inertia matrix."""
     out, beyond = ca.SX.zeros(chain.n), Arrivals(chain, zero())
     for i, motion in reversed(list(enumerate(motions))):
         link = motion.link
-        own, first, second = chain.link_step("composite", _composite, link, (*walked(motion), beyond.at(i)), motion.q)
+        own, first, second = chain.link_step("composite", _composite, link, walked(motion), beyond.at(i), motion.q)
         if link.body_indices:
             out[list(link.body_indices)] = first
         if link.joint_indices:
@@ -149,20 +152,23 @@ def diagonal(chain: Chain, motions: list[Motion]) -> SX:
     return out
 
 
-def _composite(of_joint: Step, of_body: Step, given: Any, q: SX) -> tuple[Any, ...]:
+def _composite(
+    of_joint: Step, of_body: Step, moving: Moving, beyond: Mapping[int, Inertia], q: SX
+) -> tuple[Inertia, SX, SX]:
     """The composite inertia that a link hands on, and the inertias of its amplitudes and of its joint's coordinates."""
-    own, first = of_body("composite of a link", _composite_body, *given)
+    own, first = of_body("composite of a link", _composite_body, moving, beyond)
     inertia, second = of_joint("composite through a joint", _composite_joint, q, own)
     return inertia, first, second
 
 
-def _composite_body(link: ChainLink, *given: Any) -> tuple[Inertia, SX]:
-    *moving, beyond = given
+def _composite_body(link: ChainLink, moving: Moving, beyond: Mapping[int, Inertia]) -> tuple[Inertia, SX]:
+    """Composite inertia about the frame of a link, and the inertias of its amplitudes."""
     own, _, gram = body_blocks(Motion(link, ca.SX(0, 1), *moving), _whole(beyond))
     return own.upper(), ca.diag(gram)
 
 
 def _composite_joint(joint: JointMap, q: SX, inertia: Inertia) -> tuple[Inertia, SX]:
+    """Composite inertia in the frame that a link hangs on, and the inertias of its joint's coordinates."""
     inertia = inertia.whole()
     columns = [ca.vertcat(*screw) for screw in joint.columns(q)]
     own = [ca.mtimes([S.T, inertia.matrix, S]) for S in columns]
@@ -193,14 +199,16 @@ def outward_motion(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> list[Motion]:
     return motions
 
 
-def _out(of_joint: Step, of_body: Step, first: Any, second: Any) -> tuple[tuple[SX, SX, SX], tuple[Port, ...]]:
-    """Motion of a link's frame, and of its ports."""
-    moved = of_joint("across a joint", across_joint, *first)
-    return moved, of_body("along a link", along_body, *second, *moved)
+def _out(
+    of_joint: Step, of_body: Step, joint: tuple[object, ...], body: tuple[object, ...]
+) -> tuple[tuple[SX, SX, SX], tuple[Port, ...]]:
+    """Motion of a link's frame, and of its ports, from arguments of `across_joint` and the first of `along_body`."""
+    moved = of_joint("across a joint", across_joint, *joint)
+    return moved, of_body("along a link", along_body, *body, *moved)
 
 
 def across_joint(joint: JointMap, q: SX, qd: SX, qdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
-    """From the frame that a link hangs on to the link frame."""
+    """Carry angular velocity, angular acceleration and acceleration from the frame that a link hangs on to its own."""
     a = a + ca.mtimes(euler_matrix(omega, alpha), joint.position(q))
     omega, alpha, a = (joint.origin_rotation.unapply(x) for x in (omega, alpha, a))
     omega, alpha, a = joint.across(q, qd, omega, alpha, a)
@@ -211,12 +219,13 @@ def across_joint(joint: JointMap, q: SX, qd: SX, qdd: SX | None, omega: SX, alph
 
 
 def along_body(link: ChainLink, c: SX, cd: SX, cdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[Port, ...]:
-    """From the link frame to its ports."""
+    """Carry angular velocity, angular acceleration and acceleration from the link frame to its ports."""
     return tuple(Port(port, *across_body(port, cd, cdd, omega, alpha, a)) for port in link.ports(c, cd))
 
 
 def across_body(tip: TipMap, cd: SX, cdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
-    """From the link frame to its tip frame: eqs. (65), (70) of [KS09] with the term omega x thetad that (70) lost."""
+    """Carry angular velocity, angular acceleration and acceleration from the link frame to its tip frame: eqs. (65),
+    (70) of [KS09] with the term omega x thetad that (70) lost."""
     turning, moving = ca.mtimes(tip.W, cd), ca.mtimes(tip.J, cd)
     a = a + ca.mtimes(euler_matrix(omega, alpha), tip.p) + 2 * ca.cross(omega, moving) + tip.v_beta
     alpha = alpha + ca.cross(omega, turning) + tip.w_beta
@@ -254,7 +263,7 @@ def body_wrench(body: Moments, cd: SX, omega: SX, alpha: SX, a: SX) -> tuple[SX,
 
 
 def link_wrench(motion: Motion, handed: Mapping[int, tuple[SX, SX]]) -> tuple[SX, SX, SX]:
-    """Moment and force about the link frame and modal forces of body, hub, load and of what others hand in at the
+    """Moment and force about the link frame and modal forces of body, hub, load and of wrenches handed in at the
     ports."""
     link, none = motion.link, ca.SX(0, 1)
     body = motion.body
@@ -275,12 +284,12 @@ def link_wrench(motion: Motion, handed: Mapping[int, tuple[SX, SX]]) -> tuple[SX
 
 
 def inward_forces(chain: Chain, motions: list[Motion]) -> SX:
-    """(n,) generalised inertial forces from the motions, tip to base."""
+    """(n,) generalized inertial forces from the motions, tip to base."""
     out = ca.SX.zeros(chain.n)
     handed = Arrivals(chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
     for i, motion in reversed(list(enumerate(motions))):
         link, arrived = motion.link, handed.at(i)
-        modal, own, *handing = chain.link_step("wrench", _in, link, (*walked(motion), arrived), motion.q)
+        modal, own, *handing = chain.link_step("wrench", _in, link, walked(motion), arrived, motion.q)
         if link.body_indices:
             out[list(link.body_indices)] = modal
         if link.joint_indices:
@@ -289,19 +298,22 @@ def inward_forces(chain: Chain, motions: list[Motion]) -> SX:
     return out
 
 
-def _in(of_joint: Step, of_body: Step, given: Any, q: SX) -> tuple[SX, ...]:
+def _in(
+    of_joint: Step, of_body: Step, moving: Moving, arrived: Mapping[int, tuple[SX, SX]], q: SX
+) -> tuple[SX, SX, SX, SX]:
     """Forces on a link's amplitudes and along its joint's axes, and the wrench that it hands on."""
-    n, f, modal = of_body("wrench of a link", _wrench, *given)
-    return modal, *of_joint("wrench through a joint", through_joint, q, n, f)
+    n, f, modal = of_body("wrench of a link", _wrench, moving, arrived)
+    own, n, f = of_joint("wrench through a joint", through_joint, q, n, f)
+    return modal, own, n, f
 
 
-def walked(motion: Motion) -> tuple[Any, ...]:
-    """What a step of a link's body is given of its motion."""
+def walked(motion: Motion) -> Moving:
+    """Part of a link's motion that steps of its body depend on."""
     return motion.c, motion.cd, motion.ports, motion.omega, motion.alpha, motion.a, motion.cdd
 
 
-def _wrench(link: ChainLink, *given: Any) -> tuple[SX, SX, SX]:
-    *moving, arrived = given
+def _wrench(link: ChainLink, moving: Moving, arrived: Mapping[int, tuple[SX, SX]]) -> tuple[SX, SX, SX]:
+    """`link_wrench` as a step."""
     return link_wrench(Motion(link, ca.SX(0, 1), *moving), arrived)
 
 
@@ -319,9 +331,9 @@ def inward_elimination(
     pivots: list[list[Pivot]] = []
     beyond, handed = Arrivals(chain, zero()), Arrivals(chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
     for i, motion in reversed(list(enumerate(motions))):
-        link, arrived = motion.link, (handed.at(i), beyond.at(i))
+        link = motion.link
         free = [tuple(index not in held for index in own) for own in (link.body_indices, link.joint_indices)]
-        body = free[0], *walked(motion), *arrived, chain.body_rate(link, force)
+        body = free[0], walked(motion), handed.at(i), beyond.at(i), chain.body_rate(link, force)
         joint = chain.joint_rate(link, force), chain.joint_rate(link, rotor)
         eliminated, after, M, n, f = chain.link_step("elimination", _eliminate, link, body, (free[1], motion.q), joint)
         pivots.append(_named(link.body_indices, eliminated) + _named(link.joint_indices, after))
@@ -330,24 +342,37 @@ def inward_elimination(
     return pivots[::-1]
 
 
-def _eliminate(of_joint: Step, of_body: Step, body: Any, joint: Any, acting: Any) -> tuple[Any, ...]:
-    """Pivots of a link's amplitudes and of its joint, and the inertia and wrench that it hands on."""
+def _eliminate(
+    of_joint: Step, of_body: Step, body: tuple[object, ...], joint: tuple[object, ...], acting: tuple[SX, SX]
+) -> tuple[list[Pivot], list[Pivot], Inertia, SX, SX]:
+    """Pivots of a link's amplitudes and of its joint, and the inertia and wrench that it hands on; from arguments of
+    `eliminate_body`, and the first and last ones of `eliminate_joint`."""
     eliminated, *left = of_body("inertia of a link", eliminate_body, *body)
-    return eliminated, *of_joint("inertia through a joint", eliminate_joint, *joint, *left, *acting)
+    after, M, n, f = of_joint("inertia through a joint", eliminate_joint, *joint, *left, *acting)
+    return eliminated, after, M, n, f
 
 
 def _named(indices: tuple[int, ...], eliminated: list[Pivot]) -> list[Pivot]:
-    """The same with the numbers of the speeds instead of those within a body or a joint."""
+    """Pivots with the numbers of speeds of the arm in place of those within a body or a joint."""
     return [
         replace(pivot, index=indices[pivot.index], later=tuple((indices[j], value) for j, value in pivot.later))
         for pivot in eliminated
     ]
 
 
-def eliminate_body(link: ChainLink, free: tuple[bool, ...], *given: Any) -> tuple[list[Pivot], Inertia, SX]:
-    """Inertia and wrench of a link without its amplitudes: these out of [[M, F], [F^T, G]], last first, one LDL^T step
-    each."""
-    *moving, arrived, beyond, force = given
+def eliminate_body(
+    link: ChainLink,
+    free: tuple[bool, ...],
+    moving: Moving,
+    arrived: Mapping[int, tuple[SX, SX]],
+    beyond: Mapping[int, Inertia],
+    force: SX,
+) -> tuple[list[Pivot], Inertia, SX]:
+    """Eliminate the `free` amplitudes of a link: their pivots, and the inertia and wrench that are left.
+
+    Each is one LDL^T step on [[M, F], [F^T, G]], the last amplitude first. `arrived` are wrenches and `beyond`
+    articulated inertias at the ports, `force` acts on the amplitudes.
+    """
     motion = Motion(link, ca.SX(0, 1), *moving)
     n, f, modal = link_wrench(motion, arrived)
     own, F, G = body_blocks(motion, _whole(beyond))
@@ -369,7 +394,8 @@ def eliminate_body(link: ChainLink, free: tuple[bool, ...], *given: Any) -> tupl
 def eliminate_joint(
     joint: JointMap, free: tuple[bool, ...], q: SX, inertia: Inertia, wrench: SX, force: SX, rotor: SX
 ) -> tuple[list[Pivot], Inertia, SX, SX]:
-    """Inertia and wrench without the joint's coordinates, in the frame that the link hangs on."""
+    """Eliminate the `free` coordinates of a joint: their pivots, and the inertia and wrench that are left, in the frame
+    that the link hangs on."""
     M, eliminated = inertia.whole().matrix, []
     for k, screw in reversed(list(enumerate(joint.columns(q)))):
         if free[k]:
@@ -380,7 +406,7 @@ def eliminate_joint(
 
 
 def _eliminate_axis(index: int, S: SX, M: SX, wrench: SX, force: SX, rotor: SX) -> tuple[Pivot, SX, SX]:
-    """A coordinate of the joint out of the link's inertia: what remains has none along its column S, exactly."""
+    """Eliminate a coordinate of a joint: the inertia that is left has none along its column S, exactly."""
     psi_hat = ca.mtimes(M, S)
     inverse = 1 / (ca.dot(S, psi_hat) + rotor)
     psi = psi_hat * inverse
@@ -425,10 +451,13 @@ def outward_accelerations(chain: Chain, motions: list[Motion], pivots: list[list
     return qdd
 
 
-def _accelerate(of_joint: Step, of_body: Step, joint: Any, body: Any) -> tuple[SX, SX, list[tuple[SX, SX]]]:
+def _accelerate(
+    of_joint: Step, of_body: Step, joint: tuple[object, ...], body: tuple[object, ...]
+) -> tuple[SX, SX, list[tuple[SX, SX]]]:
     """Accelerations of a joint's coordinates, of a link's amplitudes, and of its ports."""
     own, alpha, a = of_joint("acceleration of a joint", _accelerate_joint, *joint)
-    return own, *of_body("acceleration of a link", _accelerate_body, *body, alpha, a)
+    cdd, ports = of_body("acceleration of a link", _accelerate_body, *body, alpha, a)
+    return own, cdd, ports
 
 
 def _accelerate_joint(joint: JointMap, q: SX, pivots: list[Pivot], alpha: SX, a: SX) -> tuple[SX, SX, SX]:
@@ -481,11 +510,11 @@ def body_blocks(motion: Motion, beyond: Mapping[int, Inertia]) -> tuple[Inertia,
             gram = gram + ca.mtimes(port.W.T, n) + ca.mtimes(port.J.T, f)
     if not motion.link.body_indices:
         return own, ca.SX(6, 0), ca.SX(0, 0)
-    return own, ca.vertcat(coupling, eps), ca.sparsify(gram)  # elements couple to their neighbours alone
+    return own, ca.vertcat(coupling, eps), ca.sparsify(gram)  # elements couple to their neighbors alone
 
 
 def to_predecessor(motion: Motion, inertia: Inertia) -> Inertia:
-    """From the link frame to the frame that it hangs on."""
+    """Inertia in the frame that a link hangs on, from that about the link frame."""
     return _to_predecessor(motion.link.joint, motion.q, inertia)
 
 
@@ -502,7 +531,7 @@ def _wrench_to_predecessor(joint: JointMap, q: SX, n: SX, f: SX) -> tuple[SX, SX
 
 
 def _carry_column(motions: list[Motion], i: int, column: int, n: SX, f: SX, M: SX) -> None:
-    """Projects the wrench of a unit acceleration of `column` on every coordinate from link `i` inwards."""
+    """Project the wrench of a unit acceleration of `column` on every coordinate from link `i` inwards."""
     motion = motions[i]
     while True:
         link = motion.link
@@ -519,7 +548,7 @@ def _carry_column(motions: list[Motion], i: int, column: int, n: SX, f: SX, M: S
 
 
 def _lower(M: SX) -> SX:
-    """The lower triangle, with what was written above the diagonal alone."""
+    """The lower triangle; an entry that was written above the diagonal alone is mirrored."""
     lower: SX = ca.tril(M)
     return lower + ca.project(ca.tril(M.T), lower.sparsity().pattern_inverse(), True)
 

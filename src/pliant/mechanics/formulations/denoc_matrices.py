@@ -1,4 +1,4 @@
-"""The matrices behind `denoc`, written out: N_l, N_d, the generalised inertia matrix and its U D U^T factors [MS07].
+"""The matrices behind `denoc`, written out: N_l, N_d, the generalized inertia matrix and its U D U^T factors [MS07].
 
 For reading, teaching and testing: `denoc` itself never forms them. The twist of a link is extended by its amplitude
 rates, t_i = [omega; v; cd], so that flexible links fit the paper's equations unchanged:
@@ -196,7 +196,7 @@ def velocity_terms(chain: Chain, q: SX, qd: SX) -> tuple[SX, SX]:
 def nonrecursive_forward_dynamics(chain: Chain, q: SX, qd: SX, force: SX, rotor: SX) -> SX:
     """(n,) accelerations the O(n^3) way that [MS07] compares with: I by (29), its Cholesky factor, two substitutions.
 
-    The factor is taken as L D L^T, the Cholesky factorisation without square roots.
+    The factor is taken as L D L^T, the Cholesky factorization without square roots.
     """
     I = denoc.mass_matrix(chain, q) + ca.diag(rotor)
     return solve_positive(I, force - denoc.inertial_forces(chain, q, qd))

@@ -2,7 +2,7 @@
 
 Partial velocities are the columns of the projecting matrices P-check, velocities those of the Jacobian form P-hat;
 wrenches of inertia and gravity are projected on the former. Orders kept are those of section V: M is affine in the
-amplitudes, the generalised forces hold terms up to first order in amplitudes and their rates taken together.
+amplitudes, the generalized forces hold terms up to first order in amplitudes and their rates taken together.
 
 Two routes lead to the same equations. `matrices` is the paper's: P-hat, dP-hat/dt by the operators (76)-(79), M, C, K
 of (112) and the dual gravity wrenches (123) of `gravity_forces`. `inertial_forces` is the economical one: (dP-hat/dt) u
@@ -105,7 +105,7 @@ def _amplitude_columns(chain: Chain, placed: PlacedScrews, link: ChainLink, q: S
 
 
 def gravity_forces(chain: Chain, q: SX) -> SX:
-    """(n,) generalised forces of the dual gravity wrenches (123), (124): the first part of tau in (109)."""
+    """(n,) generalized forces of the dual gravity wrenches (123), (124): the first part of tau in (109)."""
     tau = ca.SX.zeros(chain.n)
     bearing = (
         g
@@ -127,7 +127,7 @@ def external_forces(
     moment: SX,
     axes: AxesName = "base",
 ) -> SX:
-    """(n,) generalised forces P-check^T Pi-hat w of a dual wrench at station `eta` = x / length of a link, (85), (109).
+    """(n,) generalized forces P-check^T Pi-hat w of a dual wrench at station `eta` = x / length of a link, (85), (109).
 
     `axes` says in which frame `force` and `moment` (3,) are given and stay fixed: the base, the link frame, or the
     section that bends away.
@@ -158,12 +158,12 @@ def _in_link_axes(chain: Chain, q: SX, at: int, x: SX, axes: str, theta: SX) -> 
 
 
 def smallest_eigenvalue(M: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Smallest eigenvalue of inertia matrices (..., n, n): at or below zero the linearised model has left its range."""
+    """Smallest eigenvalue of inertia matrices (..., n, n): at or below zero the linearized model has left its range."""
     return np.asarray(np.linalg.eigvalsh(M)[..., 0])
 
 
 def inertias(chain: Chain, q: SX, qd: SX) -> Iterator[tuple[PlacedScrews, DualBody, ChainLink | None]]:
-    """What has inertia, base to tip: frame, dual moments, and the link whose amplitudes it feels (a tip load: None)."""
+    """All bodies, base to tip: frame, dual moments, and the link whose amplitudes move them (None for a tip load)."""
     for frames in walk(chain, q):
         link = frames.link
         yield frames.root, dual_body(link, chain.body(link, q), chain.body_rate(link, qd)), link

@@ -22,14 +22,14 @@ class ScrewWrench:
     modal: Dual
 
     def turned_with(self, omega: Dual, body: DualBody) -> ScrewWrench:
-        """With the moment omega x J thetad of sections that turn against the frame."""
+        """Add the moment omega x J thetad of sections that turn against the frame."""
         spin_rate = Dual.first_order(ca.mtimes(body.spin, body.cd))
         return ScrewWrench(self.moment + cross(omega, spin_rate), self.force, self.modal)
 
 
 @dataclass(frozen=True)
 class DualBody:
-    """Moments of a body about its frame to first order (symbols as in `bodies.Moments`), and its rates `cd`."""
+    """Moments of a body about its frame to first order (symbols as in `Moments`), and its rates `cd`."""
 
     m: SX
     s: Dual
@@ -76,14 +76,15 @@ def dual_body(link: ChainLink, c: SX, cd: SX) -> DualBody:
         return expand(ca.SX(expression), ca.vertcat(z, zd), ca.vertcat(c, cd))
 
     return DualBody(
-        body.m, first(body.s), first(body.D), first(body.eps), tuple(first(H) for H in body.H), first(body.gram).real,
-        first(body.spin).real, tuple(first(N) for N in body.N), first(body.P), cd,
+        m=body.m, s=first(body.s), D=first(body.D), eps=first(body.eps), H=tuple(first(H) for H in body.H),
+        gram=first(body.gram).real, spin=first(body.spin).real, N=tuple(first(N) for N in body.N), P=first(body.P),
+        cd=cd,
     )  # fmt: skip
 
 
 def rigid_body(body: Moments) -> DualBody:
     """Moments of a lump, which have no first-order part."""
     return DualBody(
-        body.m, Dual.of(body.s), Dual.of(ca.sparsify(body.D)), columns([], 3), (), ca.SX(0, 0), ca.SX(3, 0), (),
-        Dual.of(ca.SX(3, 3)), ca.SX(0, 1),
+        m=body.m, s=Dual.of(body.s), D=Dual.of(ca.sparsify(body.D)), eps=columns([], 3), H=(), gram=ca.SX(0, 0),
+        spin=ca.SX(3, 0), N=(), P=Dual.of(ca.SX(3, 3)), cd=ca.SX(0, 1),
     )  # fmt: skip

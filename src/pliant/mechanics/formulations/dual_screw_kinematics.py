@@ -1,6 +1,6 @@
-"""Linearised kinematics of a flexible chain in terms of dual screws [CE21] sections III and IV.
+"""Linearized kinematics of a flexible chain in terms of dual screws [CE21] sections III and IV.
 
-Every elastic displacement and rate is the dual part of something, so the chain is linear in them at each step. Columns
+Every elastic displacement and rate is the dual part of a number, so the chain is linear in them at each step. Columns
 of screws stand in the order they occur along the chain, L_1, S_1', L_2, S_2', ...: what carries stands left of what is
 carried.
 
@@ -38,19 +38,19 @@ class Screws:
     v: Dual
 
     def referred(self, p: Dual) -> Screws:
-        """At the point seen at `p` from the old one: U-hat of (60)."""
+        """The same screws at the point seen at `p` from the old one: U-hat of (60)."""
         return Screws(self.omega, self.v - cross(p, self.omega))
 
     def turned(self, R: Rotation) -> Screws:
-        """In axes that the rigid rotation `R` maps from: the real part of R-bar of (63)."""
+        """The same screws in axes that the rigid rotation `R` maps from: the real part of R-bar of (63)."""
         return Screws(unapply(R, self.omega), unapply(R, self.v))
 
     def bent(self, theta: SX) -> Screws:
-        """In axes turned by the elastic rotation `theta`: R-hat^-1 = 1 - eps theta^ of (25)."""
+        """The same screws in axes turned by the elastic rotation `theta`: R-hat^-1 = 1 - eps theta^ of (25)."""
         return Screws(_bent(theta, self.omega), _bent(theta, self.v))
 
     def followed_by(self, other: Screws) -> Screws:
-        """With further columns to the right."""
+        """Screws with further columns to the right."""
         return Screws(columns([self.omega, other.omega], 3), columns([self.v, other.v], 3))
 
     def times(self, u: SX) -> Screws:
@@ -65,7 +65,7 @@ class Screws:
 
 @dataclass(frozen=True)
 class Shape:
-    """What amplitudes do to a section: R-hat = 1 + eps theta^ (24), p-hat (46), and the rows of Psi (71)."""
+    """Displacement of a section by amplitudes: R-hat = 1 + eps theta^ (24), p-hat (46), and the rows of Psi (71)."""
 
     theta: SX
     p: Dual
@@ -145,7 +145,7 @@ def joint_screw(link: ChainLink, q: SX) -> Screws:
 
 
 def port_shapes(link: ChainLink, c: SX) -> list[tuple[Rotation, Shape]]:
-    """Fixed rotation of every port, and what the amplitudes do there."""
+    """Fixed rotation of every port, and its displacement by the amplitudes."""
     none, still = ca.SX(3, c.shape[0]), ca.SX(3, 1)
     root = Shape(still, Dual.of(still), none, none)
     found = [tip_shape(link.body, c)]
@@ -155,7 +155,7 @@ def port_shapes(link: ChainLink, c: SX) -> list[tuple[Rotation, Shape]]:
 
 
 def tip_shape(body: Body, c: SX) -> tuple[Rotation, Shape]:
-    """Fixed rotation of the distal frame, and what the amplitudes do there."""
+    """Fixed rotation of the distal frame, and its displacement by the amplitudes."""
     if not isinstance(body, LinearBeam | LinearBody):
         if body.names:
             raise UnsupportedModel(
@@ -168,7 +168,7 @@ def tip_shape(body: Body, c: SX) -> tuple[Rotation, Shape]:
 
 
 def station_shape(body: Body, c: SX, eta: float) -> Shape:
-    """What the amplitudes do to the section at `eta` = x / length, (75): frame i_e."""
+    """Displacement of the section at `eta` = x / length by the amplitudes, (75): frame i_e."""
     z = ca.SX.sym("c", c.shape[0])
     p, theta = body.point(z, eta)
     turn, shift = (ca.sparsify(ca.densify(ca.jacobian(x, z))) for x in (theta, p))
@@ -246,7 +246,7 @@ def accelerations(chain: Chain, q: SX, qd: SX) -> Iterator[tuple[Dual, Dual, Dua
 
 
 def _across_body(shape: Shape, end: Rotation, cd: SX, omega: Dual, alpha: Dual, a: Dual) -> tuple[Dual, ...]:
-    """From the link frame to one of its ports."""
+    """Carry the motion of the link frame to one of its ports."""
     turning, moving = Dual.first_order(ca.mtimes(shape.turn, cd)), Dual.first_order(ca.mtimes(shape.shift, cd))
     a = a + _field(omega, alpha, shape.p) + cross(omega, moving + moving)
     alpha, omega = alpha + cross(omega, turning), omega + turning
@@ -254,7 +254,7 @@ def _across_body(shape: Shape, end: Rotation, cd: SX, omega: Dual, alpha: Dual, 
 
 
 def _across_joint(link: ChainLink, q: SX, qd: SX, omega: Dual, alpha: Dual, a: Dual) -> tuple[Dual, Dual, Dual]:
-    """From the predecessor's tip frame to the link frame, without the joint's own acceleration."""
+    """Carry the motion of the predecessor's tip frame to the link frame, without the joint's own acceleration."""
     joint = link.joint
     a = a + _field(omega, alpha, Dual.of(joint.position(q)))
     omega, alpha, a = (unapply(joint.origin_rotation, x) for x in (omega, alpha, a))
@@ -269,12 +269,12 @@ def _across_joint(link: ChainLink, q: SX, qd: SX, omega: Dual, alpha: Dual, a: D
 
 
 def _field(omega: Dual, alpha: Dual, p: Dual) -> Dual:
-    """alpha x p + omega x (omega x p)."""
+    """Return alpha x p + omega x (omega x p)."""
     return cross(alpha, p) + cross(omega, cross(omega, p))
 
 
 def unapply(R: Rotation, X: Dual) -> Dual:
-    """R^T X, column by column where the rotation is about one axis."""
+    """Return R^T X, column by column where the rotation is about one axis."""
     return Dual(_unapply(R, X.real), _unapply(R, X.dual))
 
 

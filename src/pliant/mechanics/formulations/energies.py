@@ -1,5 +1,4 @@
-"""Kinetic and gravity energy of a chain as the model's order of stiffening has it: what `lagrange` differentiates
-and users read."""
+"""Kinetic and gravity energy of a chain in the model's order of stiffening, for `lagrange` and for users."""
 
 from __future__ import annotations
 

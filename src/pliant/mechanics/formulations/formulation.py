@@ -1,4 +1,4 @@
-"""What a formulation is."""
+"""Definition of a formulation, as the registry lists them."""
 
 from __future__ import annotations
 

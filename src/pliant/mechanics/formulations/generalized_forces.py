@@ -1,7 +1,7 @@
-"""What acts on the coordinates without any inertia: strain, structural damping, joint friction, elastic drives, stops,
-couplings, contacts.
+"""Generalized forces without inertia: strain, structural damping, joint friction, elastic drives, stops, couplings,
+contacts.
 
-The same for every formulation: `M(q) qdd + inertial(q, qd) + passive(q, qd) = S tau`.
+They are the same for every formulation: `M(q) qdd + inertial(q, qd) + passive(q, qd) = S tau`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def strain_energy(chain: Chain, q: SX) -> SX:
 
 
 def _twist(shaft: Shaft, q: SX) -> SX:
-    """Of the spring of an elastic drive."""
+    """Twist of the spring of an elastic drive."""
     assert shaft.drive is not None
     return shaft.drive.spring.twist(q[shaft.drive.place], q[shaft.place])
 
 
 def dissipation(chain: Chain, q: SX, qd: SX, states: SX | None = None) -> SX:
-    """(n,) generalised forces of dampers, friction and what yields, positive against the motion.
+    """(n,) generalized forces of dampers, friction and hysteresis, positive against the motion.
 
     In a run, drives have states, those of `chain.drive_states`; without them friction is smooth, and nothing yields.
     """
@@ -81,7 +81,7 @@ def _damping_forces(link: ChainLink, c: SX, cd: SX) -> SX:
 
 
 def lost(shaft: Shaft, torque: SX, qd: SX) -> SX:
-    """What a moving gear does not hand on of a torque, against its motion."""
+    """Part of a torque that a moving gear loses, against its motion."""
     if is_zero(shaft.loss):
         return ca.SX(0)
     return shaft.loss * ca.fabs(torque) * ca.fmin(ca.fmax(qd[shaft.actuated] / shaft.reversal, -1), 1)
@@ -100,7 +100,7 @@ def torques(chain: Chain, command: SX, qd: SX, states: SX) -> SX:
 
 
 def applied_forces(chain: Chain, q: SX, acting: SX) -> SX:
-    """(n,) generalised forces of torques and forces (m,) that act."""
+    """(n,) generalized forces of the torques and forces (m,) `acting`."""
     m = chain.n_joints
     out = ca.mtimes(chain.actuation(), acting[:m, :])
     return out + line_forces(chain, q, acting[m:, :]) if chain.commanded else out
@@ -113,7 +113,7 @@ def commands_for(chain: Chain, torque: SX) -> SX:
 
 
 def followed(chain: Chain, command: SX, qd: SX) -> SX:
-    """(m,) what of commands (m,) amplifiers can follow."""
+    """(m,) commands that amplifiers can follow, nearest to those given."""
     found = [
         command[k] if shaft.motor is None else shaft.motor.followed(command[k], qd[shaft.actuated])
         for k, shaft in enumerate(chain.shafts)
@@ -136,8 +136,8 @@ def drive_rates(chain: Chain, q: SX, qd: SX, states: SX, command: SX) -> SX:
 
 
 def drive_start(chain: Chain, q: SX, qd: SX, load: SX, command: SX, pushed: SX | None = None) -> SX:
-    """(k,) states of drives that are loaded by generalised forces (n,) beside what they have without a state, and of
-    couplings that push (m,) by some force, or by none."""
+    """(k,) states at a start: of drives that carry generalized forces (n,) besides those of their laws without a state,
+    and of couplings that push (m,) by some force, or by none."""
     found = []
     for shaft, given in _commanded(chain, command):
         for placed in shaft.laws:

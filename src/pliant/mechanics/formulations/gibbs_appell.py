@@ -9,8 +9,8 @@ Notes
 -----
 Corrections of the printed equations, each held by a test: `+ omega~ B_9 omega` in (44); omega x thetad in (70) and in
 Step 2; omegad_v x r and the base acceleration -g in (69); eps_jf in (102). The strain forces K delta of (103) and the
-torques are added by `Equations`, alike for all formulations, which also solves (94) for Thetadd. What reaches beyond
-the paper is described in `gibbs_appell_links`.
+torques are added by `Equations`, alike for all formulations, which also solves (94) for Thetadd. Extensions of the
+paper are described in `gibbs_appell_links`.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ Table = defaultdict[tuple[int, int], SX]
 
 @dataclass(frozen=True)
 class Sums:
-    """What Step 10 reads: `R`, `r` of Steps 7, 8 and the sums of Step 9."""
+    """Tables that Step 10 reads: `R`, `r` of Steps 7, 8 and the sums of Step 9."""
 
     R: Table
     r: Table
@@ -68,7 +68,7 @@ def inertia_matrix(links: list[GibbsAppellLink], size: int) -> SX:
 
 
 def compound_sums(links: list[GibbsAppellLink]) -> Sums:
-    """Steps 7-9."""
+    """Sums of Steps 7-9."""
     n, first = len(links) - 1, 0 if links[0].indices else 1
     R = _compound_rotations(links, first)
     r = _compound_positions(links, R, first)
@@ -221,6 +221,6 @@ def _skew_symmetric(A: SX) -> tuple[SX, int]:
 
 
 def _put(I: SX, rows: list[int], columns: list[int], block: SX) -> None:
-    """Writes a block and its mirror image."""
+    """Write a block and its mirror image."""
     I[rows, columns] = block
     I[columns, rows] = block.T

@@ -27,6 +27,7 @@ Beyond the paper, in its own quantities:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -107,17 +108,17 @@ class GibbsAppellLink:
 
     @property
     def r(self) -> SX:
-        """Of its only next origin."""
+        """Way to its only next origin."""
         return self.next[0].r
 
     @property
     def r_modes(self) -> SX:
-        """Of its only next origin."""
+        """Displacements (3, m) of its only next origin."""
         return self.next[0].r_modes
 
     @property
     def theta_modes(self) -> SX:
-        """Of its only next origin."""
+        """Rotations (3, m) of its only next origin."""
         return self.next[0].theta_modes
 
     def second(self, qdd: SX) -> SX:
@@ -146,23 +147,20 @@ def _link(
     chain: Chain, link: ChainLink | None, carried: list[ChainLink], ports: list[TipMap], carriage: tuple[int, int],
     R: Rotation, q: SX, qd: SX,
 ) -> GibbsAppellLink:  # fmt: skip
+    """Link number i from its body, its joint, and the slides of the joints beyond it; None for the base."""
     cd = chain.body_rate(link, qd) if link is not None else ca.SX(0, 1)
     body = _moments(chain, link, ports[0], q, qd)
     indices, rate = link.body_indices if link is not None else (), cd
-    slides = [_slides(chain, following, ports[following.port], q) for following in carried]
     for following in carried:
         for k in following.joint.linear:
             indices = (*indices, following.joint_indices[k])
             rate = ca.vertcat(rate, chain.joint_rate(following, qd)[k])
             body = _with_massless_shape(body)
-    found, done = [], cd.shape[0]
-    for following, own in zip(carried, slides):
-        found.append(_next(chain, following, ports[following.port], own, done, cd, rate, q, qd))
-        done += len(own)
-    if not carried:
-        found.append(_at(ports[0], ca.SX(3, 1), [], done, cd, rate))
     joints, drift = _angles(chain, link, q, qd)
-    return GibbsAppellLink(carriage, joints, drift, R, indices, rate, tuple(found), _integrals(body, rate))
+    return GibbsAppellLink(
+        carriage=carriage, joints=joints, drift=drift, R=R, indices=indices, rate=rate,
+        next=tuple(_next_origins(chain, carried, ports, cd, rate, q, qd)), integrals=_integrals(body, rate),
+    )  # fmt: skip
 
 
 def _angles(chain: Chain, link: ChainLink | None, q: SX, qd: SX) -> tuple[tuple[tuple[int, SX], ...], SX]:
@@ -175,14 +173,22 @@ def _angles(chain: Chain, link: ChainLink | None, q: SX, qd: SX) -> tuple[tuple[
     return tuple((index, turn) for k, (index, (turn, _)) in enumerate(found) if k not in link.joint.linear), drift
 
 
-def _next(
-    chain: Chain, following: ChainLink, port: TipMap, slides: list[SX], done: int, cd: SX, rate: SX, q: SX, qd: SX
-) -> NextOrigin:
-    joint, own = following.joint, chain.joint(following, q)
-    found = _at(port, port.R.apply(joint.position(own)), slides, done, cd, rate)
-    if joint.kind != "free":
-        return found
-    return replace(found, r_beta=found.r_beta + port.R.apply(joint.swing(own, chain.joint_rate(following, qd))))
+def _next_origins(
+    chain: Chain, carried: list[ChainLink], ports: list[TipMap], cd: SX, rate: SX, q: SX, qd: SX
+) -> Iterator[NextOrigin]:
+    """Origins of the links that one carries; without any, the one at its tip."""
+    done = cd.shape[0]
+    if not carried:
+        yield _at(ports[0], ca.SX(3, 1), [], done, cd, rate)
+    for following in carried:
+        port, joint, own = ports[following.port], following.joint, chain.joint(following, q)
+        slides = [port.R.apply(direction) for direction in joint.directions(own)]  # E A z
+        origin = _at(port, port.R.apply(joint.position(own)), slides, done, cd, rate)
+        if joint.kind == "free":
+            swing = joint.swing(own, chain.joint_rate(following, qd))
+            origin = replace(origin, r_beta=origin.r_beta + port.R.apply(swing))
+        done += len(slides)
+        yield origin
 
 
 def _at(port: TipMap, offset: SX, slides: list[SX], done: int, cd: SX, rate: SX) -> NextOrigin:
@@ -198,9 +204,14 @@ def _at(port: TipMap, offset: SX, slides: list[SX], done: int, cd: SX, rate: SX)
         before, behind = ca.SX(3, done - cd.shape[0]), ca.SX(3, rate.shape[0] - done - len(slides))
         r_modes, theta_modes = ca.horzcat(r_modes, before, *slides, behind), ca.horzcat(theta_modes, ca.SX(3, others))
     return NextOrigin(
-        port.p + offset, r_modes, theta_modes, ca.mtimes(r_modes, rate), ca.mtimes(theta_modes, rate), r_beta,
-        port.w_beta,
-    )  # fmt: skip
+        r=port.p + offset,
+        r_modes=r_modes,
+        theta_modes=theta_modes,
+        rd=ca.mtimes(r_modes, rate),
+        thetad=ca.mtimes(theta_modes, rate),
+        r_beta=r_beta,
+        theta_beta=port.w_beta,
+    )
 
 
 def _integrals(body: Moments, rate: SX) -> Integrals:
@@ -223,15 +234,11 @@ def _integrals(body: Moments, rate: SX) -> Integrals:
 
 
 def _ports(chain: Chain, link: ChainLink | None, q: SX, qd: SX) -> list[TipMap]:
+    """Places at which others hang on a link; None for the base."""
     if link is None:
         none = ca.SX(3, 0)
         return [TipMap(Identity(), ca.SX(3, 1), none, none, ca.SX(3, 1), ca.SX(3, 1))]
     return link.ports(chain.body(link, q), chain.body_rate(link, qd))
-
-
-def _slides(chain: Chain, following: ChainLink, port: TipMap, q: SX) -> list[SX]:
-    """E A z of every axis that the joint beyond a port slides along."""
-    return [port.R.apply(direction) for direction in following.joint.directions(chain.joint(following, q))]
 
 
 def _moments(chain: Chain, link: ChainLink | None, tip: TipMap, q: SX, qd: SX) -> Moments:
@@ -281,7 +288,7 @@ def _with_massless_shape(body: Moments) -> Moments:
     """One more deflection variable that moves no mass of the link itself."""
     none, empty = ca.SX(3, 1), ca.SX(3, 3)
     return Moments(
-        body.m, body.s, body.D, ca.horzcat(body.eps, none), (*body.H, empty),
-        ca.diagcat(body.gram, ca.SX(1, 1)), ca.horzcat(body.spin, none),
-        (*body.N, empty), body.P, body.f_beta, body.X_beta, ca.vertcat(body.b_beta, ca.SX(1, 1)),
+        m=body.m, s=body.s, D=body.D, eps=ca.horzcat(body.eps, none), H=(*body.H, empty),
+        gram=ca.diagcat(body.gram, ca.SX(1, 1)), spin=ca.horzcat(body.spin, none), N=(*body.N, empty), P=body.P,
+        f_beta=body.f_beta, X_beta=body.X_beta, b_beta=ca.vertcat(body.b_beta, ca.SX(1, 1)),
     )  # fmt: skip

@@ -21,12 +21,12 @@ from pliant.mechanics.links.chain import Chain
 T = TypeVar("T")
 MOST_DENSE = 60
 MANY_AMPLITUDES = f"more than {MOST_DENSE} amplitudes in one link"
-"""Who has no recursion of its own factorises the whole inertia matrix, symbol by symbol: the time to build that grows
-with the cube (lagrange, one link: 3 s for 40 amplitudes, 19 s for 80)."""
+"""Feature of a chain. Formulations without a recursion of their own factorize the whole inertia matrix, symbol by
+symbol: the time to build that grows with the cube (lagrange, one link: 3 s for 40 amplitudes, 19 s for 80)."""
 
 
 def features(chain: Chain) -> frozenset[str]:
-    """What a chain asks of a formulation beyond rigid and linearly flexible links."""
+    """Features that a chain needs of a formulation, beyond rigid and linearly flexible links."""
     found = set()
     if chain.driven:
         found.add("flexible joints")
@@ -50,7 +50,7 @@ def features(chain: Chain) -> frozenset[str]:
 
 
 def require(formulation: Formulation, chain: Chain, others: list[Formulation]) -> None:
-    """Raises `UnsupportedModel` that names the missing feature and the formulations that have it."""
+    """Raise `UnsupportedModel` with the missing feature and the formulations that have it."""
     for feature in sorted(features(chain) - formulation.supports):
         able = [f.name for f in others if feature in f.supports]
         raise UnsupportedModel(
@@ -70,7 +70,7 @@ class Equations:
         return self.formulation.mass_matrix(self.chain, q) + ca.diag(rotors(self.chain))
 
     def bias(self, q: SX, qd: SX) -> SX:
-        """(n,) everything but inertia and torque: gravity, velocity terms, strain, damping, friction."""
+        """(n,) all forces but inertia and torque: gravity, velocity terms, strain, damping, friction."""
         return self.formulation.inertial_forces(self.chain, q, qd) + passive(self.chain, q, qd)
 
     def forward_dynamics(self, q: SX, qd: SX, tau: SX) -> SX:
@@ -80,15 +80,15 @@ class Equations:
     def accelerations(
         self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX] | None = None, states: SX | None = None
     ) -> SX:
-        """(n,) accelerations under generalised forces on every coordinate; `held` ones are prescribed. In a run,
+        """(n,) accelerations under generalized forces on every coordinate; `held` ones are prescribed. In a run,
         friction has states: `states`."""
         return self.constrained(q, qd, applied, held, states).qdd
 
     def constrained(
         self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX] | None = None, states: SX | None = None
     ) -> Constrained:
-        """Accelerations as above, and what closes the loops: S lambda = -(J a + gamma) with the accelerations a of the
-        open tree, and qdd = a + M^-1 J^T lambda."""
+        """Accelerations, and the multipliers that close the loops: S lambda = -(J a + gamma) with the accelerations a
+        of the open tree, and qdd = a + M^-1 J^T lambda."""
         free = self.chain.settled(lambda: self._accelerations(q, qd, applied, held or {}, states))
         if not self.chain.kept:
             return Constrained(free, ca.SX(0, 1), ca.SX.zeros(self.chain.n))
@@ -98,7 +98,7 @@ class Equations:
         return Constrained(free + ca.mtimes(by.W, multipliers), multipliers, ca.mtimes(rows.J.T, multipliers))
 
     def closing(self, q: SX, J: SX, held: Collection[int] = ()) -> Closing:
-        """What rows with slopes J (m, n) need to be closed; `held` coordinates do not give way.
+        """Factors that close rows with slopes J (m, n); `held` coordinates are not moved.
 
         Accelerations are linear in the forces, so that M^-1 J^T is their slope along J^T: for each row one more walk
         in and out with the pivots that are already there.
@@ -111,8 +111,8 @@ class Equations:
         return Closing(W, ca.diag(S), *factor((S + S.T) / 2))
 
     def closer(self, q: SX, qd: SX, held: Collection[int] = ()) -> tuple[SX, SX, SX, SX]:
-        """Coordinates and speeds nearer to closed loops, by how much the first were moved, and the least part of a row
-        that is left beside the others; `held` coordinates do not give way.
+        """Coordinates and speeds nearer to closed loops, the largest displacement of a coordinate, and the least part
+        of a row that does not follow from the others; `held` coordinates are not moved.
 
         Two Newton steps of positions and one of speeds with one factor: q <- q - M^-1 J^T S^-1 g(q), then
         v <- v - M^-1 J^T S^-1 J v with J where the positions have come to.
@@ -150,14 +150,15 @@ class Equations:
         return qdd
 
     def inverse_dynamics(self, q: SX, qd: SX, qdd: SX, states: SX | None = None) -> SX:
-        """(n,) generalised forces that give `qdd`: M qdd + bias."""
+        """(n,) generalized forces that give `qdd`: M qdd + bias."""
         self.chain.require_tree("inverse dynamics")
         return self.tree_forces(q, qd, qdd, states)
 
     def residual(self, q: SX, qd: SX, unknown: SX, states: SX | None = None) -> SX:
-        """(n + m,) what accelerations and multipliers, `unknown` (n + m,) one below the other, leave of the applied
-        forces and of the closed loops: M qdd + bias - J^T lambda, and -(J qdd + gamma). Its slope by them is
-        symmetric."""
+        """(n + m,) residual of the equations and of the closed loops, M qdd + bias - J^T lambda and -(J qdd + gamma).
+
+        `unknown` (n + m,) are accelerations and multipliers, one below the other; the slope by them is symmetric.
+        """
         n = self.chain.n
         qdd, multipliers = unknown[:n], unknown[n:]
         forces = self.tree_forces(q, qd, qdd, states)
@@ -167,7 +168,7 @@ class Equations:
         return ca.vertcat(forces - ca.mtimes(rows.J.T, multipliers), -(ca.mtimes(rows.J, qdd) + rows.gamma))
 
     def tree_forces(self, q: SX, qd: SX, qdd: SX, states: SX | None = None) -> SX:
-        """(n,) the same, of the open tree: where it has loops, their forces J^T lambda are part of them."""
+        """(n,) inverse dynamics of the open tree; forces J^T lambda of its loops are not subtracted."""
         return self.chain.settled(lambda: self._inverse_dynamics(q, qd, qdd, states))
 
     def _inverse_dynamics(self, q: SX, qd: SX, qdd: SX, states: SX | None) -> SX:
@@ -180,9 +181,9 @@ class Equations:
 def holding_pushes(
     e: Equations, q: SX, qd: SX, applied: SX, held: Mapping[int, SX], states: SX, pushed: SX
 ) -> SX:  # fmt: skip
-    """(m,) forces of the couplings that are commanded, of which those with states hold their length: L'' = 0.
+    """(m,) forces of the commanded couplings, of which those with states hold their length: L'' = 0.
 
-    `applied` contains the forces `pushed` that they have without that.
+    `applied` contains the forces `pushed` that they have otherwise.
     """
     holding = [k for k, line in enumerate(e.chain.commanded) if line.states]
     if not holding:
@@ -201,7 +202,7 @@ def holding_pushes(
 
 
 SHARED = 1e-13
-"""Part by which couplings that hold the same give way."""
+"""Compliance, as a part of their own, of couplings that hold their length, so that two side by side share the force."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ class Constrained:
 
 @dataclass(frozen=True)
 class Closing:
-    """W = M^-1 J^T (n, m), and S = J W as its diagonal and L diag(d) L^T."""
+    """Factors that close loops: W = M^-1 J^T (n, m), and S = J W as its diagonal and L diag(d) L^T."""
 
     W: SX
     diagonal: SX
@@ -228,7 +229,7 @@ class Closing:
     d: SX
 
     def back(self, gap: SX) -> SX:
-        """(n,) the smallest displacement, or change of speeds, weighted by M, that takes a gap (m,) back."""
+        """(n,) the smallest displacement, or change of speeds, weighted by M, that closes a gap (m,)."""
         return ca.mtimes(self.W, back_substitute(self.L, self.d, -gap))
 
 
@@ -238,8 +239,8 @@ which would take 4 s to compile."""
 
 
 def by_kinds(e: Equations, build: Callable[[Equations], T], shared: bool = True) -> T:
-    """`build(e)`; for a long arm of few kinds of links with calls of functions that links of a kind share, unless that
-    is not wanted.
+    """Return `build(e)`; of a long arm of few kinds of links with calls of functions that links of a kind share, if
+    `shared`.
 
     Written out, an arm runs up to a fourth faster (12 links of 5 amplitudes: 5.6 us instead of 7.2, and 3 s to compile)
     until it is so long that no cache holds it (100 links of 3: 43 us either way, 22 s to compile instead of 3).

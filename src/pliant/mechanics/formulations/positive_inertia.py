@@ -1,7 +1,6 @@
-"""Is the inertia matrix positive definite? Asked once, when a model is made, by the pivots of the O(n) elimination.
+"""Check that the inertia matrix of a new model is positive definite, by the pivots of the O(n) elimination.
 
-Massless coordinates (torsion without polar inertia, a bare joint without inertia about its axis) are named, not
-divided by.
+The error names coordinates without mass (torsion without polar inertia, a bare joint without inertia about its axis).
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ BEND = 1e-3
 
 
 def pivots(chain: Chain, q: SX, qd: SX, force: SX) -> tuple[SX, SX]:
-    """(n,) pivots of the elimination and diagonal entries of the inertia matrix, which do not hang on rates and forces;
-    zeros at motors."""
+    """(n,) pivots of the elimination and diagonal entries of the inertia matrix, which do not depend on rates and
+    forces; zeros at motors."""
     motions = denoc.outward_motion(chain, q, qd, None)
     d = ca.SX.zeros(chain.n)
     for eliminated in denoc.inward_elimination(chain, motions, force, rotors(chain)):
@@ -78,14 +77,14 @@ def _numbers(expressions: list[SX], p: SX, values: NDArray[np.float64]) -> NDArr
 
 
 def check(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
-    """Raises `ModelError` where a coordinate has no inertia or an energy is not finite, at rest or slightly bent."""
+    """Raise `ModelError` if a coordinate has no inertia or an energy is not finite, at rest or slightly bent."""
     still = frozen(chain)  # with small amplitudes, modes that follow have the inertia of those that do not
     bent = _check_definite(still, p, values)
     _check_finite(chain, p, values, bent)
 
 
 def _check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Names the first coordinate without inertia; gives the bent state that was tried."""
+    """Raise `ModelError` for the first coordinate without inertia; return the bent state that was tried."""
     motors = {shaft.actuated for shaft in chain.driven}
     for shaft in chain.driven:
         if shaft.drive is not None and not _numbers([shaft.drive.rotor], p, values)[0] > 0:
@@ -110,7 +109,7 @@ def _check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray
 
 
 def _check_finite(chain: Chain, p: SX, values: NDArray[np.float64], bent: NDArray[np.float64]) -> None:
-    """Refuses energies that are beyond all numbers."""
+    """Raise `ModelError` for energies that are not finite."""
     q = ca.SX.sym("q", chain.n_q)
     V = ca.Function("potential", [q, p], [potential_energy(chain, q)])
     for state in (chain.rest(), bent):

@@ -139,7 +139,7 @@ def _own_modal_forces(t: Transforms) -> list[SX]:
 
 
 def _fill_column(links: list[Transforms], h: int, column: int, Y: SX, M: SX) -> None:
-    """Carries Y (4, 3) from link `h` to the base: tr(P Y) is the coefficient of each coordinate met."""
+    """Carry Y (4, 3) from link `h` to the base: tr(P Y) is the coefficient of each coordinate met."""
     t = links[h]
     while True:
         for row, P in zip(t.link.joint_indices, t.P_joint, strict=True):

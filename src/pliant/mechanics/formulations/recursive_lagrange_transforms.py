@@ -14,7 +14,7 @@ from pliant.mechanics.links.link_maps import Moments, TipMap
 @dataclass(frozen=True)
 class PortTransforms:
     """A place at which others hang, the distal frame or another: E, W^ with its time derivatives, and the partial
-    transforms P[f] (3, 4) of the amplitudes, which act on what is given there."""
+    transforms P[f] (3, 4) of the amplitudes, which act on points of the frame there."""
 
     E: SX
     W: SX
@@ -28,7 +28,7 @@ class Transforms:
     """A link on the way out: A and W with their time derivatives, the distal frame and other places, and the partial
     transforms of its coordinates.
 
-    `P_joint[k]` (3, 4) acts on what is given in the link frame; its fourth row is zero.
+    `P_joint[k]` (3, 4) acts on points of the link frame; its fourth row is zero.
     """
 
     link: ChainLink
@@ -67,11 +67,17 @@ def outward(chain: Chain, q: SX, qd: SX, qdd: SX | None = None) -> list[Transfor
         c, cd = chain.body(link, q), chain.body_rate(link, qd)
         cdd = None if qdd is None else chain.body_rate(link, qdd)
         ports = tuple(_port(port, (W, Wd, Wdd), cd, cdd) for port in link.ports(c, cd))
-        found.append(Transforms(link, link.body.moments(c, cd), A, W, Wd, Wdd, P_joint, ports, cd, cdd))
+        found.append(
+            Transforms(
+                link=link, body=link.body.moments(c, cd), A=A, W=W, Wd=Wd, Wdd=Wdd, P_joint=P_joint, ports=ports,
+                cd=cd, cdd=cdd,
+            )
+        )  # fmt: skip
     return found
 
 
 def _port(port: TipMap, link: tuple[SX, SX, SX], cd: SX, cdd: SX | None) -> PortTransforms:
+    """Transforms of a port, from W, Wd, Wdd of its link."""
     E, E_f = homogeneous(port.R.matrix, port.p), _tip_partials(port)
     P = tuple(ca.mtimes(rotation(link[0]), partial) for partial in E_f)
     return PortTransforms(E, *_product(*link, E, *_tip_rates(port, E_f, cd, cdd)), P)
@@ -147,7 +153,7 @@ def _tip_rates(tip: TipMap, E_f: tuple[SX, ...], cd: SX, cdd: SX | None) -> tupl
 
 
 def _product(W: SX, Wd: SX, Wdd: SX, T: SX, Td: SX, Tdd: SX) -> tuple[SX, SX, SX]:
-    """W T and its first two time derivatives."""
+    """Product W T and its first two time derivatives."""
     first = ca.mtimes(Wd, T) + ca.mtimes(W, Td)
     second = ca.mtimes(Wdd, T) + ca.mtimes(Wd, 2 * Td) + ca.mtimes(W, Tdd)
     return ca.mtimes(W, T), first, second
@@ -164,5 +170,5 @@ def rotation(T: SX) -> SX:
 
 
 def trace(X: SX, Y: SX) -> SX:
-    """tr(X Y) without forming the product."""
+    """Trace of X Y without forming the product."""
     return ca.dot(ca.densify(X.T), ca.densify(Y))

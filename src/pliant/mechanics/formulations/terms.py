@@ -44,7 +44,7 @@ def partitioned(e: Equations, q: SX, qd: SX) -> list[SX]:
 def screw(e: Equations, q: SX, qd: SX) -> list[SX]:
     """M with rotors, C, K of [CE21] (111), (112), gravity g on the left-hand side, d.
 
-    M qdd + C qd + K q + g + d = S tau. What stops press beyond K q is added to g.
+    M qdd + C qd + K q + g + d = S tau. Forces of stops beyond K q are added to g.
     """
     chain = e.chain
     M, C, K = dual_screw.matrices(chain, q, qd)
@@ -55,7 +55,7 @@ def screw(e: Equations, q: SX, qd: SX) -> list[SX]:
 
 
 def denoc(chain: Chain, q: SX) -> list[SX]:
-    """N_l, N_d, M, the generalised inertia matrix, U and D of [MS07]; reflected rotors of stiff drives included."""
+    """N_l, N_d, M, the generalized inertia matrix, U and D of [MS07]; reflected rotors of stiff drives included."""
     found, rotor = denoc_matrices.complement(chain, q), rotors(chain)
     pivots = denoc_matrices.factors(chain, q, rotor)
     GIM = found.generalised_inertia + ca.diag(rotor[list(found.order)])

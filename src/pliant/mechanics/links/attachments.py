@@ -16,8 +16,8 @@ from pliant.mechanics.links.link_maps import ROTATIONS, Body, TipMap
 
 @dataclass(frozen=True)
 class Place:
-    """A section at the part `eta` of the length, or the frame of the link itself where that is None; `end` leads from
-    the frame that hangs there to the axes of the section."""
+    """A section at the part `eta` of the length, or the frame of the link itself where that is None; `end` is the
+    rotation from the frame that hangs there to the axes of the section."""
 
     eta: float | None
     end: Rotation = field(default_factory=Identity)

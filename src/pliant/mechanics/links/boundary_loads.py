@@ -127,9 +127,10 @@ def _inertia_before(link: Link, beyond: Inertia, beside: Inertia, q: SX | None) 
     total = inertia_of(body.moments(*NONE).added(hub_lump(link))) + beyond.rotated(tip.R).shifted(tip.p) + beside
     joint = joint_map(link, link)
     if q is None or slides or joint.is_ball:
-        moved = joint.rest
+        position: SX = joint.rest
     else:
-        moved = ca.SX(ca.DM(q) if isinstance(q, tuple) else q)
+        position = ca.DM(q) if isinstance(q, tuple) else q
+    moved = ca.SX(position)
     return total.rotated(joint.rotation(moved)).shifted(joint.position(moved))
 
 

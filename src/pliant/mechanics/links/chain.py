@@ -2,9 +2,9 @@
 
 A chain, each link on the tip of the one before, is the plain case and gave the class its name. Coordinates, and
 speeds, stand in the order base where it is free, joints, motors, then each link's amplitudes. Formulations walk over
-`chain.links`, in which a link stands behind the one that carries it, and read joint and body; nobody but `build_chain`
-knows the robot file. What is not inertia — springs, dampers, friction, drives — is the same for every formulation and
-lives in `forces.py`.
+`chain.links`, in which a link stands behind the one that carries it, and read joint and body. They know no robot file:
+`build_chain` makes the chain of it. Springs, dampers, friction and drives, which have no inertia, are the same for
+every formulation, in `generalized_forces`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import casadi as ca
 import numpy as np
 
-from pliant.algebra.recursion_steps import OFTEN, Called, Taken, content_of
+from pliant.algebra.recursion_steps import OFTEN, Called, Key, StepFunction, Taken, content_of
 from pliant.algebra.rotations import SX, Identity, Rotation
 from pliant.errors import ModelError
 from pliant.mechanics.actuation.gear_springs import GearSpring
@@ -38,9 +38,9 @@ T = TypeVar("T")
 Step = Callable[..., Any]
 """`step(name, function, *given)` of a joint or of a body."""
 MANY_LINKS, MANY_COORDINATES = 20, 100
-"""An arm of so many, either way, is tried with functions that its links share."""
+"""Links, or coordinates, from which on an arm is tried with functions that its links share."""
 FEW_AMPLITUDES = 8
-"""The numbers of so many, whose matrices are small, are handed over wherever links share functions."""
+"""Amplitudes of a link up to which its numbers, in small matrices, are always arguments of shared functions."""
 
 
 @dataclass(frozen=True)
@@ -56,19 +56,18 @@ class DriveMap:
 
     @property
     def stiffness(self) -> SX:
-        """Of the spring, where its teeth touch."""
+        """Stiffness of the spring, where its teeth touch."""
         return self.spring.stiffness
 
 
 @dataclass(frozen=True)
 class Shaft:
-    """One freedom that a torque may drive and that rubs: an axis of a joint, or the length of a sliding beam.
+    """Actuation of one freedom, an axis of a joint or the length of a sliding beam: drive, motor, friction and stops.
 
     `index` is the number of its speed, `place` that of its coordinate; an axis of a spherical joint has a speed alone.
-    `rotor` is the reflected rotor inertia of a stiff drive. `laws` are what rubs and yields; those that have a state in
-    a run are smooth for all who know none. `motor` makes a torque of a command in a run. `loss` is the part of the
-    torque that a moving gear does not hand on, `reversal` the rate over which it turns sign. `stops` are what it meets
-    at its limits.
+    `rotor` is the reflected rotor inertia of a stiff drive. `laws` are friction and hysteresis; those with a state in a
+    run are smooth where no states are given. `motor` makes a torque of a command in a run. `loss` is the part of the
+    torque that a moving gear loses, `reversal` the rate over which the loss turns sign. `stops` act at its limits.
     """
 
     name: str
@@ -165,6 +164,13 @@ class BaseMotion:
         return all(x.is_zero() for x in (self.omega, self.alpha, self.a))
 
 
+class MovingBase(Protocol):
+    """Motion of the base, such as `pliant.loads.Base`."""
+
+    def expression(self, t: SX, gravity: SX) -> BaseMotion:
+        """Motion at a time; `gravity` in axes that stand still."""
+
+
 @dataclass(frozen=True)
 class FrameMap:
     """A named frame: a place on a link, the tip where that is None, and a fixed pose from there. Without a link it
@@ -178,7 +184,8 @@ class FrameMap:
 
 @dataclass(frozen=True)
 class Closure:
-    """A loop: two frames and the joint that holds them together, with its axis in each of them, or its length."""
+    """A closed loop: two frames and the joint that holds them together, with its axis in each of them, or its
+    length."""
 
     name: str
     kind: LoopJointType
@@ -189,8 +196,8 @@ class Closure:
 
 @dataclass(frozen=True)
 class LineMap:
-    """A coupling: two frames, the laws that act along the line between them, and what is commanded there. `grounded`
-    where one of them stands still whatever the base does."""
+    """A coupling: two frames, the laws that act along the line between them, and the drive that is commanded there.
+    `grounded` where one of them stands still whatever the base does."""
 
     name: str
     frames: tuple[FrameMap, FrameMap]
@@ -229,7 +236,7 @@ class ContactMap:
 
 @dataclass(frozen=True)
 class Damper:
-    """Damping across the pieces of a link: forces `matrix` times the speeds of its amplitudes, against them."""
+    """Damping across the pieces of a link: the forces against the speeds of its amplitudes are `matrix` times these."""
 
     indices: tuple[int, ...]
     matrix: SX
@@ -237,8 +244,8 @@ class Damper:
 
 @dataclass(frozen=True)
 class Chain(Coordinates[Shaft]):
-    """The arm as maps: what every formulation receives. `first` is the number of the first link: 1 where the base is
-    free, and so the body before it. `kept` are the rows of the closures that hang on no other."""
+    """The arm as maps: the argument of every formulation. `first` is the number of the first link: 1 where the base is
+    free, and so the body before it. `kept` are the rows of the closures that do not follow from others."""
 
     links: tuple[ChainLink, ...]
     gravity: SX
@@ -261,21 +268,21 @@ class Chain(Coordinates[Shaft]):
         """Names of the rows that close loops."""
         return self.kept
 
-    def joint_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: Any) -> T:
+    def joint_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: object) -> T:
         """`function(joint, *given)` of a step of a recursion, which joints with the same axes may share."""
         if self.steps is None:
             return function(link.joint, *given)
         joint, _ = self._kinds[id(link)]
         return self.steps((name, joint.form), partial(_step, function, joint.put), joint.numbers, *given)
 
-    def body_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: Any) -> T:
+    def body_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: object) -> T:
         """`function(link, *given)` of a step that knows no joint, which links with the same fields may share."""
         if self.steps is None:
             return function(link, *given)
         _, body = self._kinds[id(link)]
         return self.steps((name, body.form), partial(_step, function, body.put), body.numbers, *given)
 
-    def link_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: Any) -> T:
+    def link_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: object) -> T:
         """`function(of_joint, of_body, *given)` of a step of a link, in terms of steps of its joint and of its body:
         two functions, so that bodies may share theirs whatever joint they hang on, but one where the body is rigid and
         there is little in it."""
@@ -287,7 +294,7 @@ class Chain(Coordinates[Shaft]):
             return function(of_joint, of_body, *given)
         joint, body = self._kinds[id(link)]
 
-        def both(own: Any, others: Any, *rest: Any) -> T:
+        def both(own: tuple[object, ...], others: tuple[object, ...], *rest: object) -> T:
             made = joint.put(*own), body.put(*others)
             return function(*(lambda name, step, *given, of=of: step(of, *given) for of in made), *rest)
 
@@ -295,7 +302,7 @@ class Chain(Coordinates[Shaft]):
 
     @cached_property
     def _kinds(self) -> dict[int, tuple[LinkKind, LinkKind]]:
-        """What joints and links share, and the numbers in which they differ."""
+        """Kind of the joint and of the body of each link, by the link's identity."""
         large = [link for link in self.links if len(link.body_indices) > FEW_AMPLITUDES]
         contents = {id(link.body): content_of(link.body) for link in large}
         counts, found = Counter(contents.values()), {}
@@ -318,22 +325,22 @@ class Chain(Coordinates[Shaft]):
         return len(self.links) >= MANY_LINKS or self.n >= MANY_COORDINATES
 
     def settled(self, build: Callable[[], T]) -> T:
-        """What `build` gives, which takes steps of this chain."""
+        """Return what `build` gives, which takes steps of this chain, once the kinds of steps are settled."""
         return build() if self.steps is None else self.steps.settled(build)
 
     @cached_property
-    def traced(self) -> dict[Any, Any]:
+    def traced(self) -> dict[Key, StepFunction]:
         """Steps of its links that were traced, for `Called`."""
         return {}
 
     @cached_property
     def all_shafts(self) -> tuple[Shaft, ...]:
-        """What torques drive, and what is passive."""
+        """Freedoms that torques drive, and passive ones."""
         return tuple(shaft for link in self.links for shaft in link.shafts)
 
     @property
     def couplings(self) -> tuple[LineMap, ...]:
-        """What acts between two frames."""
+        """Couplings between two frames."""
         return self.lines
 
     @property
@@ -412,7 +419,7 @@ class Chain(Coordinates[Shaft]):
         found = ((link.body_places, link.body.travel) for link in self.links)
         return {indices[0]: travel for indices, travel in found if travel is not None}
 
-    def on(self, base: Any, t: SX) -> Chain:
+    def on(self, base: MovingBase | None, t: SX) -> Chain:
         """The arm on a base that moves as an object of `pliant.loads` says; on one at rest without it."""
         if base is None:
             return self
@@ -452,14 +459,15 @@ class Chain(Coordinates[Shaft]):
 
 @dataclass(frozen=True)
 class LinkKind:
-    """Of a joint, or of a link without it: what it shares with others, its numbers, and what puts numbers in place."""
+    """Kind of a joint, or of a link without it: the form that it shares with others, its own numbers, and the function
+    that makes it of numbers."""
 
     form: Hashable
     numbers: Taken
-    put: Callable[..., Any]
+    put: Callable[..., object]
 
 
-def _step(function: Callable[..., T], put: Callable[..., Any], numbers: Any, *given: Any) -> T:
+def _step(function: Callable[..., T], put: Callable[..., object], numbers: tuple[object, ...], *given: object) -> T:
     return function(put(*numbers), *given)
 
 
@@ -467,26 +475,28 @@ def _joint_of(joint: JointMap, rotation: Rotation, origin: SX) -> JointMap:
     return replace(joint, origin_rotation=rotation, origin=origin)
 
 
-def _link_of(link: ChainLink, body: Callable[..., Body], own: Any, hub: Any, load: Any) -> ChainLink:
+def _link_of(
+    link: ChainLink, body: Callable[..., Body], own: tuple[object, ...], hub: Moments | None, load: Moments | None
+) -> ChainLink:
     return replace(link, body=body(*own), hub=hub, load=load)
 
 
 class Arrivals(Generic[T]):
-    """What the links hand inwards, summed where they hang on the same port: inertias, or wrenches (moment, force)."""
+    """Inertias, or wrenches (moment, force), that links hand inwards, summed where they hang on the same port."""
 
     def __init__(self, chain: Chain, nothing: T) -> None:
         self._links, self._nothing = chain.links, nothing
         self._found: list[dict[int, T]] = [{} for _ in chain.links]
 
     def add(self, i: int, value: T) -> None:
-        """From link number `i`, in the frame that it hangs on."""
+        """Add what link number `i` hands on, in the frame that it hangs on."""
         link = self._links[i]
         if link.parent is not None:
             here = self._found[link.parent]
             here[link.port] = _sum(here[link.port], value) if link.port in here else value
 
     def at(self, i: int) -> dict[int, T]:
-        """What has arrived at the ports of link number `i`, always something at its tip."""
+        """Sums at the ports of link number `i`; at its tip there is always one."""
         return {0: self._nothing, **self._found[i]}
 
 

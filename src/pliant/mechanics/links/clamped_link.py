@@ -18,7 +18,7 @@ from pliant.mechanics.links.stations import section_pose
 
 
 def held(chain: Chain, places: Sequence[int]) -> Chain:
-    """The pieces of a link on a base that stands, without hub, load and whatever hangs on them elsewhere."""
+    """The pieces of a link on a base that stands, without hub, load and other links."""
     links: list[ChainLink] = []
     count = 0
     for k, place in enumerate(places):
@@ -49,8 +49,7 @@ def section_shift(chain: Chain, q: SX, place: int, eta: float) -> tuple[SX, SX]:
 
 def vibrations(chain: Chain, beyond: Inertia | None = None) -> tuple[SX, SX, SX]:
     """(k, k) stiffness and mass of a chain without joints, straight, and (6, k) rates of its tip, angular then linear,
-    in the axes at its root; with `beyond`, an inertia at its tip in the axes of its last piece, the mass has it as
-    well."""
+    in the axes at its root. The mass includes `beyond`, an inertia at its tip in the axes of its last piece."""
     q, qd = ca.SX.sym("q", chain.n_q), ca.SX.sym("qd", chain.n)
     rest = np.zeros(chain.n)
     K = ca.hessian(strain_energy(chain, q), q)[0]

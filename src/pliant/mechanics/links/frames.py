@@ -66,7 +66,7 @@ def frame_jacobian(chain: Chain, q: SX, name: str) -> SX:
 
 
 def map_jacobian(chain: Chain, q: SX, frame: FrameMap) -> SX:
-    """The same, of a frame without a name."""
+    """(6, n) geometric Jacobian of a frame without a name: see `frame_jacobian`."""
     qd = ca.SX.sym("qd", chain.n)
     if frame.link is None:
         return ca.SX.zeros(6, chain.n)
@@ -103,7 +103,7 @@ class Seat(NamedTuple):
 
 
 def seat(chain: Chain, q: SX, name: str) -> Seat:
-    """Where a frame sits that moves; refuses a base that stands."""
+    """Where a frame sits that moves; raises `ModelError` for one on a base that stands."""
     frame = frame_of(chain, name)
     if frame.link is None:
         raise ModelError(f"frame: got {name!r}, which is fixed, expected a frame that moves; choose another one")

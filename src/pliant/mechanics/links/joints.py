@@ -1,6 +1,6 @@
 """Joints as maps: where a link frame is in the frame that it hangs on, and how it moves with the joint's rates.
 
-Joints with axes slide first, along axes of the frame before them, and turn then, about one axis after the other. A
+Joints with axes first slide, along axes of the frame before them, then turn, about one axis after the other. A
 spherical joint has a quaternion, a free one a position and a quaternion; their speeds are the angular velocity, and the
 linear one of a free joint, of the link frame in its own axes. The speeds of any joint move the link frame by columns,
 angular and linear velocity in link axes per unit speed.
@@ -96,7 +96,7 @@ class JointMap:
         return range(3, 6) if self.kind == "free" else range(len(self.slides))
 
     def directions(self, q: SX) -> list[SX]:
-        """What its linear speeds move along, in the frame that it hangs on."""
+        """Directions of its linear speeds, in the frame that it hangs on."""
         R = self.rotation(q) if self.kind == "free" else self.origin_rotation
         return [R.apply(vector(axis)) for axis in (UNIT if self.kind == "free" else self.slides)]
 
@@ -115,7 +115,8 @@ class JointMap:
         return found + [(_carried(turns[k + 1 :], vector(axis)), zero) for k, axis in enumerate(self.turning)]
 
     def drift(self, q: SX, qd: SX) -> tuple[SX, SX]:
-        """Angular and linear part of (d columns/dt) qd, in link axes: what the rates alone do to the relative twist."""
+        """Angular and linear part of (d columns/dt) qd, in link axes: the rate of the relative twist that follows from
+        the speeds alone."""
         if self.is_ball:
             return ca.SX.zeros(3), ca.SX.zeros(3)
         columns, first = self.columns(q), len(self.slides)

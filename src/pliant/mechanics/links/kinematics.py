@@ -1,5 +1,4 @@
-"""Where the links are and how they move: poses, twists and the energies that follow from them, in each link's own
-axes."""
+"""Poses and twists of the links, and the energies that follow from them, in each link's own axes."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ class Placement:
 
 
 def placements(chain: Chain, q: SX) -> list[Placement]:
-    """Where the links are."""
+    """Poses of all links."""
     found = []
     at: dict[tuple[int | None, int], tuple[Rotation, SX]] = {(None, 0): (Identity(), ca.SX.zeros(3))}
     for i, link in enumerate(chain.links):
@@ -59,7 +58,7 @@ class Twist:
 
 
 def twists(chain: Chain, q: SX, qd: SX, base: tuple[SX, SX] | None = None) -> list[Twist]:
-    """How the links move; `base` is the angular and linear velocity of the base, zero by default."""
+    """Twists of all links; `base` is the angular and linear velocity of the base, zero by default."""
     found = []
     at: dict[tuple[int | None, int], tuple[SX, SX]] = {(None, 0): base or (ca.SX.zeros(3), ca.SX.zeros(3))}
     for i, link in enumerate(chain.links):

@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.algebra.canonical import canonical, canonical_products
 from pliant.algebra.rotations import SX, Identity, Rotation
@@ -30,10 +31,12 @@ from pliant.robot.parts.reduced_body import ReducedBody
 
 @dataclass(frozen=True)
 class BodyNumbers:
-    """What the equations of a linear body of k coordinates take of it: `mass`, `first` (3,) and `second` (3, 3) moment;
-    `eps` (3, k); `arms` (9, k) and `products` (9 k, k) with the matrices arms_j and products_ij as columns; `inertia`
-    (k, k) of the coordinates and `spin` (3, k); place of the undeformed `end`, `turn` and `shift` (3, k) of the tip;
-    `stiffness`, `damping` (k, k)."""
+    """Numbers of a linear body of k coordinates that enter its equations.
+
+    `mass`, `first` (3,) and `second` (3, 3) moment; `eps` (3, k); `arms` (9, k) and `products` (9 k, k) with the
+    matrices arms_j and products_ij as columns; `inertia` (k, k) of the coordinates and `spin` (3, k); place of the
+    undeformed `end`, `turn` and `shift` (3, k) of the tip; `stiffness`, `damping` (k, k).
+    """
 
     mass: SX
     first: SX
@@ -55,7 +58,7 @@ class LinearBody:
     """A body whose displacement is linear in its coordinates, from its integrals.
 
     `end_rotation` leads from the tip frame to the axes of the link. 2 `ratio` times `damped` is the damping of its
-    ratio, see `damping.py`. What enters the equations may be `known`, as symbols.
+    ratio, see `modal_damping`. The numbers in its equations may be `known`, as symbols.
     """
 
     reduced: ReducedBody
@@ -89,7 +92,7 @@ class LinearBody:
 
     @cached_property
     def numbers(self) -> BodyNumbers:
-        """All that its equations take of it."""
+        """Numbers that enter its equations."""
         return self.known or self._numbers()
 
     def _numbers(self) -> BodyNumbers:
@@ -103,11 +106,20 @@ class LinearBody:
         for factor, matrix in zip(self.rayleigh, (inertia, stiffness)):
             damping = damping if is_zero(factor) else damping + factor * matrix
         return BodyNumbers(
-            ca.SX(self.reduced.mass), ca.densify(constants(body["first"])), ca.densify(constants(body["second"])),
-            constants(body["eps"]), constants(arms), constants(products), inertia, constants(body["spin"]),
-            ca.densify(constants(body["places"][1])), constants(body["turn"][1]), constants(body["shift"][1]),
-            stiffness, damping,
-        )  # fmt: skip
+            mass=ca.SX(self.reduced.mass),
+            first=ca.densify(constants(body["first"])),
+            second=ca.densify(constants(body["second"])),
+            eps=constants(body["eps"]),
+            arms=constants(arms),
+            products=constants(products),
+            inertia=inertia,
+            spin=constants(body["spin"]),
+            end=ca.densify(constants(body["places"][1])),
+            turn=constants(body["turn"][1]),
+            shift=constants(body["shift"][1]),
+            stiffness=stiffness,
+            damping=damping,
+        )
 
     def moments(self, c: SX, cd: SX) -> Moments:
         numbers, k = self.numbers, self.size
@@ -125,7 +137,7 @@ class LinearBody:
         )  # fmt: skip
 
     def tip(self, c: SX, cd: SX) -> TipMap:
-        return linear_tip(self, c, cd)
+        return linear_tip(self.numbers, self.rotation, self.end_rotation, c, cd)
 
     def strain_energy(self, c: SX) -> SX:
         return ca.mtimes([c.T, self.numbers.stiffness, c]) / 2 if self.size else ca.SX(0)
@@ -144,11 +156,11 @@ class LinearBody:
 
 @lru_cache(maxsize=64)
 def _rounded(body: ReducedBody) -> dict[str, Array]:
-    """Its numbers without round-off, by their natural sizes."""
+    """Numbers of a body without round-off, by their natural sizes."""
     norm = np.sqrt(np.diag(body.gram))
     mass, spread = np.sqrt(body.mass), np.sqrt(np.trace(body.second))
     pairs = norm[:, None] * norm
-    scales: dict[str, Any] = {
+    scales: dict[str, ArrayLike] = {
         "first": mass * spread, "second": spread**2, "eps": mass * norm, "arms": (spread * norm)[:, None, None],
         "products": pairs[:, :, None, None], "spin": spread * norm, "places": np.abs(body.places).max(),
         "shift": _largest(body.shift), "turn": _largest(body.turn),
@@ -159,12 +171,12 @@ def _rounded(body: ReducedBody) -> dict[str, Array]:
 
 
 def _largest(shapes: Array) -> Array:
-    """(k,) of what each coordinate does to the frames."""
+    """(k,) largest entry of what each coordinate does to the frames."""
     return np.asarray(np.abs(shapes).max(axis=(0, 1), initial=0.0))
 
 
 def constants(array: Array) -> SX:
-    """As constants, zeros left out."""
+    """Constant expressions of numbers, zeros left out."""
     return ca.SX(ca.sparsify(ca.DM(np.atleast_1d(array))))
 
 
@@ -176,9 +188,12 @@ def _matrices(columns: SX) -> list[SX]:
     return [_matrix(columns[:, j]) for j in range(columns.shape[1])]
 
 
-def in_numbers(body: Body, whole: bool) -> tuple[Any, tuple[Any, ...], Callable[..., Body]]:
-    """A body as its form, the numbers (or symbols) in its equations, and what makes it of others: bodies of the same
-    form have the same equations. Where that is not known, and of the `whole`, the form is the body itself."""
+def in_numbers(body: Body, whole: bool) -> tuple[object, tuple[object, ...], Callable[..., Body]]:
+    """A body as its form, the numbers (or symbols) in its equations, and the function that makes a body of others.
+
+    Bodies of the same form have the same equations. Where that is not known, and where the `whole` body is asked for,
+    the form is the body itself.
+    """
     if whole:
         return body, (), lambda: body
     if isinstance(body, LinearBeam | LinearBody):

@@ -1,9 +1,9 @@
 """A link is a map: what a body's own coordinates `c` do to its points, its tip and its strain energy.
 
 The rest of the library sees a body only through the protocol `Body`. A formulation needs `moments` (mass integrals and
-their rates), `tip` (pose of the distal frame and its rate), `strain_energy`, `dissipation` and `point`; what it is made
-of (`data`, `shapes`) and where it may be (`rest`, `travel`, `length`) serves the others. Bodies whose displacement is
-linear in `c` have moments that are polynomials with constant coefficients, the modal integrals; every other map is
+their rates), `tip` (pose of the distal frame and its rate), `strain_energy`, `dissipation` and `point`. Other modules
+read what it is made of (`data`, `shapes`) and where it may be (`rest`, `travel`, `length`). Bodies whose displacement
+is linear in `c` have moments that are polynomials with constant coefficients, the modal integrals; every other map is
 integrated by quadrature inside the trace.
 """
 
@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.algebra.canonical import canonical
 from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, exponential, exponential_bias, linear
@@ -63,7 +64,7 @@ class Moments:
         return ca.vertcat(*rows)
 
     def shifted(self, o: SX, cd: SX) -> Moments:
-        """Of the same body, moved by a constant `o` in the axes of its frame."""
+        """Moments of the same body, moved by a constant `o` in the axes of its frame."""
         across = ca.mtimes(o, self.s.T)
         return replace(
             self, s=self.s + self.m * o, D=self.D + across + across.T + self.m * ca.mtimes(o, o.T),
@@ -72,7 +73,7 @@ class Moments:
         )  # fmt: skip
 
     def added(self, lump: Moments) -> Moments:
-        """With a lump that is fixed to the frame."""
+        """Moments of the body with a lump that is fixed to its frame."""
         return replace(self, m=self.m + lump.m, s=self.s + lump.s, D=self.D + lump.D)
 
 
@@ -93,7 +94,7 @@ class TipMap:
 
 
 class Body(Protocol):
-    """Everything that anybody may ask of a body."""
+    """Body of a link: the interface by which all other modules see it."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -138,7 +139,7 @@ class Body(Protocol):
         """Elastic energy."""
 
     def dissipation(self, c: SX, cd: SX) -> SX:
-        """Generalised damping forces, positive against the motion."""
+        """Generalized damping forces, positive against the motion."""
 
     def length(self, c: SX) -> SX:
         """Distance from root to tip along the undeformed axis."""
@@ -147,11 +148,11 @@ class Body(Protocol):
         """Position of the axis and rotation vector of the section at station `eta` = x / length."""
 
     def mass_point(self, c: SX, eta: float) -> tuple[SX, SX]:
-        """Likewise as the mass integrals have it: the same, but for what a body keeps of its mass approximately."""
+        """Point as the mass integrals have it: `point`, or an approximation that the body integrates in its place."""
 
 
 def lump(mass: SX, com: SX, inertia: SX) -> Moments:
-    """Rigid lump of `mass` at `com` with `inertia` about its centre; zero mass with inertia is allowed (a disc's
+    """Rigid lump of `mass` at `com` with `inertia` about its center; zero mass with inertia is allowed (a disc's
     spin)."""
     s = mass * com
     centroidal = ca.trace(inertia) / 2 * ca.SX.eye(3) - inertia
@@ -201,8 +202,8 @@ class RigidMap:
 
 
 SWING = 3 * np.pi / 8
-"""Over a swing sin^2 has the mean 1/2 and |sin|^3 has 4 / (3 pi): by this factor, drag of an amplitude a takes what a
-ratio a would."""
+"""Factor by which drag of an amplitude a takes as much energy as a ratio a would: over a swing sin^2 has the mean 1/2
+and |sin|^3 has 4 / (3 pi)."""
 STILL = 1e-9
 """m/s: below, the speed of a tip has no direction."""
 
@@ -257,17 +258,19 @@ class ShapeFunctions(Protocol):
     def parts(self) -> tuple[Field, ...]:
         """The functions of each field."""
 
-    def evaluate(self, eta: Any, derivative: int = 0) -> np.ndarray:
+    def evaluate(self, eta: ArrayLike, derivative: int = 0) -> np.ndarray:
         """Shape values, or derivatives in eta, at each station."""
 
 
 @dataclass(frozen=True)
 class BeamNumbers:
-    """What the equations of a linear beam of k amplitudes take of it: `mass`, first (`lever`) and second (`square`)
-    moment along x; `gram` (k, k) of the shapes and `first` (k,), `arm` (k,), their integrals and those times x, all
-    without axes; `inertia` (k, k) of the amplitudes; rotary inertia of the frame (3, 3) and its coupling `spin` (3, k);
-    places of the undeformed `root` and `end`; `turn` and `shift` (3, k) of the tip; `stiffness`, `damping`, `drag`,
-    each (k, k)."""
+    """Numbers of a linear beam of k amplitudes that enter its equations.
+
+    `mass`, first (`lever`) and second (`square`) moment along x; `gram` (k, k) of the shapes and `first` (k,), `arm`
+    (k,), their integrals and those times x, all without axes; `inertia` (k, k) of the amplitudes; `rotary` inertia of
+    the frame (3, 3) and its coupling `spin` (3, k); places of the undeformed `root` and `end`; `turn` and `shift`
+    (3, k) of the tip; `stiffness`, `damping`, `drag`, each (k, k).
+    """
 
     mass: SX
     lever: SX
@@ -291,9 +294,9 @@ class BeamNumbers:
 class LinearBeam:
     """Beam along +x whose displacement is a sum of shapes: `r = x e_x + sum axis_j psi_j(x/L) c_j`.
 
-    r is the centroid; v and w of the bending shapes are those of the shear centre, about which twist turns the section.
+    r is the centroid; v and w of the bending shapes are those of the shear center, about which twist turns the section.
     2 zeta `damped` is the damping of its ratio zeta, on as many amplitudes as that has rows, and `slowest` (rad/s) its
-    first frequency: see `damping.py`. What enters the equations may be `known`, as symbols.
+    first frequency: see `modal_damping`. The numbers in its equations may be `known`, as symbols.
     """
 
     data: BeamData
@@ -344,7 +347,7 @@ class LinearBeam:
 
     @cached_property
     def numbers(self) -> BeamNumbers:
-        """All that its equations take of it."""
+        """Numbers that enter its equations."""
         return self.known or self._numbers()
 
     def _numbers(self) -> BeamNumbers:
@@ -356,13 +359,24 @@ class LinearBeam:
         inertia = ca.densify(gram * ca.DM(I.axis @ I.axis.T) + spin_gram)
         turn, shift = self.turn_columns(I.tip, I.tip_slope), self.shift_columns(I.tip)
         stiffness = self._stiffness()
-        found = (
-            mu * I.mass, mu * L * I.first, mu * L * L * I.second, gram, mu * scale * ca.DM(I.eps),
-            L * (mu * scale * ca.DM(I.eta_eps)), inertia, rotary, ca.densify(spin), self.undeformed(0.0),
-            self.undeformed(1.0), turn, shift, stiffness, self._damping(inertia, stiffness),
-            self._drag(),
-        )  # fmt: skip
-        return BeamNumbers(*map(ca.SX, found))
+        return BeamNumbers(
+            mass=ca.SX(mu * I.mass),
+            lever=ca.SX(mu * L * I.first),
+            square=ca.SX(mu * L * L * I.second),
+            gram=ca.SX(gram),
+            first=ca.SX(mu * scale * ca.DM(I.eps)),
+            arm=ca.SX(L * (mu * scale * ca.DM(I.eta_eps))),
+            inertia=ca.SX(inertia),
+            rotary=ca.SX(rotary),
+            spin=ca.densify(spin),
+            root=self.undeformed(0.0),
+            end=self.undeformed(1.0),
+            turn=ca.SX(turn),
+            shift=ca.SX(shift),
+            stiffness=ca.SX(stiffness),
+            damping=ca.SX(self._damping(inertia, stiffness)),
+            drag=ca.SX(self._drag()),
+        )
 
     def moments(self, c: SX, cd: SX) -> Moments:
         k, I, numbers = self.size, self.integrals, self.numbers
@@ -432,7 +446,7 @@ class LinearBeam:
         return values, slopes
 
     def tip(self, c: SX, cd: SX) -> TipMap:
-        return linear_tip(self, c, cd)
+        return linear_tip(self.numbers, self.rotation, self.end_rotation, c, cd)
 
     def stiffness(self) -> SX:
         """(k, k) stiffness matrix of the amplitudes."""
@@ -465,7 +479,7 @@ class LinearBeam:
         return D + beta * stiffness if not is_zero(beta) else D
 
     def _drag(self) -> SX:
-        """(k, k) what the damping matrix gains with the speed of the tip, s/m times that of the ratio one."""
+        """(k, k) gain of the damping matrix with the speed of the tip, s/m times that of the ratio one."""
         D, own = ca.SX(self.size, self.size), len(self.damped)
         if not is_zero(self.data.growth):
             per_speed = self.data.growth * SWING / (self.slowest * self.data.length)
@@ -490,15 +504,31 @@ class LinearBeam:
     mass_point = point
 
 
-def linear_tip(body: Any, c: SX, cd: SX) -> TipMap:
-    """Distal frame of a body that is linear in its coordinates: `end`, `turn` and `shift` of its `numbers`."""
-    turn, J = body.numbers.turn, body.numbers.shift
+class TipNumbers(Protocol):
+    """Tip of a body that is linear in its coordinates."""
+
+    @property
+    def end(self) -> SX:
+        """Place (3,) of the undeformed tip."""
+
+    @property
+    def turn(self) -> SX:
+        """(3, k) rotation of the tip per coordinate."""
+
+    @property
+    def shift(self) -> SX:
+        """(3, k) displacement of the tip per coordinate."""
+
+
+def linear_tip(numbers: TipNumbers, rotation: RotationName, end_rotation: Rotation, c: SX, cd: SX) -> TipMap:
+    """Distal frame of a body that is linear in its coordinates; its axes are turned by `end_rotation`."""
+    turn, J = numbers.turn, numbers.shift
     theta = ca.mtimes(turn, c)
-    R, A = ROTATIONS[body.rotation](theta)
+    R, A = ROTATIONS[rotation](theta)
     W = ca.mtimes(A, turn)
-    w_beta = exponential_bias(theta, ca.mtimes(turn, cd)) if body.rotation == "exact" else ca.SX.zeros(3)
-    p = body.numbers.end + ca.mtimes(J, c)
-    return TipMap(compose(R, body.end_rotation), p, W, J, w_beta, ca.SX(3, 1))
+    w_beta = exponential_bias(theta, ca.mtimes(turn, cd)) if rotation == "exact" else ca.SX.zeros(3)
+    p = numbers.end + ca.mtimes(J, c)
+    return TipMap(compose(R, end_rotation), p, W, J, w_beta, ca.SX(3, 1))
 
 
 def is_zero(value: SX) -> bool:

@@ -1,4 +1,4 @@
-"""Momentum and centre of mass of everything that moves, in axes that stand still.
+"""Momentum and center of mass of everything that moves, in axes that stand still.
 
 Both are slopes of energies, so that flexible bodies, sections and every order of stiffening count as they do there: the
 momentum is the slope of the kinetic energy by a velocity that all links are given on top of their own, the first moment
@@ -27,7 +27,7 @@ def total_mass(chain: Chain, q: SX) -> SX:
 
 
 def center_of_mass(chain: Chain, q: SX) -> SX:
-    """(3,) centre of mass; the origin, where nothing has mass."""
+    """(3,) center of mass; the origin, where nothing has mass."""
     gravity, mass = ca.SX.sym("gravity", 3), total_mass(chain, q)
     if mass.is_zero():
         return ca.SX.zeros(3)
@@ -35,7 +35,7 @@ def center_of_mass(chain: Chain, q: SX) -> SX:
 
 
 def momentum(chain: Chain, q: SX, qd: SX) -> SX:
-    """(6,) angular momentum about the centre of mass, and linear momentum; rotors apart, which have none in T."""
+    """(6,) angular momentum about the center of mass, and linear momentum; rotors apart, which have none in T."""
     twist = ca.SX.sym("twist", 6)
     T = kinetic_energy(chain, q, qd, (twist[:3], twist[3:]))
     whole = ca.substitute(ca.gradient(T, twist), twist, ca.SX.zeros(6))

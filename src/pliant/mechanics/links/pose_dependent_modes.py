@@ -3,8 +3,8 @@
     r(x; q_out, a) = x e_x + sum a_i e_i psi_i(x/L; beta_i(q_out)),
 
 so the outer joints move the points of this beam too, through psi_i. It is again only a map; all moments are sums over
-Gauss points inside the trace. [TG95] Section 4.2. Since a joint is then a coordinate of several bodies, only `lagrange`
-can take it, which differentiates the energies and does not care who owns a coordinate.
+Gauss points inside the trace. [TG95] Section 4.2. A joint is then a coordinate of several bodies, so that only
+`lagrange` can take it, which differentiates the energies whichever body a coordinate belongs to.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class TrackedBeam:
         return self.outer + len(self.shapes.names)
 
     def _modes(self, c: SX) -> list[LoadedModes]:
+        """Modes of each plane where the outer joints are."""
         outer = c[: self.outer]
         loads = self.load(outer)
         return [plane.at(outer, loads[2 * k], loads[2 * k + 1]) for k, plane in enumerate(self.planes)]
@@ -99,34 +100,34 @@ class TrackedBeam:
     def moments(self, c: SX, cd: SX) -> Moments:
         """All moments by quadrature: phi_j = dr/dc_j, rd = sum phi_j cd_j, beta = d(rd)/dc cd."""
         k = self.size
-        s, D, eps, *rest = self._moments(c, ca.densify(cd))
-        H, gram, N, (P, f_beta, X_beta, b_beta) = rest[:k], rest[k], rest[k + 1 : 2 * k + 1], rest[2 * k + 1 :]
+        parts = self._moments_per_mass(c, ca.densify(cd))
+        (s, D, eps), H, gram, N = parts[:3], parts[3 : 3 + k], parts[3 + k], parts[4 + k : 4 + 2 * k]
+        P, f_beta, X_beta, b_beta = parts[4 + 2 * k :]
         mass = ca.SX(self.data.mass_per_length * self.data.length)
+        polar = ca.diag(ca.vertcat(-1, 1, 1)) * self.data.polar_inertia * self.data.length / 2  # of the sections
         return Moments(
-            mass, mass * s, mass * D + self._polar(), mass * eps, [mass * h for h in H], mass * gram, ca.SX.zeros(3, k),
-            [mass * h for h in N], mass * P, mass * f_beta, mass * X_beta, mass * b_beta,
+            m=mass, s=mass * s, D=mass * D + polar, eps=mass * eps, H=[mass * h for h in H], gram=mass * gram,
+            spin=ca.SX.zeros(3, k), N=[mass * h for h in N], P=mass * P,
+            f_beta=mass * f_beta, X_beta=mass * X_beta, b_beta=mass * b_beta,
         )  # fmt: skip
 
-    def _polar(self) -> SX:
-        """Polar inertia of the sections."""
-        return ca.diag(ca.vertcat(-1, 1, 1)) * self.data.polar_inertia * self.data.length / 2
-
     @cached_property
-    def _moments(self) -> ca.Function:
+    def _moments_per_mass(self) -> ca.Function:
         """Moments per unit mass: traced once, with what the points share."""
         c, cd = ca.SX.sym("c", self.size), ca.SX.sym("cd", self.size)
-        out = self._sums(c, cd)
+        out = self._quadrature(c, cd)
         parts = [out.s, out.D, out.eps, *out.H, out.gram, *out.N, out.P, out.f_beta, out.X_beta, out.b_beta]
         return ca.Function("moments", [c, cd], [ca.densify(x) for x in parts], {"cse": True})
 
-    def _sums(self, c: SX, cd: SX) -> Moments:
+    def _quadrature(self, c: SX, cd: SX) -> Moments:
+        """Sums over the Gauss points of a beam of unit mass."""
         k, modes = self.size, self._modes(c)
         zero = ca.SX.zeros
         s, D, eps, gram, P = zero(3), zero(3, 3), zero(3, k), zero(k, k), zero(3, 3)
         H, N = [zero(3, 3) for _ in range(k)], [zero(3, 3) for _ in range(k)]
         f_beta, X_beta, b_beta = zero(3), zero(3, 3), zero(k)
-        for eta, w in zip(*(x.tolist() for x in gauss(self.points))):
-            r, m = self._at(modes, c, eta)[0], w
+        for eta, m in zip(*(x.tolist() for x in gauss(self.points))):
+            r, _ = self._at(modes, c, eta)
             phi = ca.jacobian(r, c)
             rd = ca.mtimes(phi, cd)
             beta = ca.jtimes(rd, c, cd)
@@ -136,7 +137,10 @@ class TrackedBeam:
             N = [h + m * ca.mtimes(rd, phi[:, j].T) for j, h in enumerate(N)]
             f_beta, X_beta = f_beta + m * beta, X_beta + m * ca.mtimes(beta, r.T)
             b_beta = b_beta + m * ca.mtimes(phi.T, beta)
-        return Moments(ca.SX(1), s, D, eps, H, gram, zero(3, k), N, P, f_beta, X_beta, b_beta)
+        return Moments(
+            m=ca.SX(1), s=s, D=D, eps=eps, H=H, gram=gram, spin=zero(3, k), N=N, P=P,
+            f_beta=f_beta, X_beta=X_beta, b_beta=b_beta,
+        )  # fmt: skip
 
     def tip(self, c: SX, cd: SX) -> TipMap:
         p, theta, J, turn, v_beta, theta_beta = self._tip(c, ca.densify(cd))
@@ -148,7 +152,8 @@ class TrackedBeam:
 
     @cached_property
     def _tip(self) -> ca.Function:
-        """Position and rotation vector of the tip, their Jacobians, and the rates of these times the rates."""
+        """Position and rotation vector of the tip, their Jacobians, and the rates of these times the rates: traced
+        once."""
         c, cd = ca.SX.sym("c", self.size), ca.SX.sym("cd", self.size)
         p, theta = self._at(self._modes(c), c, 1.0)
         J, turn = ca.jacobian(p, c), ca.jacobian(theta, c)
@@ -181,6 +186,7 @@ class TrackedBeam:
         return ca.vertcat(ca.SX.zeros(self.outer), out)
 
     def _ratio(self, c: SX) -> SX:
+        """Diagonal (k,) of the damping of the amplitudes by a ratio."""
         entries = []
         for part, plane in zip(self.shapes.parts, self._modes(c)):
             root = ca.sqrt(self.data.rigidity(part.name) * self.data.mass_per_length) / self.data.length

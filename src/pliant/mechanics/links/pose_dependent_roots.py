@@ -7,7 +7,7 @@ without integrating (38) beside the motion.
 
 Notes
 -----
-Any smooth beta(q) conserves energy; Newton makes it the root. The signs of the modes are those of the straight arm.
+Every smooth beta(q) conserves energy; Newton makes it the root. The signs of the modes are those of the straight arm.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NO_INERTIA = (
 
 
 class Guess(Protocol):
-    """Roots close enough for Newton."""
+    """Roots of the frequency equation, close enough for Newton's method."""
 
     def __call__(self, outer: SX, J: SX, D: SX, mode: int) -> SX:
         """Root number `mode` at the positions of the outer joints, where the load has J and D."""
@@ -152,7 +152,7 @@ class AngleGuess:
 
 
 def angle_guess(load: Callable[[Array], tuple[Array, Array]], count: int, M: float) -> AngleGuess:
-    """Fits the roots over a turn of the joint; `load` gives J and D at angles."""
+    """Fit the roots over a turn of the joint; `load` gives J and D at angles."""
 
     def at(angles: Array) -> Array:
         return np.array([roots(count, M, float(J), float(D)) for J, D in zip(*load(angles))]).T
@@ -183,7 +183,7 @@ class LoadGuess:
 
 
 def load_guess(J: Array, D: Array, count: int, M: float) -> LoadGuess:
-    """Fits the roots over the range of sampled loads."""
+    """Fit the roots over the range of sampled loads."""
     if J.min() < 1e-12 * J.max():
         raise UnsupportedModel(NO_INERTIA)
     log_J, d = _widened(np.log(J)), _widened(D / np.sqrt(M * J), -1.0, 1.0)

@@ -1,7 +1,7 @@
 """Forces inside the beams and in the joints, as expressions of a state, its rates and accelerations.
 
 Wrenches follow from the balance of everything beyond a section: inertia, weight and loads, summed inwards. This holds
-whatever the number of shapes, where the stiffness times the curvature of a few modes misses near the root and at
+whatever the number of shapes. The stiffness times the curvature of a few modes would be wrong near the root and at
 loaded sections (by 4 % at the root under a tip force with two modes, 14 % with one). Curvature and strain are these
 forces over the stiffness of the section.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -21,15 +21,19 @@ from pliant.algebra.rotations import SX
 from pliant.errors import UnsupportedModel
 from pliant.mechanics.constraints.constraint_wrenches import Tie, ties
 from pliant.mechanics.formulations.denoc import Motion, body_wrench, euler_matrix, link_wrench, outward_motion
-from pliant.mechanics.links.chain import Arrivals, Chain, ChainLink
+from pliant.mechanics.links.chain import Arrivals, Chain, ChainLink, MovingBase
 from pliant.mechanics.links.kinematics import placements
 from pliant.mechanics.links.link_maps import BeamData, is_zero
 from pliant.mechanics.links.stations import section_axes, station_rule
 from pliant.mechanics.links.stiffening import StiffenedBeam
+from pliant.mechanics.shapes.quadrature import Rule
+
+if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
 
 
 class Carried(NamedTuple):
-    """A link with the wrenches (moment, force) that others need of it at its ports, and that it needs at its root."""
+    """A link with the wrenches (moment, force) that act at its ports on other links, and at its root on itself."""
 
     motion: Motion
     at_ports: dict[int, tuple[SX, SX]]
@@ -37,7 +41,7 @@ class Carried(NamedTuple):
 
 
 class Stretches(NamedTuple):
-    """How a section is stretched and bent: extension u', and (3,) twist and curvatures phi', -w'', v''."""
+    """Strains of a section: extension u', and (3,) twist and curvatures phi', -w'', v''."""
 
     extension: SX
     curvature: SX
@@ -47,7 +51,7 @@ class Stretches(NamedTuple):
         k = self.curvature
         return {"bending_y": k[2], "bending_z": -k[1], "torsion": k[0], "axial": self.extension}
 
-    def strain(self, y: Any, z: Any) -> SX:
+    def strain(self, y: SX, z: SX) -> SX:
         """Strain along the beam of the fibre at (y, z)."""
         return self.extension - y * self.curvature[2] + z * self.curvature[1]
 
@@ -62,7 +66,7 @@ class InternalForces:
     push, multipliers : symbols of the forces of couplings that are commanded, and of the rows that close loops
     """
 
-    def __init__(self, chain: Chain, loads: Sequence[Any] = (), base: Any = None) -> None:
+    def __init__(self, chain: Chain, loads: Sequence[Load] = (), base: MovingBase | None = None) -> None:
         n = chain.n
         self.t, self.q, self.qd, self.qdd = (
             ca.SX.sym(*given) for given in (("t", 1), ("q", chain.n_q), ("qd", n), ("qdd", n))
@@ -83,7 +87,8 @@ class InternalForces:
         return self._balance[1]
 
     def at(self, value: SX, t: SX, q: SX, qd: SX, qdd: SX, push: SX | None = None, multipliers: SX | None = None) -> SX:
-        """An expression of these symbols at other ones; refuses one that hangs on forces that are not given."""
+        """An expression of these symbols at other ones; raises `UnsupportedModel` if it depends on forces that are not
+        given."""
         given = [(self.push, push, "commanded couplings"), (self.multipliers, multipliers, "closed loops")]
         for symbol, known, what in given:
             if known is None and symbol.shape[0] and ca.depends_on(value, symbol):
@@ -128,8 +133,8 @@ class InternalForces:
     def _applied(
         self, place: int, low: float, high: float | None, about: SX, whole: bool = False
     ) -> tuple[SX, SX]:  # fmt: skip
-        """Moment about a point and force of the loads from a section outwards, up to another one, in link axes; those
-        on the frame of the link ask nothing of the beam and count for the `whole` link only."""
+        """Moment about a point and force of the loads from a section outwards, up to another one, in link axes; loads
+        on the frame of the link do not act on the beam and count for the `whole` link only."""
         n, f = ca.SX.zeros(3), ca.SX.zeros(3)
         link = self.chain.links[place]
         for load in self.loads:
@@ -164,7 +169,7 @@ class InternalForces:
         return self.sections(place, [eta])[0]
 
     def sections(self, place: int, etas: Sequence[float], points: int | None = None) -> list[tuple[SX, SX]]:
-        """Likewise at several sections, in any order; the balance is summed once, from the tip inwards.
+        """Force and moment at several sections, in any order; the balance is summed once, from the tip inwards.
 
         `points` of quadrature between two sections; exact for the shapes by default.
         """
@@ -199,8 +204,8 @@ class InternalForces:
 
     @staticmethod
     def _hanging(carried: Carried, low: float, high: float | None, about: SX) -> tuple[SX, SX]:
-        """Moment about a point and force that links need which hang from a section outwards, up to another one, in link
-        axes; a link on the root asks nothing of the beam."""
+        """Moment about a point and force on the links that hang from a section outwards, up to another one, in link
+        axes; a link on the root does not act on the beam."""
         n, f = ca.SX.zeros(3), ca.SX.zeros(3)
         for number, place in enumerate(carried.motion.link.places, 1):
             if (
@@ -214,9 +219,9 @@ class InternalForces:
                 n, f = n + shift_wrench(n_own, f_own, port.p - about), f + f_own
         return n, f
 
-    def _inertia(self, link: ChainLink, motion: Motion, rules: Sequence[Any]) -> tuple[SX, SX, SX]:
-        """(3, P) places of the points of quadrature, and the force and moment that the beam at each of them needs for
-        its acceleration and against gravity."""
+    def _inertia(self, link: ChainLink, motion: Motion, rules: Sequence[Rule]) -> tuple[SX, SX, SX]:
+        """(3, P) places of the points of quadrature, and the force and moment at each of them that accelerate the beam
+        and carry its weight."""
         data = section_data(link)
         eta, weight = (np.concatenate([rule[k] for rule in rules]).tolist() for k in range(2))
         if not eta:
@@ -254,7 +259,7 @@ class InternalForces:
         return self._stretches(self.chain.links[place], eta, *self.section(place, eta))
 
     def all_stretches(self, place: int, etas: Sequence[float], points: int | None = None) -> list[Stretches]:
-        """Likewise at several sections."""
+        """Extension and curvatures at several sections."""
         link = self.chain.links[place]
         return [self._stretches(link, eta, *wrench) for eta, wrench in zip(etas, self.sections(place, etas, points))]
 
@@ -269,13 +274,13 @@ class InternalForces:
 
 
 def twisting(data: BeamData, force: SX, moment: SX) -> SX:
-    """Torque about the shear centre of a section, from force and moment about its centroid."""
+    """Torque about the shear center of a section, from force and moment about its centroid."""
     e_y, e_z = data.shear_centre
     return moment[0] - e_y * force[2] + e_z * force[1]
 
 
 def section_data(link: ChainLink) -> BeamData:
-    """Properties of the sections of a flexible link; refuses links of which no section is followed."""
+    """Properties of the sections of a flexible link; raises `UnsupportedModel` for links without sections."""
     if link.slides:
         raise UnsupportedModel(
             f"link {link.name!r} slides: its section forces are not followed; ask reaction of its joints"

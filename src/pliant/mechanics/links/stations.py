@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 import numpy as np
 
@@ -49,7 +47,7 @@ def locate(
 ) -> tuple[int, float]:
     """Number of the piece on which a station of a link is, and the part of its length there.
 
-    Stations are metres or a name; `length` is that of the whole link where it is a parameter of known value. What is
+    Stations are meters or a name; `length` is that of the whole link where it is a parameter of known value. What is
     fixed to the `material` of a sliding beam has no such station but its tip.
     """
     places = places_of(chain, link)
@@ -65,7 +63,7 @@ def locate(
 
 
 def whole_length(link: ChainLink) -> float:
-    """Length of the whole link of which this one is a piece; refuses one that is a parameter of the model."""
+    """Length of the whole link of which this one is a piece; raises `ModelError` if it is a parameter of the model."""
     return fixed_length(link) / (link.piece.high - link.piece.low)
 
 
@@ -75,7 +73,7 @@ def link_length(link: ChainLink) -> SX:
 
 
 def fixed_length(link: ChainLink) -> float:
-    """Length of a link; refuses one that is a parameter of the model."""
+    """Length of a link; raises `ModelError` if it is a parameter of the model."""
     length = ca.SX(link_length(link))
     if not length.is_constant():
         raise ModelError(
@@ -86,7 +84,7 @@ def fixed_length(link: ChainLink) -> float:
 
 
 def fraction(link: ChainLink, x: float | str, length: float | None = None) -> float:
-    """Station as a part of the length, from metres or a name; `length` where it is a parameter of known value."""
+    """Station as a part of the length, from meters or a name; `length` where it is a parameter of known value."""
     if x not in ("tip", 0.0):
         require_stations(link)
     if isinstance(x, str):
@@ -104,7 +102,7 @@ def fraction(link: ChainLink, x: float | str, length: float | None = None) -> fl
 
 
 def require_stations(link: ChainLink) -> None:
-    """Refuses a body from a file, of which frames alone are known."""
+    """Raise `UnsupportedModel` for a body from a file, of which frames alone are known."""
     if link.flexible and isinstance(link.body, LinearBody | StiffenedBody):
         raise UnsupportedModel(
             f"link {link.name!r} is a body from a file, which has no stations; use 'tip', or one of its frames"
@@ -140,8 +138,8 @@ def section_rotation(link: ChainLink, c: SX, eta: float) -> SX:
 def shape_curvature(link: ChainLink, c: SX, eta: float) -> SX:
     """(phi', -w'', v'') of the shapes at a station: a function of the amplitudes alone.
 
-    For what observers know of a bent link. Few modes miss near the root and at loaded sections; what a section really
-    carries is in `section_forces`.
+    State observers use it. Few modes are inexact near the root and at loaded sections; `section_forces` has the exact
+    forces of a section.
     """
     shapes, data = link.body.shapes, link.body.data
     if shapes is None or data is None or link.slides or link.body.follows:
@@ -158,8 +156,8 @@ def shape_curvature(link: ChainLink, c: SX, eta: float) -> SX:
     return out
 
 
-def station_rule(link: ChainLink, low: float, high: float, points: int | None = None) -> Any:
-    """Gauss rule between two stations that is exact for the shapes of the link, or of some points."""
+def station_rule(link: ChainLink, low: float, high: float, points: int | None = None) -> Rule:
+    """Gauss rule between two stations that is exact for the shapes of the link, or has so many points."""
     require_stations(link)
     if low >= high:
         return Rule(np.zeros(0), np.zeros(0))

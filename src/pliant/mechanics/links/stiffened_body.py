@@ -36,7 +36,7 @@ class StiffenedBody(Lifted):
 
     @property
     def reduced(self) -> ReducedBody:
-        """What it is made of."""
+        """Integrals and shapes that it is made of."""
         return self.linear.reduced
 
     @property

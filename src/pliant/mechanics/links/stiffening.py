@@ -1,11 +1,13 @@
-"""A bent beam is shorter, and twist turns its bending: place and rotation beyond first order as a map, [ZZZ] Section 2.
+"""Geometric stiffening of a beam: its place and rotation beyond first order as a map, [ZZZ] Section 2.
+
+A bent beam is shorter, and twist turns its bending.
 
 The place of the axis is that of the shapes plus a field of second and third degree in the amplitudes (see
 `pliant.mechanics.shapes.bent_axis`), projected on a few polynomials P_k(x) along each axis:
 r = x e_x + sum psi_j c_j + sum P_k b_k(c). So a stiffened beam is a `LinearBeam` over the
 *lifted* coordinates g(c) = (c, b, turns of the tip) with constant integrals, seen through g(c): velocities are formed
 from the projected field, so that its inertia is a square and stays positive definite at any deflection. Tip, mass
-centre and first moment of the field are exact: through them tension, spin and a payload act.
+center and first moment of the field are exact: through them tension, spin and a payload act.
 
 Levels: "second-order" keeps products of two amplitudes; True also those of three, over more polynomials, which is
 consistent with a strain energy that is quadratic in the curvature; "first-order" keeps of the field what meets the
@@ -17,14 +19,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.algebra.rotations import SX
 from pliant.mechanics.links.chain import Chain, ChainLink
-from pliant.mechanics.links.link_maps import BeamData, LinearBeam, Moments, TipMap
+from pliant.mechanics.links.link_maps import BeamData, Body, LinearBeam, Moments, TipMap
 from pliant.mechanics.links.turning_sections import TurningSections
 from pliant.mechanics.shapes.bent_axis import BentAxis, Forms, Projection, project, stacked
 from pliant.mechanics.shapes.integrals import Field, ModalIntegrals, SectionProfile
@@ -78,7 +81,7 @@ class LiftedShapes:
     def parts(self) -> tuple[Field, ...]:
         return self.base.parts
 
-    def evaluate(self, eta: Any, derivative: int = 0) -> np.ndarray:
+    def evaluate(self, eta: ArrayLike, derivative: int = 0) -> np.ndarray:
         """Values (or slopes) of all functions, (len(eta), m); a turn of the tip is zero elsewhere."""
         eta = np.asarray(eta, dtype=float)
         beyond = [part.polynomials.functions(eta, derivative) for part in self.fields_beyond]
@@ -129,16 +132,18 @@ def lift(
 
 @dataclass(frozen=True)
 class _LiftedMoments(Moments):
-    """Moments of a stiffened beam; what is summed over points is summed over the lifted coordinates first, where most
-    entries are zero."""
+    """Moments of a stiffened beam; sums over points are taken over the lifted coordinates first, where most entries are
+    zero."""
 
-    inner: Any = None
-    G: Any = None
+    inner: Moments | None = None
+    G: SX = None
 
     def coupling(self) -> SX:
+        assert self.inner is not None
         return ca.mtimes(self.inner.coupling(), self.G)
 
     def modal_forces(self, E: SX, W: SX) -> SX:
+        assert self.inner is not None
         return ca.mtimes(self.G.T, self.inner.modal_forces(E, W))
 
 
@@ -156,7 +161,7 @@ def seen_through(inner: Moments, G: SX, bias: SX) -> Moments:
 
 
 def seen_tip(inner: TipMap, G: SX, bias: SX) -> TipMap:
-    """Likewise for the distal frame."""
+    """Distal frame over coordinates g, seen through a map g(c): see `seen_through`."""
     return replace(
         inner, W=ca.mtimes(inner.W, G), J=ca.mtimes(inner.J, G),
         w_beta=inner.w_beta + ca.mtimes(inner.W, bias), v_beta=inner.v_beta + ca.mtimes(inner.J, bias),
@@ -166,9 +171,19 @@ def seen_tip(inner: TipMap, G: SX, bias: SX) -> TipMap:
 class Lifted:
     """A body seen through coordinates g(c) = (c, what they take along) of an `inner` one that is linear."""
 
-    inner: Any
-    size: Any
-    beyond: Any
+    if TYPE_CHECKING:  # fields of the classes below
+
+        @property
+        def inner(self) -> Body:
+            """Body over the lifted coordinates."""
+
+        @property
+        def size(self) -> int:
+            """Number of coordinates."""
+
+        @property
+        def beyond(self) -> int:
+            """Number of coordinates that the lifting adds."""
 
     def rates(self, c: SX, cd: SX) -> tuple[SX, SX, SX, SX]:
         """g, dg/dc, and the rates gd and (d/dt dg/dc) cd."""
@@ -292,7 +307,7 @@ class StiffenedBeam(Lifted):
 
     @cached_property
     def _without_sections(self) -> LinearBeam:
-        """The beam less the rotary inertia that its sections carry."""
+        """The linear beam without the rotary inertia that turns with its sections."""
         inner = self.inner
         return inner if self.sections is None else replace(inner, integrals=inner.integrals.without_spin())
 
@@ -317,7 +332,7 @@ class StiffenedBeam(Lifted):
         return self.inner.point(self.lifted(c), eta)
 
 
-def _sparse(matrix: np.ndarray) -> Any:
+def _sparse(matrix: np.ndarray) -> SX:
     """A constant matrix without its zeros."""
     return ca.sparsify(ca.DM(matrix))
 

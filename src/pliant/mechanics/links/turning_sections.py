@@ -1,4 +1,4 @@
-"""Sections whose rotary inertia turns with them: what a spinning strip feels.
+"""Rotary inertia that turns with the sections of a beam, such as a spinning strip.
 
 A section with moments of inertia j_x, j_y, j_z per length moves like three point masses a at the ends of its axes
 d = R e, with j_x = a_y + a_z and so on. So it joins the moments of its body as further points, which have no part in
@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import casadi as ca
 import numpy as np
@@ -28,8 +28,8 @@ from pliant.mechanics.shapes.link_shapes import LinkShapes
 from pliant.mechanics.shapes.quadrature import Rule, gauss
 
 Section = Callable[[float, SX, SX], tuple[SX, SX, SX]]
-"""Rotation vector of the section at a station, its slope (3, k) by the amplitudes, and what their rates alone add to
-its second derivative, at given amplitudes and rates."""
+"""Rotation vector of the section at a station, its slope (3, k) by the amplitudes, and the part of its second
+derivative that follows from the rates alone, at given amplitudes and rates."""
 
 SLENDER = 1e-3
 """Moment of inertia of a section per length, over mu L^2, below which it stays in the axes of the link's root: the part
@@ -45,7 +45,7 @@ class TurningSections:
 
     @classmethod
     def of(cls, data: BeamData, shapes: LinkShapes) -> Self:
-        """With a rule that holds the squares of the shapes' rotations to some 1e-9."""
+        """Sections at the points of a rule that is exact to some 1e-9 for the squares of the shapes' rotations."""
         edges = np.unique(np.concatenate([data.profile.breaks, [0.0, 1.0], *(p.shapes.breaks for p in shapes.parts)]))
         wave = max(part.shapes.wavenumber for part in shapes.parts)
         least = cls.least(data, wave)
@@ -68,8 +68,10 @@ class TurningSections:
         return j
 
     def turned(self, section: tuple[SX, SX, SX], cd: SX) -> tuple[SX, SX, SX]:
-        """Rotation matrix, angular velocity (3, k) per rate, and the angular acceleration of the rates alone; exact
-        whatever the tip has, since a section that is not rigid has no such velocity."""
+        """Rotation matrix, angular velocity (3, k) per rate, and the angular acceleration of the rates alone.
+
+        They are those of the exact rotation whatever the tip has: a section that is not rigid has no angular velocity.
+        """
         theta, slope, bias = section
         R, A = exponential(theta)
         beta = exponential_bias(theta, ca.mtimes(slope, cd))
@@ -96,7 +98,8 @@ class TurningSections:
                     H[i] = H[i] + a * ca.mtimes(d, moved[:, i].T)
                     N[i] = N[i] + a * ca.mtimes(rate, moved[:, i].T)
         return Moments(
-            body.m, body.s, D, body.eps, H, gram, body.spin, N, P, body.f_beta, X_beta, b_beta
+            m=body.m, s=body.s, D=D, eps=body.eps, H=H, gram=gram, spin=body.spin, N=N, P=P, f_beta=body.f_beta,
+            X_beta=X_beta, b_beta=b_beta,
         )  # fmt: skip
 
     def torque(self, eta: float, section: tuple[SX, SX, SX], rates: tuple[SX, SX], omega: SX, alpha: SX) -> SX:
@@ -110,10 +113,10 @@ class TurningSections:
 
 
 class CarriedSections(TurningSections):
-    """The same in two thirds of the operations: moments as matrices, with Y = tr(J)/2 1 - J of the inertia
+    """`TurningSections` in two thirds of the operations: moments as matrices, with Y = tr(J)/2 1 - J of the inertia
     J = R diag(j) R^T of a section in link axes, and its angular velocity per rate W.
 
-    Flat sections keep the points, and so files without rotary inertia the tape that they had.
+    Flat sections keep the points, so that operation counts of files without rotary inertia stay as they are.
     """
 
     @staticmethod
@@ -141,12 +144,13 @@ class CarriedSections(TurningSections):
                 moved = ca.mtimes(Y, skew(W[:, i]).T)
                 H[i], N[i] = H[i] + moved, N[i] + ca.mtimes(rate, moved)
         return _CarriedMoments(
-            body.m, body.s, D, body.eps, H, gram, body.spin, N, P, body.f_beta, X_beta, b_beta, body, turns
+            m=body.m, s=body.s, D=D, eps=body.eps, H=H, gram=gram, spin=body.spin, N=N, P=P, f_beta=body.f_beta,
+            X_beta=X_beta, b_beta=b_beta, body=body, turns=turns,
         )  # fmt: skip
 
 
 class _Turn(NamedTuple):
-    """Of one section, in link axes: W (3, k), J W, Y, and the skew matrix of W cd."""
+    """Matrices of one section in link axes: W (3, k), `coupling` J W, Y, and the skew matrix `rate` of W cd."""
 
     W: SX
     coupling: SX
@@ -156,15 +160,17 @@ class _Turn(NamedTuple):
 
 @dataclass(frozen=True)
 class _CarriedMoments(Moments):
-    """Moments of a body with its sections; what is summed over points is summed over the sections first, three
-    moments in place of one matrix per amplitude."""
+    """Moments of a body with its sections; sums over points are taken over the sections first, three moments in place
+    of one matrix per amplitude."""
 
-    body: Any = None
+    body: Moments | None = None
     turns: Sequence[_Turn] = ()
 
     def coupling(self) -> SX:
+        assert self.body is not None
         return self.body.coupling() + sum(turn.coupling for turn in self.turns)
 
     def modal_forces(self, E: SX, W: SX) -> SX:
+        assert self.body is not None
         own = (ca.mtimes(t.W.T, axial(ca.mtimes(E + ca.mtimes(W, t.rate), t.Y))) for t in self.turns)
         return sum(own, self.body.modal_forces(E, W))

@@ -1,6 +1,6 @@
-"""What acts on an arm from outside: wrenches, distributed loads, and the motion of its base.
+"""External loads of an arm: wrenches, distributed loads, and the motion of its base.
 
-A load is known by the points it acts on (`points`) and by the generalised forces that follow (`expression`), Q_k = sum
+A load is known by the points it acts on (`points`) and by the generalized forces that follow (`expression`), Q_k = sum
 f . dv/dqd_k + n . domega/dqd_k. Vectors are three numbers, a function of t, or a function of (t, q, qd), both written
 in CasADi operations, so that they are compiled into the run.
 """

@@ -1,10 +1,10 @@
-"""Loads as wrenches on sections, and the generalised forces that follow."""
+"""Loads as wrenches on sections, and the generalized forces that follow."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -65,9 +65,9 @@ def from_axes(chain: Chain, place: int, eta: float | None, axes: WrenchAxesName,
 
 
 def vector(name: str, given: Vector, t: SX, q: SX | None = None, qd: SX | None = None) -> SX:
-    """Three numbers or expressions from what the user gave."""
+    """(3, 1) expression from numbers, expressions or a function that a user gave."""
     try:
-        value: Any = given
+        value: SX = given
         if callable(given):
             value = given(t) if q is None or _arguments(given) == 1 else given(t, q, qd)
         value = ca.SX(ca.vertcat(*value)) if isinstance(value, list | tuple | np.ndarray) else ca.SX(value)
@@ -85,7 +85,7 @@ def vector(name: str, given: Vector, t: SX, q: SX | None = None, qd: SX | None =
     return value
 
 
-def _arguments(function: Callable[..., Any]) -> int:
-    """How many arguments a function needs."""
+def _arguments(function: Callable[..., object]) -> int:
+    """Number of arguments that a function needs."""
     parameters = inspect.signature(function).parameters.values()
     return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)

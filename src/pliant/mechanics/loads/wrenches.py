@@ -1,4 +1,4 @@
-"""Forces and moments on a section, or spread along a link."""
+"""Loads: forces and moments on a section, or spread along a link."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ ZERO = (0.0, 0.0, 0.0)
 
 
 class Load(Protocol):
-    """What `simulate` and the statics of a model ask of a load; anything with this method will do."""
+    """A load of `simulate` and of the statics of a model: any object with this method."""
 
     def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
-        """(n,) generalised forces.
+        """(n,) generalized forces.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class Wrench:
     link : str or int, optional
         Name or number; the last link by default.
     x : float or "tip" or "middle"
-        Station in metres from the root of the link.
+        Station in meters from the root of the link.
     axes : "base", "link", "section" or "frame"
         A dead load keeps its direction in the base; a follower load turns with the section. At the tip, the axes of
         the section are those of the tip frame. "frame": the axes of `frame`, which may be turned from its section.
@@ -138,7 +138,7 @@ class Wrench:
         return here.link, here.eta, R, here.offset
 
     def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
-        """(n,) generalised forces.
+        """(n,) generalized forces.
 
         Parameters
         ----------
@@ -173,14 +173,14 @@ class Distributed:
     Parameters
     ----------
     force, moment : vector
-        As in `Wrench`, per metre of the undeformed beam.
+        As in `Wrench`, per meter of the undeformed beam.
     link : str or int, optional
         The last link by default.
     start, end : float or "tip" or "middle"
-        Stations in metres between which the load acts: the whole link by default.
+        Stations in meters between which the load acts: the whole link by default.
     axes : "base", "link" or "section"
     profile : function, optional
-        Factor on the load over x in metres, with NumPy arrays.
+        Factor on the load over x in meters, with NumPy arrays.
 
     Examples
     --------
@@ -267,7 +267,7 @@ class Distributed:
         return values
 
     def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
-        """(n,) generalised forces.
+        """(n,) generalized forces.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
-"""Where a bent and twisted beam really goes: place and rotation of its sections beyond first order in the amplitudes.
+"""Place and rotation of the sections of a bent and twisted beam beyond first order in the amplitudes.
 
-Amplitudes are those of the curvature in section axes, what a strain gauge sees: theta = (phi, -w', v') is the integral
+Amplitudes are those of the curvature in section axes, as strain gauges measure: theta = (phi, -w', v') is the integral
 of the curvature kappa, and R' = R [kappa]x, r' = R e_x hold along the inextensible axis; where the beam shears,
 r' = R (e_x + gamma) with the shear angles in section axes, and theta has the rotation of the section in place of the
 slope. By powers of the amplitudes
@@ -27,7 +27,7 @@ EX = np.array([1.0, 0.0, 0.0])
 
 
 class IntegralNodes:
-    """Gauss points between breaks, at which functions are known, and rows that integrate what passes through them.
+    """Gauss points between breaks, and rows that integrate functions known at these points.
 
     Attributes
     ----------
@@ -156,13 +156,15 @@ class BentAxis:
         return _symmetric(second.reshape(3 * m, n, n), twist.reshape(3 * m, n, n), third)
 
     def turned(self, eta: float) -> Forms:
-        """Forms (3 rows) of the rotation vector of the section at a station: what Magnus adds to theta."""
+        """Forms (3 rows) of the rotation vector of the section at a station: terms of the Magnus expansion beyond
+        theta."""
         row = self.nodes.to(np.array([eta]))
         second = self._crossed(row, self.theta, self.kappa)[0] / 2
         third = None
         if self.degree > 2:
+            crossed = np.moveaxis(_cross_all(self.theta, self.kappa), -1, 0)  # (3, n, n, Q)
             one = 0.5 * np.stack(
-                [self.nodes.cumulative @ x.reshape(-1, len(row[0])).T for x in _cross_pairs(self.theta, self.kappa)]
+                [self.nodes.cumulative @ x.reshape(-1, len(row[0])).T for x in crossed]
             )  # (3, Q, n n): second-degree rotation at the nodes
             n = len(self.theta)
             pairs = one.reshape(3, -1, n * n).transpose(2, 1, 0)
@@ -205,12 +207,8 @@ def _weighted_cross(row: Array, left: Array, right: Array) -> Array:
 
 
 def _cross_all(left: Array, right: Array) -> Array:
+    """(n, n, Q, 3) cross products of all left with all right vectors at each node."""
     return np.cross(left[:, None], right[None])
-
-
-def _cross_pairs(left: Array, right: Array) -> Array:
-    """(3, n, n, Q)."""
-    return np.moveaxis(_cross_all(left, right), -1, 0)
 
 
 def _symmetric(second: Array, twist: Array, third: Array | None) -> Forms:

@@ -1,11 +1,10 @@
-"""From the description of a link to its shapes: which fields bend, with which functions, under which boundary load."""
+"""From the description of a link to its shapes: the functions of each field, and the boundary load that shapes them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -22,12 +21,14 @@ from pliant.mechanics.shapes.series import StrainSeries, series_of_modes, series
 from pliant.mechanics.shapes.shearing_modes import shearing_modes
 from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
 from pliant.options import FieldName, Normalisation
-from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.beam import BeamProperties, beam_properties
+from pliant.robot.parts.link import Link
+from pliant.robot.parts.shapes import TipLoad
 
 
 @dataclass(frozen=True)
 class Request:
-    """Which shapes a field shall get: a number of modes, elements, perhaps reduced, or a series: `series_shapes`."""
+    """Shapes that are asked of a field: a number of modes, elements, perhaps reduced, or a series: `series_shapes`."""
 
     method: str
     number: int = 0
@@ -37,7 +38,7 @@ class Request:
     stations: tuple[float, ...] = ()
 
 
-def link_shapes(link: Any, tip_load: Any = None) -> LinkShapes | None:
+def link_shapes(link: Link, tip_load: TipLoad | None = None) -> LinkShapes | None:
     """Shapes of a link as its `shapes` section asks for; None for a rigid body or a rigid beam.
 
     Parameters
@@ -53,7 +54,9 @@ def link_shapes(link: Any, tip_load: Any = None) -> LinkShapes | None:
     return requested_shapes(link, lambda name: _own_request(link, name), tip_load)
 
 
-def requested_shapes(link: Any, request: Callable[[FieldName], Request], tip_load: Any = None) -> LinkShapes | None:
+def requested_shapes(
+    link: Link, request: Callable[[FieldName], Request], tip_load: TipLoad | None = None
+) -> LinkShapes | None:
     """Shapes of a link with its own flexible fields, beam and boundary, each field as `request` has it."""
     if link.beam is None or link.shapes is None:
         return None
@@ -66,16 +69,18 @@ def requested_shapes(link: Any, request: Callable[[FieldName], Request], tip_loa
 
 
 def series_shapes(
-    link: Any, number: Callable[[FieldName], int], tip_load: Any = None, stations: tuple[float, ...] = ()
+    link: Link, number: Callable[[FieldName], int], tip_load: TipLoad | None = None, stations: tuple[float, ...] = ()
 ) -> LinkShapes | None:
-    """All that a link can do, `number` shapes of each field between `stations` of its length, at which something sits.
+    """A complete series of shapes of a link, `number` of each field between `stations` of its length at which something
+    sits.
 
     The first shapes of a field are modes as `Shapes` has them, and of a tapered beam those of reduced elements.
     """
     return requested_shapes(link, lambda name: Request("series", number(name), stations=stations), tip_load)
 
 
-def _series(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> ShapeSet:
+def _series(link: Link, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> ShapeSet:
+    """Series of one field; of a beam that shears its modes."""
     if shear_ratio(name, beam_properties(link.beam)):
         return _shearing_modes(link, name, request, load, profile)
     edges = tuple(sorted({0.0, 1.0, *request.stations}))
@@ -87,14 +92,17 @@ def _series(link: Any, name: FieldName, request: Request, load: LoadRatios, prof
     return series_of_modes(base, load)
 
 
-def tapers(link: Any) -> bool:
-    """Whether its beam varies along its length, so that modes of a uniform beam serve it badly; and elements do not."""
+def tapers(link: Link) -> bool:
+    """Whether the beam varies along its length, so that elements serve it better than modes of a uniform beam."""
+    assert link.beam is not None
     beam = beam_properties(link.beam)
     return section_profile(beam) is not UNIFORM and not (link.beam.shearing and 0.0 in beam.rotary)
 
 
-def _own_request(link: Any, name: FieldName) -> Request:
+def _own_request(link: Link, name: FieldName) -> Request:
+    """Shapes of a field as the description asks for them."""
     wanted = link.shapes
+    assert wanted is not None
     if wanted.is_auto:
         raise ModelError(
             f"link {link.name}: shapes auto, expected numbers; let a model choose, robot.model().robot has them"
@@ -102,8 +110,9 @@ def _own_request(link: Any, name: FieldName) -> Request:
     return Request(wanted.method, int(getattr(wanted, name)), wanted.count or 0, wanted.reduce, wanted.normalise)
 
 
-def _boundary_load(link: Any, tip_load: Any) -> Any:
-    """The TipLoad that shapes the functions, None for a free tip."""
+def _boundary_load(link: Link, tip_load: TipLoad | None) -> TipLoad | None:
+    """The load that shapes the functions, None for a free tip."""
+    assert link.shapes is not None
     if link.shapes.boundary is None:
         return tip_load
     if link.shapes.boundary != "clamped-mass":
@@ -117,12 +126,12 @@ def _boundary_load(link: Any, tip_load: Any) -> Any:
     return load
 
 
-def _ratios(name: FieldName, beam: Any, tip: Any) -> LoadRatios:
+def _ratios(name: FieldName, beam: BeamProperties, tip: TipLoad | None) -> LoadRatios:
     """The boundary load as one field sees it, in units of the scalar density of the beam."""
     if tip is None or not (tip.mass or np.any(tip.inertia)):
         return FREE
     L, mu = beam.length, beam.mass_per_length
-    J = tip.inertia if np.ndim(tip.inertia) else (0.0, tip.inertia, tip.inertia)
+    J = tip.inertia if isinstance(tip.inertia, tuple) else (0.0, tip.inertia, tip.inertia)
     if name == "axial":
         return LoadRatios(M=tip.mass / (mu * L))
     if name == "torsion":
@@ -131,7 +140,8 @@ def _ratios(name: FieldName, beam: Any, tip: Any) -> LoadRatios:
     return LoadRatios(tip.mass / (mu * L), turned / (mu * L**3), tip.first_moment / (mu * L**2))
 
 
-def _field(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> Field:
+def _field(link: Link, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> Field:
+    """One field with the shapes that are asked of it."""
     shapes: ShapeSet
     if request.method == "series":
         shapes = _series(link, name, request, load, profile)
@@ -144,18 +154,21 @@ def _field(link: Any, name: FieldName, request: Request, load: LoadRatios, profi
     return Field(name, shapes, load)
 
 
-def _modes(link: Any, name: FieldName, request: Request, load: LoadRatios) -> ShapeSet:
+def _modes(link: Link, name: FieldName, request: Request, load: LoadRatios) -> ShapeSet:
     """Modes of the uniform beam of equal mass: exact if the beam is uniform, else Ritz functions."""
+    assert link.shapes is not None
     if name in ("torsion", "axial"):
         return rod_modes(request.number, load.M, normalise=request.normalise)
-    if link.shapes.boundary == "pinned":  # the link has made sure of the plane
+    if link.shapes.boundary == "pinned":  # in the right plane, as `Link` has checked
         limits = link.joint.limits
         torque = limits is None or limits.effort != 0.0
         return pinned_shapes(request.number, torque=torque, normalise=request.normalise)
     return bending_modes(request.number, load=load, normalise=request.normalise)
 
 
-def _elements(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> ShapeSet:
+def _elements(link: Link, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> ShapeSet:
+    """Finite elements of one field, reduced if that is asked."""
+    assert link.shapes is not None
     if link.shapes.boundary == "pinned" and link.shapes.method == "elements":
         raise ModelError(
             f"link {link.name}: boundary pinned with elements, expected modes: elements need no boundary; use method "
@@ -171,7 +184,7 @@ def _elements(link: Any, name: FieldName, request: Request, load: LoadRatios, pr
     return reduce_elements(elements, min(request.reduce, elements.size), K, M, normalise=request.normalise)
 
 
-def _mesh(link: Any, name: FieldName, count: int, profile: SectionProfile) -> tuple[Elements, Weight | None]:
+def _mesh(link: Link, name: FieldName, count: int, profile: SectionProfile) -> tuple[Elements, Weight | None]:
     """Elements of a field, and its shear stiffness G A L^2 over its rigidity where it shears."""
     ratio = shear_ratio(name, beam_properties(link.beam))
     if not ratio:
@@ -182,9 +195,10 @@ def _mesh(link: Any, name: FieldName, count: int, profile: SectionProfile) -> tu
 
 
 def _shearing_modes(
-    link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile
+    link: Link, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile
 ) -> ReducedShapes:
     """Modes of a beam that shears: those of the tapered beam, with the rotary inertia of its sections."""
+    assert link.shapes is not None
     if link.shapes.boundary == "pinned":
         raise ModelError(
             f"link {link.name}: boundary pinned on a beam that shears, expected a clamped one; leave the boundary out"
@@ -202,20 +216,23 @@ def _shearing_modes(
     )
 
 
-def _rotary(link: Any, name: FieldName, profile: SectionProfile) -> Weight:
+def _rotary(link: Link, name: FieldName, profile: SectionProfile) -> Weight:
     """Rotary inertia of the sections that a bending field turns, over the density and L^2."""
     beam, spin = beam_properties(link.beam), str(FIELDS[name].spin)
     return partial(_scaled, profile, spin, beam.rotary["yz".index(spin[-1])] / (beam.mass_per_length * beam.length**2))
 
 
 def _scaled(profile: SectionProfile, name: str, scalar: float, eta: Array) -> Array:
+    """A profile times a scalar, at stations."""
     return scalar * profile(name, eta)
 
 
 def _density(name: FieldName) -> str:
+    """Property of the section that the motion of a field carries."""
     return "polar_inertia" if name == "torsion" else "mass_per_length"
 
 
 def _mean(profile: SectionProfile, name: FieldName) -> float:
+    """Mean of the density of a field along the beam."""
     rule = gauss_rule(profile.breaks)
     return float(rule.weight @ profile(_density(name), rule.eta))

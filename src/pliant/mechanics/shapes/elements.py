@@ -27,7 +27,7 @@ from pliant.options import Normalisation
 # Coefficients of 1, xi, xi^2, xi^3: value and slope of the left node, then of the right one.
 HERMITE = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float)
 LINEAR = np.array([[1, -1], [0, 1]], dtype=float)
-# What shear adds to (1 + Phi) times the deflection, per Phi = 12 EI/(G A h^2), and the shear angle v' - psi likewise.
+# Terms by shear of (1 + Phi) times the deflection, and of the shear angle v' - psi, per Phi = 12 EI/(G A h^2).
 YIELDING = np.array([[1, -1, 0, 0], [0, 0.5, -0.5, 0], [0, 1, 0, 0], [0, -0.5, 0.5, 0]])
 ANGLE = np.array([-1, -0.5, 1, -0.5])
 
@@ -73,7 +73,7 @@ class Elements:
         return np.linspace(0.0, 1.0, self.count + 1)
 
     def evaluate(self, eta: ArrayLike, derivative: int = 0) -> Array:
-        """Of `ShapeSet`; at a node the element on its left counts."""
+        """d^k psi_j / d eta^k, see `ShapeSet`; at a node the element on its left counts."""
         element, xi = self._places(eta)
         local = self._local(xi, derivative)
         if self.yields:
@@ -85,7 +85,7 @@ class Elements:
         return self._placed(element, local)
 
     def shear(self, eta: ArrayLike) -> Array:
-        """Of `shear_angles`: linear along each element."""
+        """Shear angles, see `shear_angles`: linear along each element."""
         element, xi = self._places(eta)
         if not self.yields:
             return np.zeros((len(element), self.size))
@@ -98,6 +98,7 @@ class Elements:
         return 12.0 * self.count**2 * np.array(self.yields)[:, None]
 
     def _angles(self, Phi: Array) -> Array:
+        """Shear angles of the four nodal functions of an element."""
         lengths = np.tile([1.0, 1.0 / self.count], 2)
         return np.asarray(Phi / (1 + Phi) * ANGLE * self.count * lengths)
 
@@ -213,7 +214,7 @@ class ReducedShapes:
         return np.asarray(self.base.evaluate(eta, derivative) @ self.basis)
 
     def shear(self, eta: ArrayLike) -> Array:
-        """Of `shear_angles`."""
+        """Shear angles, see `shear_angles`."""
         return np.asarray(shear_angles(self.base, eta) @ self.basis)
 
 

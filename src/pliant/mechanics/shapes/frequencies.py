@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import pi
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,9 @@ from pliant.arrays import Array
 from pliant.mechanics.shapes.builder import Request, link_shapes, requested_shapes
 from pliant.mechanics.shapes.link_shapes import LinkShapes
 from pliant.options import FieldName
-from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.beam import BeamProperties, beam_properties
+from pliant.robot.parts.link import Link
+from pliant.robot.parts.shapes import TipLoad
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class FrequencyRow:
         return None if self.elements is None else self.elements / (2 * pi)
 
 
-def frequency_table(link: Any, tip_load: Any = None, count: int = 16) -> tuple[FrequencyRow, ...]:
+def frequency_table(link: Link, tip_load: TipLoad | None = None, count: int = 16) -> tuple[FrequencyRow, ...]:
     """Frequencies of each flexible field of a link under its own boundary condition and boundary load.
 
     The link's own method fills its own column with exactly its own shapes. The other column is a reference: `count`
@@ -41,12 +42,14 @@ def frequency_table(link: Any, tip_load: Any = None, count: int = 16) -> tuple[F
     functions). Unreduced elements list as many rows as there are elements: the upper half of their spectrum is
     not physical. A rigid link has no rows.
     """
-    own = link_shapes(link, tip_load)
-    if own is None:
+    own, wanted = link_shapes(link, tip_load), link.shapes
+    if own is None or wanted is None:
         return ()
     beam = beam_properties(link.beam)
-    rows = {part.name: _row_count(link, part.shapes.size) for part in own.parts}
-    by_modes = link.shapes.method == "modes"
+    rows = {part.name: part.shapes.size for part in own.parts}
+    if wanted.method == "elements" and wanted.reduce is None and wanted.count is not None:
+        rows = {name: min(size, wanted.count) for name, size in rows.items()}
+    by_modes = wanted.method == "modes"
     spare = 0 if beam.profile is None else 8
 
     def other(name: FieldName) -> Request:
@@ -63,12 +66,8 @@ def frequency_table(link: Any, tip_load: Any = None, count: int = 16) -> tuple[F
     )
 
 
-def _row_count(link: Any, size: int) -> int:
-    unreduced = link.shapes.method == "elements" and link.shapes.reduce is None
-    return min(size, int(link.shapes.count)) if unreduced else size
-
-
-def _by_field(shapes: LinkShapes | None, beam: Any) -> dict[str, Array]:
+def _by_field(shapes: LinkShapes | None, beam: BeamProperties) -> dict[str, Array]:
+    """Frequencies of each field by name."""
     if shapes is None:
         return {}
     values, fields = shapes.frequencies(beam), np.array(shapes.fields)

@@ -1,4 +1,4 @@
-"""Everything the dynamics needs to know about the shapes of a beam, as numbers computed once."""
+"""Modal integrals: the numbers of the shapes of a beam that enter its dynamics, computed once."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ DensityName = Literal["mass_per_length", "polar_inertia", "rotary_y", "rotary_z"
 
 
 class FieldKind(NamedTuple):
-    """What a field does to a section: displacement and rotation of it, per shape value (turn: per slope in bending)."""
+    """Displacement `axis` and rotation `turn` of a section by a field, per shape value (in bending `turn` per slope).
+
+    `rigidity` and `shear` name its stiffnesses, `spin` the inertia of the section that its rotation carries.
+    """
 
     axis: tuple[int, int, int]
     turn: tuple[int, int, int]
     rigidity: str
-    spin: DensityName | None  # section inertia that its rotation carries
+    spin: DensityName | None
     shear: str | None = None
 
 
@@ -48,7 +51,7 @@ class Field:
 
 @dataclass(frozen=True)
 class SectionProfile:
-    """How the properties of a tapered beam vary over eta: a physical value is scalar times profile.
+    """Profiles of the properties of a tapered beam over eta: a physical value is scalar times profile.
 
     `weights` maps `mass_per_length`, `polar_inertia`, `rotary_y`, `rotary_z`, `EI_y`, `EI_z`, `GJ`, `EA`, `GA_y`,
     `GA_z` to functions of eta; a missing one is 1. `breaks` are the stations between which they are smooth.
@@ -76,7 +79,7 @@ class ModalIntegrals:
     ----------
     axis, turn : (m, 3)
         Direction of displacement and of section rotation of each shape. Twist moves the centroid by (0, e_z, -e_y) m
-        per rad about a shear centre (e_y, e_z).
+        per rad about a shear center (e_y, e_z).
     mass, first, second : float
         Integrals of g, g eta, g eta^2.
     eps, eta_eps : (m,)
@@ -121,7 +124,7 @@ class ModalIntegrals:
 
     @property
     def norms(self) -> tuple[Array, Array]:
-        """Root of the mean square of each shape and, for bending, of its slope: natural scales of what it gives."""
+        """Root of the mean square of each shape and, for bending, of its slope: natural scales of its integrals."""
         shape = np.sqrt(np.diag(self.gram) + np.diag(self.spin_gram[0]))
         return shape, np.maximum(shape, np.sqrt(np.diagonal(self.spin_gram, axis1=1, axis2=2).max(axis=0)))
 
@@ -163,7 +166,8 @@ def modal_integrals(
 ) -> ModalIntegrals:
     """Compute all integrals of a link with one Gauss rule that is exact to rounding for all its shapes; zeros, equal
     values and simple fractions are exact."""
-    rule = _common_rule(fields, profile)
+    breaks = np.concatenate([profile.breaks, [0.0, 1.0], *(f.shapes.breaks for f in fields)])
+    rule = gauss_rule(breaks, max((f.shapes.wavenumber for f in fields), default=0.0))
     kinds = [FIELDS[f.name] for f in fields for _ in range(f.shapes.size)]
     axis = np.array([kind.axis for kind in kinds], dtype=float).reshape(-1, 3)
     turn = np.array([kind.turn for kind in kinds], dtype=float).reshape(-1, 3)
@@ -197,11 +201,6 @@ def modal_integrals(
         tip_slope=tip_slope,
         fields=tuple(fields),
     ).canonical()
-
-
-def _common_rule(fields: Sequence[Field], profile: SectionProfile) -> Rule:
-    breaks = np.concatenate([profile.breaks, [0.0, 1.0], *(f.shapes.breaks for f in fields)])
-    return gauss_rule(breaks, max((f.shapes.wavenumber for f in fields), default=0.0))
 
 
 def _columns(fields: Sequence[Field], rule: Rule, kind: str) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,10 @@ from pliant.mechanics.shapes.modes import BendingModes
 from pliant.mechanics.shapes.quadrature import Weight, shear_angles
 from pliant.mechanics.shapes.rods import RodModes
 from pliant.options import FieldName
+from pliant.robot.parts.beam import BeamProperties, Profile
+
+if TYPE_CHECKING:
+    from pliant.algebra.rotations import SX
 
 DENSITY_OF: dict[str, set[FieldName]] = {
     "mass_per_length": {"bending_y", "bending_z", "axial"},
@@ -37,7 +41,7 @@ DENSITY_OF: dict[str, set[FieldName]] = {
 class LinkShapes:
     """Shape functions of one flexible link, in the order bending_y, bending_z, torsion, axial.
 
-    Field value = sum over its coordinates of L**power psi(eta) c: v, w or u in metres, phi in radians.
+    Field value = sum over its coordinates of L**power psi(eta) c: v, w or u in meters, phi in radians.
 
     Attributes
     ----------
@@ -72,7 +76,7 @@ class LinkShapes:
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """What fixed the shapes besides their number: the tip load and what its ratios are made of.
+        """Properties that the shapes depend on besides their number: the tip load and those in its ratios.
 
         Empty when no boundary load enters: then the integrals hold for any length, density and stiffness.
         """
@@ -88,13 +92,13 @@ class LinkShapes:
         """dv/d eta less the rotation of the section, shape (len(eta), m)."""
         return np.hstack([shear_angles(part.shapes, eta) for part in self.parts])
 
-    def integrals_for(self, properties: Any) -> ModalIntegrals:
-        """Integrals for properties whose scalars are split off otherwise (a symbolic modulus of a tapered beam)."""
+    def integrals_for(self, properties: BeamProperties) -> ModalIntegrals:
+        """Integrals for properties whose profile has other scalars split off (a symbolic modulus of a tapered beam)."""
         return (
             self.integrals if properties.profile is None else modal_integrals(self.parts, section_profile(properties))
         )
 
-    def frequencies(self, properties: Any) -> Array:
+    def frequencies(self, properties: BeamProperties) -> Array:
         """Natural frequencies in rad/s of the link with its boundary load, joint held, rising in each field.
 
         Modes of a uniform beam give the exact roots; tapered beams, elements, shear and rotary inertia the eigenvalues
@@ -103,7 +107,8 @@ class LinkShapes:
         places = zip(self.parts, blocks(self.parts))
         return np.concatenate([self._field_frequencies(part, block, properties) for part, block in places])
 
-    def _field_frequencies(self, part: Field, block: slice, properties: Any) -> Array:
+    def _field_frequencies(self, part: Field, block: slice, properties: BeamProperties) -> Array:
+        """Frequencies of one field, whose amplitudes are a block of the link's."""
         unit, rotary = _frequency_unit(part.name, properties)
         if isinstance(part.shapes, BendingModes | RodModes) and not self.profile.weights and rotary == 0:
             return np.asarray(unit * part.shapes.roots**part.shapes.order)
@@ -113,12 +118,12 @@ class LinkShapes:
         mass = loaded_mass(part, gamma[block, block], own.tip[block], own.tip_slope[block])
         return np.asarray(unit * np.sqrt(eigenpairs(self.strain(part.name, properties)[block, block], mass)[0]))
 
-    def strain(self, name: FieldName, properties: Any) -> Array:
-        """(m, m) stiffness in units of the rigidity of a field, which its own rows are of: with its shear."""
+    def strain(self, name: FieldName, properties: BeamProperties) -> Array:
+        """(m, m) stiffness in units of the rigidity of a field, with its shear; it holds for the rows of this field."""
         return np.asarray(self.integrals.stiffness + shear_ratio(name, properties) * self.integrals.shear)
 
 
-def _frequency_unit(name: FieldName, beam: Any) -> tuple[float, float]:
+def _frequency_unit(name: FieldName, beam: BeamProperties) -> tuple[float, float]:
     """Factor from dimensionless frequency to rad/s, and the ratio j/(mu L^2) of the sections' rotary inertia."""
     L, mu, rigidity = beam.length, beam.mass_per_length, getattr(beam, FIELDS[name].rigidity)
     if name == "torsion":
@@ -129,13 +134,13 @@ def _frequency_unit(name: FieldName, beam: Any) -> tuple[float, float]:
     return sqrt(rigidity / mu) / L**2, (j_z if name == "bending_y" else j_y) / (mu * L**2)
 
 
-def shear_ratio(name: FieldName, beam: Any) -> Any:
+def shear_ratio(name: FieldName, beam: BeamProperties) -> SX:
     """G A L^2 / EI of a field, from the scalars of a beam; 0 where it does not shear."""
     kind = FIELDS[name]
     return 0.0 if kind.shear is None else getattr(beam, kind.shear) * beam.length**2 / getattr(beam, kind.rigidity)
 
 
-def section_profile(properties: Any) -> SectionProfile:
+def section_profile(properties: BeamProperties) -> SectionProfile:
     """The profile of a beam's properties in the form that the integrals take."""
     given = properties.profile
     if given is None:
@@ -147,5 +152,6 @@ def section_profile(properties: Any) -> SectionProfile:
     return SectionProfile(weights, tuple(given.breaks))
 
 
-def _rotary(profile: Any, plane: int, eta: Array) -> Array:
+def _rotary(profile: Profile, plane: int, eta: Array) -> Array:
+    """Rotary inertia of sections at stations, about y (plane 0) or z."""
     return np.asarray(profile.rotary(eta)[plane])

@@ -1,4 +1,4 @@
-"""Natural modes of uniform beams. A family is its boundary conditions; the modes follow, and check themselves.
+"""Natural modes of uniform beams, from their boundary conditions alone; they are checked when they are made.
 
 Every bending mode is y = sum_i c_i f_i(eta) over four solutions f_i of y'''' = beta^4 y. The coefficients are the null
 vector of the four boundary rows, so no formula such as [TG95] (10) is typed in. For beta >= 2 the solutions are cos,
@@ -27,10 +27,10 @@ SMALL_FACTORIALS = np.array([1.0, 1.0, 2.0, 6.0])
 STEPS = np.array([[perm(p + 4 * j, 4) for p in range(4)] for j in range(11, 0, -1)], dtype=float)
 """(p + 4j)! / (p + 4j - 4)!, the last of twelve terms first."""
 TRUST = 1e-8
-"""Largest fault of a boundary condition or of orthogonality that a family accepts in itself.
+"""Largest error of a boundary condition or of orthogonality that modes may have.
 
-True modes miss by some 1e-14; modes of two frequencies that coincide to round-off are mixed at will, a fault of order
-one. Half of the digits lies between the two, six decades from either.
+True modes err by some 1e-14. Modes of two frequencies that coincide to round-off are mixed at random, an error of order
+one. The limit lies six decades or more from either.
 """
 
 
@@ -67,7 +67,7 @@ class BendingModes:
     support : RootSupport
         Clamped or pinned root.
     load : LoadRatios
-        What the tip carries.
+        Load at the tip.
     roots : (n,) array
         Roots beta of the frequency equation, rising.
     coefficients : (n, 4) array
@@ -102,7 +102,7 @@ class BendingModes:
         return np.stack(columns, axis=1) if columns else np.zeros((np.size(eta), 0))
 
     def boundary_residuals(self) -> Array:
-        """What is left of each boundary condition beside the largest psi^(k)/beta^k that enters it, shape (n, 4)."""
+        """Residual of each boundary condition over the largest psi^(k)/beta^k that enters it, shape (n, 4)."""
         ends = np.stack([self.evaluate(ENDS, k) for k in range(4)])  # (derivative, end, mode)
         return np.array([self._residual(b, ends[:, :, j]) for j, b in enumerate(self.roots)]).reshape(-1, 4)
 

@@ -77,7 +77,7 @@ def beta_length_derivatives(beta: float, load: LoadRatios, length: float) -> tup
 def follow_beta(beta: float, rate: Callable[[float, float], float], times: Array, substeps: int = 8) -> Array:
     """Integrate d beta/dt = rate(t, beta) from times[0], where beta is given, and return beta at all times.
 
-    Classical Runge-Kutta, as one may do beside the equations of motion; roots found afresh are the check.
+    By the classical Runge-Kutta method, as beside equations of motion; roots found afresh are the check.
     """
     path = [beta]
     for start, stop in pairwise(times):

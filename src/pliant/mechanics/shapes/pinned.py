@@ -1,4 +1,4 @@
-"""Shapes of a beam on a joint that turns freely or is driven: modes of a pinned root, and what a torque there bends.
+"""Shapes of a beam on a joint that turns freely or is driven: modes of a pinned root, and the bend of a torque there.
 
 The frame of a link turns with its hub, so a shape has no slope at the root: of a pinned mode psi it is psi - psi'(0)
 eta, the turning of the whole beam being that of the joint. All pinned modes have no curvature at the root and cannot

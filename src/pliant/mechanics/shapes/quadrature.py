@@ -34,7 +34,7 @@ class ShapeSet(Protocol):
 
     @property
     def wavenumber(self) -> float:
-        """Largest beta of the set: how fast the shapes wave (0 for piecewise polynomials)."""
+        """Largest beta of the set, its highest wavenumber (0 for piecewise polynomials)."""
 
     @property
     def order(self) -> int:
@@ -44,7 +44,7 @@ class ShapeSet(Protocol):
         """d^k psi_j / d eta^k at each station, shape (len(eta), size).
 
         In bending the first derivative is the rotation of the section, v' - gamma where the beam shears, and the
-        second is its curvature: everybody who asks for them means the section. For gamma see `shear_angles`.
+        second is its curvature. For gamma see `shear_angles`.
         """
 
 
@@ -57,7 +57,7 @@ class Shearing(Protocol):
 
 
 def shear_angles(shapes: ShapeSet, eta: ArrayLike) -> Array:
-    """Shear of shapes that have it, zero for all others, shape (len(eta), size)."""
+    """Shear angles of shapes that shear, zero for all others, shape (len(eta), size)."""
     return shapes.shear(eta) if isinstance(shapes, Shearing) else np.zeros((np.size(eta), shapes.size))
 
 

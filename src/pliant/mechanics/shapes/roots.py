@@ -206,7 +206,7 @@ def pinned_pinned_roots(n: int) -> Array:
 
 
 def _bisect(passed: Callable[[float], bool], high: float, low: float = 0.0) -> float:
-    """Smallest number in (low, high] that is `passed`, by halving until neighbouring doubles remain."""
+    """Smallest number in (low, high] that is `passed`, by halving until neighboring doubles remain."""
     while True:
         middle = 0.5 * (low + high)
         if not low < middle < high or high - low < 1e-16 * high:

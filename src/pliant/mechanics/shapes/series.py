@@ -1,7 +1,7 @@
-"""Shapes that can do what a clamped beam can do: their strains are polynomials between stations.
+"""A complete series of shapes of a clamped beam: their strains are polynomials between stations.
 
-A strain may be any function, and jumps where something sits on the beam. Whatever a model takes as shapes is measured
-against these: with their first ones in the order of its own shapes, few of them stand for few of those.
+A strain may be any function, and jumps where something sits on the beam. The shapes of a model are measured against
+these: the first ones have the order of its own shapes, so that a few of them can be compared with a few of those.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class StrainSeries:
         return float(self.count)  # as many points more than the rule has for polynomials: exact for products
 
     def evaluate(self, eta: ArrayLike, derivative: int = 0) -> Array:
-        """Of `ShapeSet`, up to the strain; at a station the piece before it counts."""
+        """d^k psi_j / d eta^k, see `ShapeSet`, up to the strain; at a station the piece before it counts."""
         x = np.atleast_1d(np.asarray(eta, dtype=float))
         return np.hstack([self._piece(x, low, high, self.order - derivative) for low, high in pairwise(self.stations)])
 
@@ -70,15 +70,15 @@ def _local(x: Array, low: float, high: float) -> Array:
 
 
 def series_of_modes(base: StrainSeries, load: LoadRatios) -> ReducedShapes:
-    """All of a series, first the modes of the uniform beam with its load."""
+    """All shapes of a series, turned to the modes of the uniform beam with its load."""
     return ReducedShapes(base, eigenpairs(stiffness_matrix(base), mass_matrix(base, load=load))[1])
 
 
 def series_of_tip(
     base: StrainSeries, rigidity: Weight | None, density: Weight | None, breaks: ArrayLike
 ) -> ReducedShapes:
-    """All of a series in the order of Craig and Bampton: first what a motion of the tip does to the beam, then the
-    modes of the beam with its tip held."""
+    """All shapes of a series in the order of Craig and Bampton: first the static shapes of a motion of the tip, then
+    the modes of the beam with its tip held."""
     K, M = stiffness_matrix(base, rigidity, breaks), mass_matrix(base, density, breaks=breaks)
     tip = np.vstack([base.evaluate(1.0, k) for k in range(base.order)])
     static = np.linalg.solve(K, tip.T)

@@ -45,12 +45,12 @@ class StrainPolynomials:
         return float(self.count)  # as many points more than the rule has for polynomials: exact for products
 
     def evaluate(self, eta: ArrayLike, derivative: int = 0) -> Array:
-        """Of `ShapeSet`: deflection, rotation of the section, curvature."""
+        """d^k psi_j / d eta^k, see `ShapeSet`: deflection, rotation of the section, curvature."""
         bent, sheared = self._polynomials(eta, derivative - 2), self._polynomials(eta, -1)
         return np.hstack([bent, sheared if derivative == 0 else 0 * sheared])
 
     def shear(self, eta: ArrayLike) -> Array:
-        """Of `shear_angles`."""
+        """Shear angles, see `shear_angles`."""
         angle = self._polynomials(eta, 0)
         return np.hstack([0 * angle, angle])
 

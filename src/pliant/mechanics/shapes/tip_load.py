@@ -1,4 +1,4 @@
-"""What a beam carries at its tip, seen from the beam: three ratios."""
+"""Tip load of a bending beam as three ratios to the beam."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -30,6 +30,7 @@ from pliant.algebra.rotations import SX, Identity, Rotation, compose, exponentia
 from pliant.mechanics.links.link_maps import ROTATIONS, BeamData, Moments, RigidMap, TipMap, is_zero
 from pliant.mechanics.shapes.link_shapes import LinkShapes
 from pliant.mechanics.sliding.sliding_material import Flow, MaterialPoints
+from pliant.mechanics.sliding.sliding_modes import Jet
 from pliant.mechanics.sliding.sliding_shapes import FollowedShapes, SlidingShapes, sliding_shapes
 from pliant.options import RotationName
 
@@ -113,6 +114,7 @@ class SlidingBeam:
         )  # fmt: skip
 
     def _material(self, l: SX) -> MaterialPoints:
+        """All material at a free length."""
         known = self.functions
         axis = known.axis if known is not None else np.zeros((0, 3))
         free = known.integrals(l) if known is not None else None
@@ -178,7 +180,8 @@ class SlidingBeam:
         axis = self.functions.axis
         return self.data.mass_per_length * self.functions.integrals(l).G[0][0] * ca.DM(axis @ axis.T)
 
-    def _by_field(self, constants: SX, factor: Any) -> SX:
+    def _by_field(self, constants: SX, factor: Callable[[str], SX]) -> SX:
+        """(k, k) constants within each field, times the factor of the field."""
         assert self.functions is not None
         fields = self.functions.fields
         K = ca.SX(self.size, self.size)
@@ -217,7 +220,7 @@ class SlidingBeam:
         return np.array([self.rest_length, *(0.0,) * self.size])
 
 
-def _carried(direction: np.ndarray, f: Any, c: SX, cd: SX) -> tuple[SX, SX, SX]:
+def _carried(direction: np.ndarray, f: Jet, c: SX, cd: SX) -> tuple[SX, SX, SX]:
     """sum d_i f_i(l) c_i, its Jacobian (3, 1 + k) in (l, amplitudes), and (d/dt Jacobian) cd."""
     d, a, ad, ld = ca.DM(direction.T), c[1:], cd[1:], cd[0]
     jacobian = ca.horzcat(ca.mtimes(d, f.first * a), ca.mtimes(ca.SX(d), ca.diag(f.value)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from pliant.algebra.rotations import Rotation
 from pliant.errors import UnsupportedModel
@@ -12,21 +11,24 @@ from pliant.mechanics.links.link_maps import BeamData, is_zero
 from pliant.mechanics.shapes.link_shapes import LinkShapes
 from pliant.mechanics.sliding.sliding_body import SlidingBeam
 from pliant.options import RotationName
+from pliant.robot.parts.link import Link
 
 SHORTEST = 0.05
 """Least free length of the travel, as a part of the total length, unless the robot asks for less."""
 
 
 def sliding_beam(
-    link: Any,
-    nominal: Any,
+    link: Link,
+    nominal: Link,
     data: BeamData,
     shapes: LinkShapes | None,
     rotation: RotationName,
     end: Rotation,
     kind: type[SlidingBeam] = SlidingBeam,
 ) -> SlidingBeam:
-    """The body of a link whose beam slides; `link` is a view, `nominal` the description itself."""
+    """The body of a link whose beam slides; `link` may be a view of `nominal`, with symbols."""
+    assert link.beam is not None
+    assert nominal.beam is not None
     where = f"links.{nominal.name}"
     for name in ("torsion", "axial"):
         if shapes is not None and name in shapes.fields:
@@ -42,7 +44,16 @@ def sliding_beam(
         )
     normalise = nominal.shapes.normalise if nominal.shapes is not None else "unit"
     length, travel = float(nominal.beam.length), travel_of(nominal)
-    return kind(data, shapes, rotation, link.beam.total_length, travel, length, normalise, end)
+    return kind(
+        data=data,
+        shapes=shapes,
+        rotation=rotation,
+        total_length=link.beam.total_length,
+        travel=travel,
+        rest_length=length,
+        normalise=normalise,
+        end_rotation=end,
+    )
 
 
 def sliding_link(link: ChainLink) -> ChainLink:
@@ -56,8 +67,10 @@ def sliding_link(link: ChainLink) -> ChainLink:
     )  # fmt: skip
 
 
-def travel_of(link: Any) -> tuple[float, float]:
-    """Free lengths for which a sliding link is modelled: from 5 % of the total length, or less if the robot asks so."""
+def travel_of(link: Link) -> tuple[float, float]:
+    """Free lengths for which a sliding link is modeled: from 5 % of the total length, or less if the robot asks so."""
+    assert link.beam is not None
+    assert link.beam.total_length is not None
     total, limits = float(link.beam.total_length), link.joint.limits
     wanted = [SHORTEST * total, float(link.beam.length)]
     if limits is not None and limits.lower is not None:

@@ -93,7 +93,7 @@ class MovingModes:
 
     @property
     def symbols(self) -> tuple[SX, ...]:
-        """What expressions of these modes hold besides the length."""
+        """Symbols in expressions of these modes besides the length."""
         return () if self.carried is None else tuple(self.carried)
 
     def roots(self, l: float) -> Array:

@@ -2,7 +2,7 @@
 
     d beta_i/dt = -(df/dl)/(df/dbeta) dl/dt
 
-from the roots at the start. Nothing brings beta back to the root if the integration errs: what a step loses is lost.
+from the roots at the start. Nothing brings beta back to the root: errors of integration add up.
 Planes of a link that carry the same load have the same roots, and share them.
 """
 
@@ -26,7 +26,7 @@ from pliant.options import RootsName
 
 @dataclass(frozen=True)
 class CarriedRoots:
-    """A chain whose roots are symbols, and how they start and move.
+    """A chain whose roots are symbols, with their values at a start and their rates.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def _with_symbols(link: ChainLink, body: SlidingBeam, shapes: FollowedShapes) ->
 
 
 def check_roots(chain: Chain, roots: RootsName) -> None:
-    """Raises `ModelError` where the roots are to be integrated and the arm has none that move."""
+    """Raise `ModelError` if the roots are to be integrated and the arm has none that move."""
     if roots == "integrated" and not carried_roots(chain).size:
         raise ModelError(
             "roots: 'integrated' needs a beam that slides and has clamped-mass modes with a tip_load; this arm has no "

@@ -47,7 +47,7 @@ class SlidingIntegrals:
 
 
 class SlidingShapes(Protocol):
-    """What the sliding beam asks of its shapes."""
+    """Shapes of a sliding beam as functions of its free length."""
 
     @property
     def axis(self) -> Array:

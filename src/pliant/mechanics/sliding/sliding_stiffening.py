@@ -121,11 +121,13 @@ class StiffenedSlidingBeam(SlidingBeam):
         return MassPolynomials.over(self._nodes, np.ones_like(self._nodes.eta), 3, count)
 
     def _lengthened(self) -> LengthenedBeam:
+        """The beam over (l, amplitudes, amplitudes of the polynomials), which is linear in the last two."""
         assert self.functions is not None
         shapes = LengthenedShapes(self.functions, self._polynomials, self._nodes)
         return LengthenedBeam(
-            self.data, self.shapes, self.rotation, self.total_length, self.travel, self.rest_length, self.normalise,
-            self.end_rotation, self.rotor, lengthened=shapes,
+            data=self.data, shapes=self.shapes, rotation=self.rotation, total_length=self.total_length,
+            travel=self.travel, rest_length=self.rest_length, normalise=self.normalise,
+            end_rotation=self.end_rotation, rotor=self.rotor, lengthened=shapes,
         )  # fmt: skip
 
     def _shortening(self, c: SX, rows: Array) -> SX:
@@ -145,6 +147,7 @@ class StiffenedSlidingBeam(SlidingBeam):
         return c, cd, [g, ca.densify(G), ca.vertcat(ca.SX.zeros(1 + self.size), bias)]
 
     def _seen(self, c: SX, cd: SX) -> tuple[SX, SX, SX]:
+        """g, dg/dc and (d/dt dg/dc) cd."""
         own, rates, expressions = self._lifting
         g, G, bias = ca.substitute(expressions, [own, rates], [ca.densify(c), ca.densify(cd)])
         return g, ca.sparsify(G), bias

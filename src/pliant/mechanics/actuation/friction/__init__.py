@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pliant.base.choices import implementation
 from pliant.mechanics.actuation.friction.dry_level import DryLevel
 from pliant.mechanics.actuation.shaft_laws import Placed
+from pliant.robot.parts.friction import Friction
 
 
-def friction_on(friction: Any, state: str, index: int) -> Placed:
-    """Friction on the speed of this index, by its description."""
+def friction_on(friction: Friction, state: str, index: int) -> Placed:
+    """Friction on the speed of this index, by its description or a view of it; `state` names its first state."""
     speed = friction.stribeck_speed
     level = DryLevel(
         slipping=friction.coulomb,

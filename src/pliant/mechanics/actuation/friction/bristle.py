@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.mechanics.actuation.friction.dry_level import DryLevel
 from pliant.mechanics.links.link_maps import is_zero
+from pliant.robot.parts.friction import Friction
 
 HOLDS = 0.7
 """Part of the level up to which bristles bend without slipping, so that a joint does not creep under vibration."""
@@ -35,7 +35,7 @@ class Bristle:
 
     @property
     def n_states(self) -> int:
-        """None where there is no friction, or no bend."""
+        """One state; none where there is no friction, or no bend."""
         return 0 if is_zero(self.level.highest) or is_zero(self.deflection) else 1
 
     def force(self, x: SX, v: SX, r: SX) -> SX:
@@ -49,7 +49,7 @@ class Bristle:
         return ca.fmax(bends, 0) * (1 - _slipping(r)) + ca.fmin(bends, 0) * (1 - _slipping(-r))
 
     def carrying(self, x: SX, v: SX, load: SX) -> SX:
-        """At rest the bristles carry what they can, in motion they slip."""
+        """State at a start: at rest the bristles carry what they can, in motion they slip."""
         level = self.level.highest
         carried = ca.if_else(level > 0, load / level, 0)
         slips = ca.fabs(v) > self.level.width
@@ -64,7 +64,7 @@ class Bristle:
         return ca.fmin(ca.fmax(v / self.level.width, -1), 1)
 
 
-def law(friction: Any, level: DryLevel) -> Bristle:
+def law(friction: Friction, level: DryLevel) -> Bristle:
     """The law from the numbers of a description."""
     return Bristle(level, friction.bristle)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pliant.mechanics.actuation.friction.dry_level import DryLevel
 from pliant.mechanics.actuation.friction.lugre import LuGre
+from pliant.robot.parts.friction import Friction
 
 
-def law(friction: Any, level: DryLevel) -> LuGre:
+def law(friction: Friction, level: DryLevel) -> LuGre:
     """The law from the numbers of a description."""
     return LuGre(level, friction.stiffness, friction.micro_damping)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.mechanics.actuation.friction.dry_level import DryLevel
+from pliant.robot.parts.friction import Friction
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class LuGre:
         return self.stiffness * (v / self.level.slipping - ca.fabs(v) * r / self.level.at(v))
 
     def carrying(self, x: SX, v: SX, load: SX) -> SX:
-        """At rest the bristles carry what they can, in motion they slip."""
+        """State at a start: at rest the bristles carry what they can, in motion they slip."""
         most = self.level.at(v) / self.level.slipping
         carried = ca.fmin(ca.fmax(load / self.level.slipping, -most), most)
         return ca.if_else(ca.fabs(v) > self.level.width, ca.sign(v) * most, carried)
@@ -46,6 +46,6 @@ class LuGre:
         return self.level.smooth(v)
 
 
-def law(friction: Any, level: DryLevel) -> LuGre:
+def law(friction: Friction, level: DryLevel) -> LuGre:
     """The law from the numbers of a description."""
     return LuGre(level, friction.stiffness, friction.micro_damping)

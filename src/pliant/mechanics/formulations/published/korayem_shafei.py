@@ -1,8 +1,8 @@
 """Operation counts that Korayem & Shafei print for forming I(Theta) and Re of a flexible arm: [KS09] Tables 1 and 2.
 
 `n` links of which `n_f` are flexible, each with `m` modes; revolute joints, full rotations, symmetric inertia matrix.
-What is counted is the forming of the equations, Steps 1-10 (for Book's method the same): not the solution of the linear
-system, not the sines and cosines, not the modal integrals. Structural zeros of a particular arm are not used.
+The counts are those of forming the equations, Steps 1-10 (for Book's method the same). They do not include the solution
+of the linear system, sines and cosines, and modal integrals. Structural zeros of a particular arm are not used.
 
 Notes
 -----

@@ -1,9 +1,9 @@
 """Operation counts of rigid forward dynamics that Mohan & Saha print: the fifteen steps and Table 1 of [MS07].
 
-What is counted: the accelerations of an arm of `n` revolute joints and general Denavit-Hartenberg geometry from given
-right-hand side forces, divisions as multiplications. Not counted: the forces phi themselves (velocity and gravity
-terms come from some inverse dynamics), payloads and hubs. Mohan & Saha take links as bent slender rods, the others as
-general bodies.
+The counts are those of the accelerations of an arm of `n` revolute joints and general Denavit-Hartenberg geometry from
+given right-hand side forces, divisions as multiplications. They do not include the forces phi themselves (velocity and
+gravity terms come from some inverse dynamics), payloads and hubs. Mohan & Saha take links as bent slender rods, the
+others as general bodies.
 
 Notes
 -----
@@ -130,7 +130,7 @@ PRINTED = {
     "Brandle": PrintedRow(14, 3278, 16, 3778, 3322),
     "Walker-Orin": PrintedRow(10, 1653, 12, 2357, 1716),
 }
-"""What Table 1 prints beside the formulas."""
+"""Numbers that Table 1 prints beside the formulas."""
 
 
 TABLE_3 = {

@@ -1,6 +1,6 @@
 """Operation counts and numbers of equations that Theodore & Ghosal print: Table 2 and section 4.4 of [TG95].
 
-What is counted differs from column to column. Book's numbers are inverse dynamics; all others are the inertia matrix
+The columns count different functions. Book's numbers are inverse dynamics; all others are the inertia matrix
 alone. The authors' own come from MACSYMA with the parameters as numbers, so they depend on that program's simplifier
 and cannot be derived: only their order can be compared. RR and RP have two flexible links, RRR and RRP a rigid first
 link and two flexible ones, each with two modes or two elements per plane; joints P are sliding beams.
@@ -16,7 +16,7 @@ WHAT = {
     "modes": "inertia matrix",
     "elements": "inertia matrix",
 }
-"""What each column of Table 2 counts."""
+"""Function that each column of Table 2 counts."""
 
 TABLE_2: dict[str, dict[str, Operations]] = {
     "RR": {
