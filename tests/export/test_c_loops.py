@@ -110,7 +110,7 @@ def calling(given: Given, scale: float, up: bool) -> float:
     done = twice(given.out, shift(given.out, 4), 2)
     helped(given)
     if done:
-        return largest_of(given.out, 6)
+        return largest_of(count=6, double=given.out)
     return scale
 
 
@@ -289,8 +289,8 @@ def unknown(x: Doubles) -> float:
 
 
 def by_name(x: Doubles) -> None:
-    """Arguments."""
-    largest_of(x, count=2)
+    """A name that the function does not have."""
+    largest_of(x, number=2)
 
 
 def too_few(x: Doubles) -> None:

@@ -1,4 +1,4 @@
-"""Computing: instruction tapes, operation counts, machine code and its cache. Nothing here knows a robot."""
+"""Computing: instruction tapes, operation counts, machine code and its cache. Nothing here uses a robot."""
 
 from typing import TYPE_CHECKING
 

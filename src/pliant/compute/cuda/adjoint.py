@@ -121,7 +121,7 @@ def _function(name: str, tape: Tape, own: int) -> list[str]:
     nodes = nodes_of(tape)
     operations = CudaOperations(nodes, DOUBLE, (n, held, sum(tape.in_sizes[3:])))
     lines = []
-    for place, value in enumerate(nodes.outputs):  # what no operation computes
+    for place, value in enumerate(nodes.outputs):  # outputs that no operation computes
         if value < 0 or value in nodes.constants:
             lines.append(f"k[{place}] = {DOUBLE.number(nodes.constants.get(value, 0.0))};")
         elif value in nodes.inputs:
@@ -166,7 +166,7 @@ def source(run: Differentiated, method: ExplicitTableau) -> str:
 
 
 class DeviceAdjoints:
-    """Runs forward and back on the current device; as `AdjointIntegrator`."""
+    """Runs forward and back on the current device, with the interface of `AdjointIntegrator`."""
 
     def __init__(self, run: Differentiated, method: ExplicitTableau) -> None:
         self.cp = cupy()

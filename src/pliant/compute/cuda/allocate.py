@@ -1,8 +1,8 @@
-"""Where values live while a long tape runs: at most K at once in registers, the others in shared memory.
+"""Places of values while a long tape runs: at most K at once in registers, the others in shared memory.
 
-Left alone, the compiler for graphics processors spills long tapes to slow memory. Here the tape is walked once; when
-K values are alive the one that is needed last is evicted (Belady's rule), stored once and loaded again before its next
-use. Stored values then share slots by a linear scan over their lifetimes; where fast slots run out, the one that is
+The compiler for graphics processors alone would spill long tapes to slow memory. Here the tape is walked once; when K
+values are alive, the one that is needed last is evicted (Belady's rule), stored once and loaded again before its next
+use. Stored values then share slots by a linear scan over their lifetimes; where fast slots run out, the value that is
 needed longest goes to local memory.
 """
 
@@ -35,7 +35,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Reload:
-    """Bring a value back under a new name; from its slots, or (where there are none) from where it always is."""
+    """Load a value again under a new name: from its slots, or, if it has none, from its permanent place."""
 
     name: str
     value: int
@@ -47,7 +47,7 @@ Action = Compute | Store | Reload
 
 @dataclass(frozen=True)
 class Allocation:
-    """What to do in order, and the slot of every stored value: fast ones first, then slow ones."""
+    """Actions in order, and the slot of every stored value: fast slots are numbered first, then slow ones."""
 
     actions: tuple[Action, ...]
     slots: tuple[int, ...]
@@ -70,7 +70,8 @@ def allocate(
         Whether a value can always be read again from memory (inputs, values of earlier kernels).
     """
     walk = _Walk(nodes, first, last, registers, has_home)
-    return Allocation(tuple(walk.actions), *_color(walk.spans, fast_slots))
+    slots, fast, slow = _color(walk.spans, fast_slots)
+    return Allocation(actions=tuple(walk.actions), slots=slots, fast=fast, slow=slow)
 
 
 class _Walk:
@@ -145,7 +146,7 @@ def _color(spans: list[list[int]], fast_slots: int) -> tuple[tuple[int, ...], in
 
 
 def linear_scan(spans: list[list[int]], chosen: Iterable[int], limit: int) -> tuple[dict[int, int], list[int]]:
-    """Linear scan over lifetimes that come by rising start; gives slots and those that found none."""
+    """Assign slots by a linear scan over lifetimes, which come by rising start; return slots, and those without one."""
     slots: dict[int, int] = {}
     free = list(range(limit))
     active: set[int] = set()

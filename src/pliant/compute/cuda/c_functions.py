@@ -1,11 +1,10 @@
-"""The step controller as CUDA and as C: functions of `kernels.step_control`, written from their Python source."""
+"""The step controller as CUDA and as C: functions of `loops.step_control`, written from their Python source."""
 
 from __future__ import annotations
 
 import ast
 import math
 from collections.abc import Callable
-from typing import Any
 
 from pliant.compute.cuda.text import Precision
 from pliant.compute.loops import step_control
@@ -20,8 +19,8 @@ MEETING = (step_control.reach, step_control.leaps)
 
 
 def controller(precision: Precision, kind: str = "__device__ __forceinline__", meets: bool = False) -> str:
-    """The functions that an adaptive loop calls, each of this kind of function; with those of a loop that must not leap
-    over what it `meets`."""
+    """Write the functions that an adaptive loop calls, each declared as `kind`; with `meets`, also those of a loop
+    whose steps must not leap over gaps."""
     T = precision.type
     extremes = [
         f"{kind} {T} {name}({T} a, {T} b) {{ return b {sign} a ? b : a; }}"
@@ -34,7 +33,7 @@ def controller(precision: Precision, kind: str = "__device__ __forceinline__", m
 class _Function:
     """One function of numbers and conditions, without branches."""
 
-    def __init__(self, function: Callable[..., Any], precision: Precision, kind: str) -> None:
+    def __init__(self, function: Callable[..., object], precision: Precision, kind: str) -> None:
         self.function, self.precision, self.kind, self.tree = function, precision, kind, definition(function)
 
     def text(self) -> str:

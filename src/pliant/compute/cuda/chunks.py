@@ -1,8 +1,8 @@
 """A long tape as several CUDA kernels per stage, each short enough for the instruction cache.
 
 Cuts are made where few values live. Values that cross a cut, the state and the slopes lie in global memory as
-[block][slot][thread], so that every access is coalesced and every offset is known at compile time. What costs little is
-computed again rather than brought across. The last kernel also updates the state.
+[block][slot][thread], so that every access is coalesced and every offset is known at compile time. Values that cost
+little are computed again rather than brought across. The last kernel also updates the state.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pliant.compute.cuda.text import PROLOGUE, CudaOperations, by_stage
 
 UPDATE = 12
 CHEAP = 32
-"""Operations up to which a value is computed again rather than brought from memory."""
+"""Largest cost, in operations, of a value that is computed again rather than brought from memory."""
 SIMPLE = frozenset(("add", "sub", "mul", "neg", "fmin", "fmax", "fabs"))
 COST = {"sincos": 30, "inv": 6, "sqrt": 15}
 """Operations that count for more than one; functions of the library are never cheap."""
@@ -47,7 +47,7 @@ template <class T> inline void push(T* a, T x) { *a = x; }
 
 @dataclass(frozen=True)
 class Chunks:
-    """Text of `count` kernels, and the slots a thread needs in global and in shared memory."""
+    """Text of `count` kernels, and the slots that a thread needs in global and in shared memory."""
 
     text: str
     count: int
@@ -56,7 +56,7 @@ class Chunks:
 
 
 def cuts(nodes: Nodes, length: int) -> list[int]:
-    """Where chunks begin and end: pieces of at most `length` operations, cut where fewest values live."""
+    """Zero, then the ends of chunks of at most `length` operations; cuts are made where fewest values live."""
     total = len(nodes.nodes)
     pieces = max(1, -(-total // length))
     found, start = [0], 0
@@ -88,7 +88,7 @@ def crossing(nodes: Nodes, ends: list[int]) -> dict[int, tuple[int, ...]]:
 
 
 def recompute(nodes: Nodes, ends: list[int], most: int = CHEAP) -> tuple[Nodes, list[int]]:
-    """Values that cost little are computed again in each chunk that needs them, instead of crossing.
+    """Compute values that cost little again in each chunk that needs them, instead of letting them cross.
 
     A value is cheap where at most `most` operations lead to it from the state and from values that cross anyway.
     """
@@ -117,7 +117,7 @@ def recompute(nodes: Nodes, ends: list[int], most: int = CHEAP) -> tuple[Nodes, 
 
 
 def _cheap(nodes: Nodes, made: dict[int, int], first: int, chunk: tuple[Node, ...], most: int) -> dict[int, list[int]]:
-    """CudaOperations, in order, that give each value worth computing again in a chunk that starts at `first`."""
+    """Operations, in order, that compute each cheap value again in a chunk that starts at `first`."""
     needed = {v for node in chunk for v in node.operands if made.get(v, first) < first}
     kept: set[int] = set()
     cheap: dict[int, list[int]] = {}
@@ -141,8 +141,8 @@ def source(
     operations: CudaOperations, values: int, fast_slots: int, block: int, blocks: int, length: int,
     stages: tuple[tuple[float, float, float], ...], closing: CudaOperations | None = None,
 ) -> Chunks:  # fmt: skip
-    """Kernels `chunk0`, `chunk1`, ..., with `fill` and `drain` that bring states in and out, and `close_loops`, which
-    closes loops behind a step."""
+    """Write kernels `chunk0`, `chunk1`, ..., with `fill` and `drain`, which bring states in and out, and `close_loops`,
+    which closes loops behind a step."""
     n, T = operations.n, operations.precision.type
     nodes, ends = recompute(operations.nodes, cuts(operations.nodes, length))
     turned = () if closing else operations.quaternions  # `close_loops` makes their length one
@@ -176,7 +176,7 @@ def source(
         lines += _close(
             closing, closing.allocated(plan, {}, fast_slots), _head("close_loops", T, block, blocks, plan.slow)
         )
-    return Chunks("\n".join(lines) + "\n", len(ends) - 1, slots, shared)
+    return Chunks(text="\n".join(lines) + "\n", count=len(ends) - 1, slots=slots, shared=shared)
 
 
 BOTH = "push(g + {0} * BLK, {1}); push(g + (N + {0}) * BLK, {1});"
@@ -184,7 +184,7 @@ BOTH = "push(g + {0} * BLK, {1}); push(g + (N + {0}) * BLK, {1});"
 
 
 def _close(closing: CudaOperations, body: list[str], head: list[str]) -> list[str]:
-    """The kernel `close_loops`: run once a step, so that its length counts for little."""
+    """The kernel `close_loops`, which runs once a step, so that its length matters little."""
     T = closing.precision.type
     return [
         *head,
@@ -198,7 +198,7 @@ def _close(closing: CudaOperations, body: list[str], head: list[str]) -> list[st
 
 
 def _turned(operations: CudaOperations) -> list[str]:
-    """Lines that give the quaternions of the state their length one."""
+    """Lines that normalize the quaternions of the state."""
     T, made_one = operations.precision.type, [BOTH.format("{0}", "q{0} / LENGTH")]
     pulled = [
         f"const {T} q{j} = pull(g + {j} * BLK);" for first in operations.quaternions for j in range(first, first + 4)
@@ -207,7 +207,7 @@ def _turned(operations: CudaOperations) -> list[str]:
 
 
 def _stores(line: str) -> str:
-    """`KS(j) = v;` as a store to global memory."""
+    """Turn `KS(j) = v;` into a store to global memory; leave other lines as they are."""
     if not line.startswith("KS("):
         return line
     place, value = line[3:-1].split(") = ")
@@ -246,7 +246,7 @@ def _head(name: str, T: str, block: int, blocks: int, slow: int) -> list[str]:
 
 
 def _update(operations: CudaOperations, stages: tuple[tuple[float, float, float], ...]) -> list[str]:
-    """The step, stage by stage in the short form of its method; slots are [x, xs, sum, k]."""
+    """Lines that update the state behind a stage, in the short form of the method; slots are [x, xs, sum, k]."""
     nodes, n, T = operations.nodes, operations.n, operations.precision.type
     number = operations.precision.number
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 WAVES = 16
 """Blocks that follow each other on a multiprocessor in one launch of a chunked kernel; bounds its scratch memory."""
+DeviceArray: TypeAlias = Any
+"""An array of CuPy, which has no types."""
 
 
 def cupy() -> Any:
-    """CuPy with a device that answers, or an error that says what is missing."""
+    """Import CuPy and check that a device answers; otherwise raise an error that says what is missing."""
     cp = extra("cupy", f"device='cuda': CuPy is not installed; {install('gpu')}. Or use device='cpu'.")
     try:
         count = cp.cuda.runtime.getDeviceCount()
@@ -34,7 +36,7 @@ def shared_bytes() -> int:
     return int(cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
 
 
-def is_device_array(array: Any) -> bool:
+def is_device_array(array: object) -> bool:
     """Whether an array lives on a CUDA device."""
     return hasattr(array, "__cuda_array_interface__")
 
@@ -61,17 +63,18 @@ class DeviceIntegrator:
 
     @property
     def local_bytes(self) -> int:
-        """Bytes a thread keeps in slow local memory: what the compiler could not hold in registers."""
+        """Bytes of slow local memory for each thread, for values that the compiler could not hold in registers."""
         return max(int(kernel.local_size_bytes) for kernel in self.kernels)
 
-    def states(self, x: Any) -> Any:
-        """States (B, n) of host or device as device columns (n, B)."""
+    def states(self, x: DeviceArray) -> DeviceArray:
+        """Copy states (B, n) of host or device to device columns (n, B)."""
         return self.cp.array(self.cp.asarray(x).T, dtype=self.dtype, order="C", copy=True)
 
     def __call__(
-        self, X: Any, w: Any, p: Any, plan: TimeSegments, rows: int, settings: tuple[float, ...] | None = None
-    ) -> tuple[Any, Any]:
-        """Run the columns of `X` (n, B), which end as final states; gives (rows, n, B) and step counts (2, B)."""
+        self, X: DeviceArray, w: DeviceArray, p: DeviceArray, plan: TimeSegments, rows: int,
+        settings: tuple[float, ...] | None = None,
+    ) -> tuple[DeviceArray, DeviceArray]:  # fmt: skip
+        """Run the columns of `X` (n, B), which end as final states; return (rows, n, B) and step counts (2, B)."""
         cp, B = self.cp, X.shape[1]
         out = cp.full((rows, *X.shape), np.nan, dtype=self.dtype)
         control = cp.zeros((5, B), dtype=self.dtype)  # step, last error, refused, steps taken, steps refused
@@ -91,21 +94,20 @@ class DeviceIntegrator:
                 continue
             address = np.uint64(0) if target is None else target
             times = map(np.float64, (t, early, late, h))
-            arguments: tuple[Any, ...] = (X, *held, *own, np.int64(B), address, *times)
+            arguments: tuple[object, ...] = (X, *held, *own, np.int64(B), address, *times)
             if self.source.adaptive:
                 assert settings is not None
                 arguments = (*arguments, *map(np.float64, settings), control)
             else:
                 arguments = (*arguments, np.int64(count))
-            self._launch(self.kernels[0], B, arguments)
+            grid = (-(-B // self.source.block),), (self.source.block,)
+            self.kernels[0](*grid, arguments, shared_mem=self.source.shared_bytes)
         return out, control[3:]
 
-    def _launch(self, kernel: Any, arms: int, arguments: tuple[Any, ...]) -> None:
-        block = self.source.block
-        kernel((-(-arms // block),), (block,), arguments, shared_mem=self.source.shared_bytes)
-
-    def _chunks(self, X: Any, inputs: tuple[Any, ...], times: tuple[float, float, float], h: float, count: int) -> None:
-        """`count` steps of every arm, tile by tile."""
+    def _chunks(
+        self, X: DeviceArray, inputs: tuple[object, ...], times: tuple[float, float, float], h: float, count: int
+    ) -> None:  # fmt: skip
+        """Take `count` steps of every arm, tile by tile."""
         cp, source, B = self.cp, self.source, X.shape[1]
         t, early, late = times
         per_tile = self.tile * source.block
@@ -125,7 +127,7 @@ class DeviceIntegrator:
                         kernel(*grid, (G, *inputs, *span, *moment), shared_mem=source.shared_bytes)
             self.ends[1](*grid, transfer)
 
-    def _columns(self, a: Any) -> tuple[Any, np.int64, np.int64]:
+    def _columns(self, a: DeviceArray) -> tuple[DeviceArray, np.int64, np.int64]:
         """Rows of arms as columns, with the distances of rows and of arms; a single row is shared by all arms."""
         a = self.cp.ascontiguousarray(a.T)
         return (a, np.int64(1), np.int64(0)) if a.shape[1] == 1 else (a, np.int64(a.shape[1]), np.int64(1))

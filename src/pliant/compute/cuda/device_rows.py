@@ -1,4 +1,4 @@
-"""Functions of rows on a CUDA device: launches of what `cuda_rows` has written, and arrays that stay there."""
+"""Functions of rows on a CUDA device: launches of the code that `cuda.rows` writes, and arrays that stay there."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from pliant.compute.cuda.device import cupy
+from pliant.compute.cuda.device import DeviceArray, cupy
 from pliant.compute.tape.arguments import Shape, Signature
 from pliant.errors import UnsupportedModel
 
 SLICE = 32_768
-"""States whose columns are held at once: 0.7 GB for an arm of 24 coordinates."""
+"""States whose columns are kept in memory at once: 0.7 GB for an arm of 24 coordinates."""
 
 
 @dataclass(frozen=True)
 class RowsSource:
-    """A kernel with one thread a row of states: its `name` in the text, threads of a block and their shared memory; so
-    many states in a row as `repeats` says share a row of an input."""
+    """A kernel with one thread for each state: its `name` in the text, threads of a block and their shared memory.
+    `repeats` says for each input how many states in a row share one row of it."""
 
     text: str
     name: str
@@ -34,8 +33,7 @@ class RowsSource:
 @dataclass(frozen=True)
 class ColumnsSource:
     """Kernels of a function with groups of columns (`compute/tape/columns.py`): the first gives own outputs, shared
-    numbers
-    and for each group columns as rows, the others solve them."""
+    numbers and, for each group, columns as rows; the others solve them."""
 
     signature: Signature
     first: RowsSource
@@ -60,12 +58,12 @@ class DeviceRows:
         if source.bytes:
             self.kernel.max_dynamic_shared_size_bytes = source.bytes
 
-    def __call__(self, arrays: Sequence[Any], lead: Shape) -> list[Any]:
+    def __call__(self, arrays: Sequence[DeviceArray], lead: Shape) -> list[DeviceArray]:
         """Outputs (*lead, ...) of CuPy arrays (*lead, ...) of float64, or of arrays of one state that all share; an
-        input that repeats has one row for so many states, and one leading axis."""
+        input with `repeats` above 1 has one row for so many states, and one leading axis."""
         cp, count, source = self.cp, math.prod(lead), self.source
         outputs = [cp.empty(lead + shape) for shape in source.signature.out_shapes]
-        given: list[Any] = []
+        given: list[DeviceArray | np.int64] = []
         for x, shape, repeated in zip(arrays, source.signature.in_shapes, source.repeats):
             alone = _alone(x, shape)
             laid = cp.ascontiguousarray(x if alone or repeated > 1 else cp.broadcast_to(x, lead + shape))
@@ -77,14 +75,14 @@ class DeviceRows:
 
 
 class DeviceColumns:
-    """A function with groups of columns on the current device: one thread a state, then one a column of a state."""
+    """A function with groups of columns on the current device: one thread for each state, then one for each column."""
 
     def __init__(self, source: ColumnsSource) -> None:
         self.cp, self.source = cupy(), source
         self.first, self.seconds = DeviceRows(source.first), [DeviceRows(each) for each in source.seconds]
         self.places = self.cp.asarray(source.places)
 
-    def __call__(self, arrays: Sequence[Any], lead: Shape) -> list[Any]:
+    def __call__(self, arrays: Sequence[DeviceArray], lead: Shape) -> list[DeviceArray]:
         """Outputs (*lead, ...) of CuPy arrays (*lead, ...) of float64, or of arrays of one state that all share."""
         cp, count, signature = self.cp, math.prod(lead), self.source.signature
         outputs = [cp.empty((count, *shape)) for shape in signature.out_shapes]
@@ -100,7 +98,7 @@ class DeviceColumns:
                 out[part] = some.reshape(-1, *out.shape[1:])
         return [out.reshape(lead + shape) for out, shape in zip(outputs, signature.out_shapes)]
 
-    def _some(self, arrays: Sequence[Any], count: int) -> list[Any]:
+    def _some(self, arrays: Sequence[DeviceArray], count: int) -> list[DeviceArray]:
         cp, source = self.cp, self.source
         found = self.first(arrays, (count,))
         groups = len(source.counts)
@@ -115,6 +113,6 @@ class DeviceColumns:
         return [cp.concatenate([both[k] for k in blocks], axis=1) for blocks in source.order]
 
 
-def _alone(array: Any, shape: Shape) -> bool:
+def _alone(array: DeviceArray, shape: Shape) -> bool:
     """Whether an array holds one state, which all share."""
     return bool(math.prod(array.shape[: array.ndim - len(shape)]) == 1)

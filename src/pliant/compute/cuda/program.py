@@ -1,6 +1,6 @@
-"""A tape made ready for a graphics processor: shared reciprocals, one sine-cosine per angle.
+"""A tape prepared for a graphics processor: shared reciprocals, one sine-cosine per angle.
 
-A division costs a dozen instructions there and a branch, a multiplication one: a / b becomes a * (1/b), and all
+There a division costs about twelve instructions and a branch, a multiplication one. So a / b becomes a * (1/b), and all
 divisions by b share one reciprocal.
 """
 
@@ -27,7 +27,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Nodes:
-    """Operations in order; a value is a number.
+    """Operations in order; values are numbered.
 
     Attributes
     ----------
@@ -47,12 +47,12 @@ class Nodes:
     wide: frozenset[int] = frozenset()
 
     def width(self, value: int) -> int:
-        """Numbers that it takes to keep a value."""
+        """Count of numbers that store a value."""
         return 2 if value in self.wide else 1
 
     @cached_property
     def places(self) -> dict[int, list[int]]:
-        """Outputs that a computed value fills."""
+        """Places of the outputs that each computed value fills."""
         found: dict[int, list[int]] = {}
         for place, value in enumerate(self.outputs):
             if value >= 0 and value not in self.inputs and value not in self.constants:
@@ -61,7 +61,7 @@ class Nodes:
 
     @cached_property
     def uses(self) -> dict[int, list[int]]:
-        """Indices of the operations that read a value, rising; constants left out."""
+        """Indices of the operations that read each value, in rising order; constants are left out."""
         found: dict[int, list[int]] = {}
         for i, node in enumerate(self.nodes):
             for value in dict.fromkeys(node.operands):
@@ -90,7 +90,7 @@ class Nodes:
 
 
 def nodes_of(tape: Tape) -> Nodes:
-    """The operations of a tape as a graphics processor should do them."""
+    """Prepare the operations of a tape for a graphics processor."""
     return _Builder(tape).build()
 
 

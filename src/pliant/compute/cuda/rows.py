@@ -1,4 +1,4 @@
-"""CUDA source of any kernel, one thread a state: arrays of rows in and out, where they are, without a copy."""
+"""CUDA source of any kernel, one thread for each state: arrays of rows are read and written in place."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NAME = "rows"
 
 
 def rows_source(f: ca.Function, signature: Signature, memory: int, repeats: tuple[int, ...] = ()) -> RowsSource:
-    """Of a function, for a device whose blocks may have so many bytes of shared memory; so many states in a row as
-    `repeats` says share a row of an input."""
+    """Write a function for a device whose blocks may use `memory` bytes of shared memory. `repeats` says for each input
+    how many states in a row share one row of it; 1 by default."""
     repeats = repeats or (1,) * f.n_in()
     tape = Tape.from_function(_flat(f))
     n = tape.in_sizes[1]
@@ -33,11 +33,13 @@ def rows_source(f: ca.Function, signature: Signature, memory: int, repeats: tupl
     writer = CudaKernel(operations, slots > 0, chosen.values, slots, BLOCK, chosen.blocks)
     sizes = [f.numel_in(k) for k in range(f.n_in())], [f.numel_out(k) for k in range(f.n_out())]
     text = writer.rows(NAME, *sizes, repeats)
-    return RowsSource(text, NAME, BLOCK, writer.shared_values * BLOCK * DOUBLE.size, signature, repeats)
+    shared = writer.shared_values * BLOCK * DOUBLE.size
+    return RowsSource(text=text, name=NAME, block=BLOCK, bytes=shared, signature=signature, repeats=repeats)
 
 
 def _flat(f: ca.Function) -> ca.Function:
-    """All inputs as one column x, row by row, all outputs likewise: (t, x, nothing, nothing) to y."""
+    """A function (t, x, nothing, nothing) -> y with all inputs in one column x and all outputs in one column y, row by
+    row."""
     sizes = [f.size_in(k) for k in range(f.n_in())]
     x, place, given = ca.SX.sym("x", sum(rows * columns for rows, columns in sizes)), 0, []
     for rows, columns in sizes:
@@ -49,7 +51,7 @@ def _flat(f: ca.Function) -> ca.Function:
 
 
 def columns_source(f: ColumnFunction, signature: Signature, memory: int) -> ColumnsSource:
-    """Of a function with groups of columns."""
+    """Write a function with groups of columns."""
     groups, first = len(f.seconds), f.first
     x = [ca.SX.sym(first.name_in(k), *first.size_in(k)) for k in range(first.n_in())]
     found = first.call(x)
@@ -58,19 +60,19 @@ def columns_source(f: ColumnFunction, signature: Signature, memory: int) -> Colu
     shapes = tuple(tuple(y.shape) for y in outputs)
     turned = ca.Function(first.name(), x, outputs)
     names = replace(signature, out_shapes=shapes)
-    seconds = tuple(
-        rows_source(second, _columns_of(second), memory, (count, 1)) for second, count in zip(f.seconds, counts)
-    )
-    return ColumnsSource(signature, rows_source(turned, names, memory), seconds, counts, f.places, f.widths, f.order)
-
-
-def _columns_of(second: ca.Function) -> Signature:
-    shapes = tuple((second.numel_in(k),) for k in range(2))
-    return Signature(second.name(), ("shared", "column"), shapes, ((second.numel_out(0),),))
+    seconds = []
+    for second, count in zip(f.seconds, counts):
+        in_shapes, out_shapes = ((second.numel_in(0),), (second.numel_in(1),)), ((second.numel_out(0),),)
+        solving = Signature(second.name(), ("shared", "column"), in_shapes, out_shapes)
+        seconds.append(rows_source(second, solving, memory, (count, 1)))
+    return ColumnsSource(
+        signature=signature, first=rows_source(turned, names, memory), seconds=tuple(seconds), counts=counts,
+        places=f.places, widths=f.widths, order=f.order,
+    )  # fmt: skip
 
 
 def device_code(f: ca.Function | ColumnFunction, signature: Signature) -> DeviceRows | DeviceColumns:
-    """A function of rows on the current CUDA device."""
+    """Compile a function of rows for the current CUDA device."""
     if isinstance(f, ColumnFunction):
         return DeviceColumns(columns_source(f, signature, shared_bytes()))
     return DeviceRows(rows_source(f, signature, shared_bytes()))

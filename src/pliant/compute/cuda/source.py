@@ -3,7 +3,7 @@
 One thread runs one arm, and the stepping loop is inside the kernel. Three ways to hold a tape, by its length:
 
 * `registers`: the state and all live values fit registers; plain code, the compiler decides;
-* `shared`: one kernel that keeps at most K values in registers and the others in shared memory (`cuda_allocate`);
+* `shared`: one kernel that keeps at most K values in registers and the others in shared memory (`cuda.allocate`);
 * `chunks`: beyond what the instruction cache holds, several kernels per stage, values that cross in global memory.
 """
 
@@ -23,19 +23,19 @@ from pliant.errors import UnsupportedModel
 
 BLOCK = 128
 SHARED_BYTES = 227 * 1024
-"""Shared memory of a multiprocessor that blocks may use, compute capability 9.0."""
+"""Shared memory of a multiprocessor that blocks may use, at compute capability 9.0."""
 REGISTER_VALUES = {"double": 110, "single": 200}
-"""States and live values that fit registers."""
+"""Number of states and live values that fit registers."""
 LONGEST_KERNEL = {"double": 8000, "single": 9000}
 """Operations that one kernel may have before it outgrows the instruction cache."""
 LONGEST_UNROLLED = 400
-"""Operations up to which writing out all four stages pays."""
+"""Operations up to which writing out all four stages is faster."""
 CHUNK = 4500
 
 
 @dataclass(frozen=True)
 class CudaForm:
-    """How a tape is held.
+    """A form of the kernel for a tape.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class CudaForm:
 
 @dataclass(frozen=True)
 class Source:
-    """CUDA source and what is needed to launch it."""
+    """CUDA source, and the names and sizes needed to launch it."""
 
     text: str
     choice: CudaForm
@@ -67,9 +67,9 @@ class Source:
     shared_bytes: int
     kernels: tuple[str, ...]
     clock: tuple[float, ...] = ()
-    """Times of the stages of chunks, in steps."""
+    """Times of the stages of chunks, in units of a step."""
     slots: int = 0
-    """Numbers a thread keeps in global memory between chunks."""
+    """Numbers that a thread keeps in global memory between chunks."""
     closing: tuple[str, ...] = ()
     """Kernels of chunks that close loops behind a step."""
 
@@ -77,8 +77,8 @@ class Source:
 
 
 def choose(nodes: Nodes, n: int, precision: Precision, closing: Nodes | None = None) -> CudaForm:
-    """The way that measurements on an H200 recommend for a tape of this size; one that closes loops runs once a step,
-    so that its length counts for little."""
+    """Choose the form that measurements on an H200 recommend for a tape of this size. The tape that closes loops runs
+    once a step, so that its length matters little."""
     name = precision.name
     if max(nodes.most_live, closing.most_live if closing else 0) + 2 * n <= REGISTER_VALUES[name]:
         return CudaForm("registers", 3, None, 4 if len(nodes.nodes) <= LONGEST_UNROLLED else 1)
@@ -100,8 +100,10 @@ def emit_evaluation(
     slots = 0 if chosen.strategy == "registers" else max(0, _slots(chosen, numbers, n, shared_bytes))
     writer = cuda_steps.CudaKernel(operations, slots > 0, chosen.values, slots, BLOCK, chosen.blocks)
     shared = writer.shared_values * BLOCK * numbers.size
-    return Source(writer.evaluate(), replace(chosen, strategy="shared" if slots else "registers"), numbers,
-                  (n, held, own), False, shared, ("steps",))  # fmt: skip
+    return Source(
+        text=writer.evaluate(), choice=replace(chosen, strategy="shared" if slots else "registers"), precision=numbers,
+        sizes=(n, held, own), adaptive=False, shared_bytes=shared, kernels=("steps",),
+    )  # fmt: skip
 
 
 def emit(
@@ -117,11 +119,11 @@ def emit(
 ) -> Source:
     """Source for steps of a method, adaptive where it has an error estimate.
 
-    `tape` has the inputs (t, x, w, p) and the output xdot. In single precision, operations whose rounding would show at
-    the typical inputs `states`, one row each, are done in double precision. Where `quaternions` begin in x, their
-    length is made one after every step. `closing` has the same inputs; it gives a state nearer to closed loops, by how
-    much it was moved, and the least part of a row that the others leave. `approach`, likewise, gives gaps to and
-    speeds past what adaptive steps must not leap over.
+    `tape` has the inputs (t, x, w, p) and the output xdot. In single precision, operations whose rounding would matter
+    at the typical inputs `states`, one row each, are done in double precision. `quaternions` says where quaternions
+    begin in x: their length is made one after every step. `closing` has the same inputs; it gives a state nearer to
+    closed loops, the distance that it was moved, and the least part of a row that the others leave. `approach` has the
+    same inputs too; it gives gaps and speeds of bodies that adaptive steps must not leap over.
     """
     numbers = Precision(precision)
     n, held, own = tape.in_sizes[1:]
@@ -145,9 +147,12 @@ def emit(
             operations, chosen.values or 100, slots, BLOCK, chosen.blocks, chosen.chunk, stages, closer
         )
         names = tuple(f"chunk{k}" for k in range(chunks.count))
-        return Source(chunks.text, chosen, numbers, (n, held, own), False, chunks.shared * BLOCK * numbers.size, names,
-                      tuple(clock for clock, _, _ in stages), chunks.slots,
-                      ("close_loops",) if closer else ())  # fmt: skip
+        return Source(
+            text=chunks.text, choice=chosen, precision=numbers, sizes=(n, held, own), adaptive=False,
+            shared_bytes=chunks.shared * BLOCK * numbers.size, kernels=names,
+            clock=tuple(clock for clock, _, _ in stages), slots=chunks.slots,
+            closing=("close_loops",) if closer else (),
+        )  # fmt: skip
     slots = _slots(chosen, numbers, n, shared_bytes) if chosen.strategy == "shared" else 0
     if slots < 0:  # a state too large for shared memory stays in local memory
         chosen, slots = replace(chosen, strategy="registers"), 0
@@ -155,8 +160,10 @@ def emit(
         operations, chosen.strategy == "shared", chosen.values, slots, BLOCK, chosen.blocks, closer, met
     )
     text = writer.adaptive(method) if method.adaptive else writer.fixed(method, chosen.unroll)
-    return Source(text, chosen, numbers, (n, held, own), method.adaptive,
-                  writer.shared_values * BLOCK * numbers.size, ("steps",))  # fmt: skip
+    return Source(
+        text=text, choice=chosen, precision=numbers, sizes=(n, held, own), adaptive=method.adaptive,
+        shared_bytes=writer.shared_values * BLOCK * numbers.size, kernels=("steps",),
+    )  # fmt: skip
 
 
 def _nodes(tape: Tape, precision: Precision, states: Array | None) -> Nodes:
@@ -165,5 +172,5 @@ def _nodes(tape: Tape, precision: Precision, states: Array | None) -> Nodes:
 
 
 def _slots(choice: CudaForm, precision: Precision, n: int, shared_bytes: int) -> int:
-    """Values a thread may store in shared memory beside its state."""
+    """Number of values that a thread may store in shared memory beside its state."""
     return shared_bytes // choice.blocks // (BLOCK * precision.size) - 1 - n

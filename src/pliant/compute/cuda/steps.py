@@ -1,9 +1,9 @@
-"""CUDA kernels that hold the whole stepping loop: fixed steps in the short form of a method, or an embedded pair with a
-step per thread.
+"""CUDA kernels with the whole stepping loop inside: fixed steps in the short form of a method, or an embedded pair with
+steps chosen for each thread.
 
-Numbers come from the tableau, decisions from `step_control`. The loops themselves stand here and are not translated
-from those of the packs: where state, slopes and sums live (registers, shared memory, blocks of `UPDATE` components) is
-what these kernels were tuned for on the device.
+Numbers come from the tableau, decisions from `step_control`. The loops are written here and not translated from those
+of the packs, since the places of state, slopes and sums (registers, shared memory, blocks of `UPDATE` components) were
+tuned on the device.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from pliant.compute.loops.step_control import (
 )
 
 SLOPES = "k[stage * N + (j)]"
-"""Where adaptive steps keep the slopes of a stage."""
+"""Place of the slopes of a stage of adaptive steps."""
 UPDATE = 12
 """Components updated together: all loads first, then all stores."""
 
 
 def _now(kind: str, time: str) -> str:
-    """The time of an evaluation, kept inside the segment."""
+    """A line that sets the time of an evaluation, kept inside the segment."""
     return f"const {kind} NOW = fmax(fmin({time}, late), early); (void)NOW;"
 
 
 def closing_rounds(closing: CudaOperations, body: Sequence[str], write: str, unroll: int = 1) -> list[str]:
-    """Newton's steps towards closed loops, as in `pack_loop.close_loops`: `body` gives the nearer state in `closed`,
-    `write` stores component j of it, `next`. What cannot be closed becomes NaN."""
+    """Lines of Newton's steps towards closed loops, as in `pack_loop.close_loops`: `body` computes the nearer state in
+    `closed`, `write` stores its component j, called `next`. A state that cannot be closed becomes NaN."""
     double, number = closing.precision.name == "double", closing.precision.number
     near = number(NEARLY_CLOSED if double else NEARLY_CLOSED_SINGLE)
     singular = number(SINGULAR if double else SINGULAR_SINGLE)
@@ -58,20 +58,20 @@ def closing_rounds(closing: CudaOperations, body: Sequence[str], write: str, unr
 
 
 class CudaKernel:
-    """Writes one kernel that runs whole segments.
+    """Write one kernel that runs whole segments.
 
     Parameters
     ----------
     shared : bool
         Whether values and the state are kept in shared memory.
     values : int or None
-        Most values in registers; None leaves it to the compiler.
+        Most values in registers; None leaves them to the compiler.
     slots : int
         Values that may be stored in shared memory.
     closing : CudaOperations, optional
-        What brings a state nearer to closed loops, after every step.
+        Operations that bring a state nearer to closed loops, after every step.
     approach : CudaOperations, optional
-        Gaps to and speeds past what adaptive steps must not leap over, as in `integrate.meeting`.
+        Gaps and speeds of bodies that adaptive steps must not leap over, as in `integrate.gap_steps`.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class CudaKernel:
         return self.operations.precision.type
 
     def body(self, of: CudaOperations | None = None) -> list[str]:
-        """The right-hand side, or what is named: reads XS, writes KS."""
+        """Lines of the right-hand side, or of the operations given: they read XS and write KS."""
         operations = of or self.operations
         if operations not in self.allocations:
             return operations.plain()
@@ -117,7 +117,7 @@ class CudaKernel:
         ]
 
     def slope(self, place: int, start: int = 0) -> str:
-        """The slope of component `place` behind the body; inputs are read where they are, from `start` on."""
+        """The slope of component `place` behind the body; inputs are read in place, those of x only from `start` on."""
         nodes = self.operations.nodes
         value = nodes.outputs[place]
         if value < 0:
@@ -129,7 +129,7 @@ class CudaKernel:
         return f"KS({place})"
 
     def _kept(self) -> list[str]:
-        """Slopes that are inputs, stored where the state is overwritten too soon."""
+        """Lines that store slopes which are inputs, where the state is overwritten before they are read."""
         nodes = self.operations.nodes
         places = [place for place, value in enumerate(nodes.outputs) if value in nodes.inputs]
         kept = [place for place in places if self.slope(place, place // UPDATE * UPDATE) == f"KS({place})"]
@@ -174,7 +174,7 @@ class CudaKernel:
     # ------------------------------------------------------------------------ one evaluation
 
     def evaluate(self) -> str:
-        """The slopes at t0, written to `out`."""
+        """A kernel that writes the slopes at t0 to `out`."""
         lines = self._head("steps", "double h, long long count") + self._memory()
         lines += ["#pragma unroll 1", "for (int j = 0; j < N; ++j) XS(j) = STATE(j);"]
         lines += [_now(self.T, "t0"), "#define KS(j) out[(j) * arms + i]"]
@@ -182,8 +182,8 @@ class CudaKernel:
         return "\n".join(lines) + "\n"
 
     def rows(self, name: str, in_sizes: Sequence[int], out_sizes: Sequence[int], repeats: Sequence[int]) -> str:
-        """One evaluation for every row of states: input `k` of state i begins at `in<k> + i * row<k>`, and outputs
-        stand one row behind the other. So many states in a row as `repeats` says share a row of an input."""
+        """A kernel of one evaluation for every state: input `k` of state i begins at `in<k> + i * row<k>`, and outputs
+        stand one row behind the other. `repeats` says how many states in a row share one row of an input."""
         T = self.T
         given = [f"const {T}* __restrict__ in{k}, long long row{k}" for k in range(len(in_sizes))]
         taken = [f"{T}* __restrict__ out{k}" for k in range(len(out_sizes))]
@@ -213,7 +213,7 @@ class CudaKernel:
     # --------------------------------------------------------------------------- fixed steps
 
     def fixed(self, method: ExplicitTableau, unroll: int) -> str:
-        """`count` steps of size h from t0."""
+        """A kernel of `count` steps of length h from t0."""
         T, (clock, weight, ahead) = self.T, zip(*method.low_storage)
         last = len(clock) - 1
         parts = {v: f"h{k}" for k, v in enumerate(dict.fromkeys((*weight, *ahead)))}
@@ -276,8 +276,8 @@ class CudaKernel:
     # ------------------------------------------------------------------------ adaptive steps
 
     def adaptive(self, method: ExplicitTableau) -> str:
-        """Every thread to time `end` by steps of its own; `control` holds what it keeps between launches: step,
-        last error, whether the last step was refused, steps taken, steps refused."""
+        """A kernel that takes every thread to time `end` by steps of its own. `control` keeps numbers of each thread
+        between launches: step, last error, whether the last step was refused, steps taken, steps refused."""
         T, number = self.T, self.operations.precision.number
 
         def table(name: str, values: Array) -> str:
@@ -325,7 +325,7 @@ class CudaKernel:
         return "\n".join(lines) + "\n"
 
     def _norms(self, **sums: tuple[str, str]) -> list[str]:
-        """Root mean squares of errors `scaled(...)`, component by component."""
+        """Lines of root mean squares of errors `scaled(...)` over all components."""
         T, f = self.T, self.operations.precision.suffix
         lines = [f"{T} {name} = 0;" for name in sums]
         lines += ["for (int j = 0; j < N; ++j) {", f"const {T} x = STATE(j);"]
@@ -344,14 +344,14 @@ class CudaKernel:
         ]
 
     def _look(self, name: str) -> list[str]:
-        """Gaps and speeds at the state in XS."""
+        """Lines that evaluate gaps and speeds at the state in XS."""
         if self.approach is None:
             return []
         body = [*self.body(self.approach), *self.approach.copies()]
         return ["#undef KS", f"#define KS(j) {name}[j]", "{", *body, "}", "#undef KS", f"#define KS(j) {SLOPES}"]
 
     def _allowed(self, gaps: int) -> list[str]:
-        """How far a step may go that leaps over something: `allowed`, below the step; above it where it does not."""
+        """Lines that compute `allowed`: below the step where it leaps over something, above it elsewhere."""
         if not gaps:
             return []
         T, one = self.T, self.operations.precision.number(1.0)
@@ -385,8 +385,7 @@ class CudaKernel:
         ]
 
     def _settled(self) -> list[str]:
-        """Loops closed, whose slopes are evaluated afresh, and quaternions of length one, to which their rates are
-        proportional."""
+        """Lines that close loops, whose slopes are then evaluated again, and normalize quaternions with their rates."""
         closed = ["{", _now(self.T, "t"), *self._closed(), "}", f"#define KS(j) {SLOPES}", "fresh = true;"]
         scale = ["XS({0}) = XS({0}) / LENGTH;", "k[(STAGES - 1) * N + {0}] /= LENGTH;"]
         return [*(closed if self.closing else []), *self.operations.normalised("XS({0})", scale)]

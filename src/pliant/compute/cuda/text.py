@@ -74,7 +74,7 @@ DOUBLE = Precision("double")
 
 
 def by_stage(values: Sequence[float], text: Callable[[float], str]) -> str:
-    """C that chooses among values by `stage`, each in its own text; the value of the most stages needs no test."""
+    """C expression that chooses among values by `stage`; the value of the most stages needs no test."""
     *others, common = sorted(set(values), key=lambda v: (list(values).count(v), -v))
     tests = [" || ".join(f"stage == {k}" for k, v in enumerate(values) if v == other) for other in others]
     return "".join(f"{test} ? {text(v)} : " for test, v in zip(tests, others)) + text(common)
@@ -113,9 +113,9 @@ def _power(x: str, n: int) -> str:
 
 
 class CudaOperations:
-    """Writes operations of a list of nodes.
+    """Write the operations of a list of nodes.
 
-    Wide values of a kernel of single precision are stored as two numbers, the second what rounding took from the first.
+    Wide values of a kernel of single precision are stored as two numbers: the rounded value and the rest.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class CudaOperations:
         self.n, self.held, self.own = sizes
 
     def normalised(self, read: str, scale: Sequence[str]) -> list[str]:
-        """Quaternions of length one: `read` gives a component, each of `scale` divides one by LENGTH."""
+        """Lines that normalize quaternions: `read` names a component, each of `scale` divides one by LENGTH."""
         lines = []
         for first in self.quaternions:
             parts = [read.format(j) for j in range(first, first + 4)]
@@ -136,7 +136,7 @@ class CudaOperations:
         return lines
 
     def input(self, value: int) -> str:
-        """Where an input stands: inputs are [t, x, w, p]."""
+        """Text that reads an input; inputs are [t, x, w, p]."""
         place = self.nodes.inputs[value]
         for name, size in (("NOW", 1), ("XS", self.n), ("HELD", self.held), ("OWN", self.own)):
             if place < size:
@@ -159,7 +159,7 @@ class CudaOperations:
         return self.precision if self.nodes.wide.isdisjoint((*node.operands, *node.results)) else DOUBLE
 
     def operands(self, node: Node, names: tuple[str, ...]) -> list[str]:
-        """Operands in the precision in which the node is computed."""
+        """Names of operands, converted to the precision in which the node is computed."""
         wanted = self.inside(node)
         return [
             wanted.number(self.nodes.constants[value])
@@ -182,7 +182,7 @@ class CudaOperations:
     # -------------------------------------------------------------------------------- bodies
 
     def results(self, node: Node) -> list[str]:
-        """Lines that hand on results which are outputs."""
+        """Lines that store the results of a node which are outputs."""
         return [
             f"KS({place}) = {self.parts(value, f'v{value}')[0]};"
             for value in node.results
@@ -190,7 +190,7 @@ class CudaOperations:
         ]
 
     def copies(self) -> list[str]:
-        """Lines that hand on outputs which no operation computed: inputs, constants and zeros."""
+        """Lines that store outputs which no operation computes: inputs, constants and zeros."""
         zero, nodes, lines = self.precision.number(0.0), self.nodes, []
         for place, value in enumerate(nodes.outputs):
             if value in nodes.inputs:
@@ -201,12 +201,12 @@ class CudaOperations:
         return lines
 
     def parts(self, value: int, name: str) -> list[str]:
-        """What is stored of a value: itself, or a wide one rounded and what that took away."""
+        """Stored parts of a value: the value itself, or a wide one as its rounded value and the rest."""
         T = self.precision.type
         return [f"({T}){name}", f"({T})({name} - ({T}){name})"] if value in self.nodes.wide else [name]
 
     def plain(self) -> list[str]:
-        """Every operation in order; the compiler decides where values live."""
+        """Lines of every operation in order; the compiler decides where values live."""
         lines: list[str] = []
         for node in self.nodes.nodes:
             names = tuple(
@@ -217,7 +217,7 @@ class CudaOperations:
         return lines
 
     def allocated(self, allocation: Allocation, crossing: dict[int, tuple[int, ...]], fast_slots: int) -> list[str]:
-        """Operations with the stores and loads that an allocation planned; `crossing` maps values to `CROSS` slots."""
+        """Lines of operations with the planned stores and loads; `crossing` maps values to `CROSS` slots."""
         lines: list[str] = []
         for action in allocation.actions:
             lines += self._action(action, allocation, crossing, fast_slots)

@@ -67,8 +67,8 @@ def locate(ode: Ode, record: Record, step: StepState, e: int, left: float, right
 
 
 def first_cut(ode: Ode, record: Record, step: StepState, t: float, h: float) -> float:
-    """Fraction of a step at which the equations change first, 2 where they do not; what is nearly at one of its ends is
-    there already."""
+    """Fraction of a step at which the equations change first, 2 where they do not; a change nearly at an end of the
+    step counts as at that end."""
     for sample in range(EVENT_SAMPLES):
         left = sample / EVENT_SAMPLES
         right = (sample + 1) / EVENT_SAMPLES
@@ -123,7 +123,7 @@ def find_events(ode: Ode, record: Record, step: StepState, t: float, h: float) -
 
 
 def write_row(ode: Ode, record: Record, t: float, z: Doubles) -> None:
-    """One more row of the result."""
+    """Write one more row of the result."""
     row = ode.tally[Tally.ROWS]
     record.t[row] = t
     for k in range(ode.n):
@@ -132,7 +132,7 @@ def write_row(ode: Ode, record: Record, t: float, z: Doubles) -> None:
 
 
 def wants_dense(ode: Ode, record: Record, t_new: float, adaptive: bool) -> bool:
-    """Whether something is wanted strictly inside the step."""
+    """Whether a row, an event or a gap needs the state strictly inside the step."""
     following = ode.tally[Tally.NEXT]
     watched = record.events > 0 or (adaptive and ode.meets > 0)
     return watched or (following < record.requested and record.times[following] < t_new)

@@ -26,7 +26,7 @@ from pliant.errors import ModelError, UnsupportedModel
 
 CHUNK_SECONDS = 0.15
 ASKED = "asked for"
-"""The reason of a method that `auto` did not choose."""
+"""Reason given for a method that `auto` did not choose."""
 CRAWL_NOISE = 30.0  # a crawling explicit run shakes the stiff modes by its own error, about the tolerance
 NEVER = np.iinfo(np.int64).max
 
@@ -94,7 +94,10 @@ def solve(
         Ctrl-C, comes back with what it has, as "failed", "stopped" or "interrupted".
     """
     begin = working_time()
-    run = prepare(problem, t_span, x0, method, rtol, atol, step, outputs, p, samples, hold, breaks, jumps)
+    run = prepare(
+        problem, t_span, x0, method=method, rtol=rtol, atol=atol, step=step, outputs=outputs, p=p, samples=samples,
+        hold=hold, breaks=breaks, jumps=jumps,
+    )  # fmt: skip
     if method in MULTISTEP:
         if problem.closing:
             raise UnsupportedModel(
@@ -118,7 +121,7 @@ def solve(
 
 
 class _Driver:
-    """Calls the compiled loop chunk by chunk and acts on what it returns."""
+    """Call the compiled loop chunk by chunk, and act on the status that it returns."""
 
     def __init__(
         self, run: Settings, state: State, rows: Rows, progress: Callable[[float], None] | None, max_steps: int | None
@@ -136,7 +139,7 @@ class _Driver:
     # ------------------------------------------------------------ start
 
     def _start(self) -> bool:
-        """p and f at the start, the method, the first step. False: f is not finite there."""
+        """Set p at the start, choose the method and the first step. False: f is not finite at the start."""
         state, run = self.state, self.run
         if run.plan.row_at_start >= 0:
             width = run.plan.table.shape[1]
@@ -189,7 +192,7 @@ class _Driver:
         return choose(self.stiffness, self.explicit)
 
     def _recheck(self) -> bool:
-        """Look again when an explicit run crawls; true if the method changed."""
+        """Choose the method again when an explicit run crawls; return whether it changed."""
         state = self.state
         method, reason = self._decide(CRAWL_NOISE)
         state.tally[Tally.CHECK_AT] = 2 * state.tally[Tally.STEPS] + 1000
@@ -202,7 +205,7 @@ class _Driver:
     # ------------------------------------------------------------ the run
 
     def drive(self) -> Status:
-        """Run to the end; what is computed stays in the buffers whatever happens."""
+        """Run to the end; rows computed so far stay in the buffers whatever happens."""
         try:
             if not self._start():
                 return "failed"
@@ -247,7 +250,7 @@ class _Driver:
                 self._last_report = end
 
     def _at_break(self) -> None:
-        """What Python does at the break that was just crossed: a jump of the state, then a held function."""
+        """Act at the break that was just crossed: let the state jump, then call the held function."""
         run, state, plan = self.run, self.state, self.run.plan
         at = int(state.tally[Tally.BREAK]) - 1
         if run.jumps is not None and plan.jumps[at] >= 0:
@@ -290,7 +293,7 @@ class _Driver:
     # ------------------------------------------------------------ the result
 
     def solution(self, status: Status, wall: float) -> Solution:
-        """What the buffers hold."""
+        """Result from the contents of the buffers."""
         tally, rows = self.state.tally, self.rows
         count, logged = int(tally[Tally.ROWS]), int(tally[Tally.LOGGED])
         order = np.argsort(rows.log_t[:logged], kind="stable")
@@ -299,7 +302,10 @@ class _Driver:
         t, x = (rows.t, rows.x) if whole else (rows.t[:count].copy(), rows.x[:count].copy())
         t_end, x_end = float(self.state.clock[Clock.T]), self.state.x.copy()
         stats = self._stats(status, wall)
-        return Solution(t, x, status, self.message, stats, t_end, x_end, events, self.failure)
+        return Solution(
+            t=t, x=x, status=status, message=self.message, stats=stats, t_end=t_end, x_end=x_end, events=events,
+            failure=self.failure,
+        )  # fmt: skip
 
     def _stats(self, status: Status, wall: float) -> Stats:
         tally = self.state.tally
@@ -309,7 +315,8 @@ class _Driver:
             found = self._measure(self.method, self.run.t1 - self.run.t0, CRAWL_NOISE)
             crawling = bool(found.explicit_steps > CHEAP_STEPS and found.gain >= LEAST_GAIN)
             self.stiffness = found if crawling or self.stiffness is None else self.stiffness
-        counted = (Tally.STEPS, Tally.REJECTED, Tally.RHS, Tally.JACOBIANS, Tally.LUS)
-        steps, rejected, rhs, jacobians, lus = (int(tally[k]) for k in counted)
-        work = (steps, rejected, rhs, jacobians, lus, wall)
-        return Stats(self.method, self.reason, *work, crawling, self.stiffness, int(tally[Tally.OVER]))
+        return Stats(
+            method=self.method, reason=self.reason, steps=int(tally[Tally.STEPS]), rejected=int(tally[Tally.REJECTED]),
+            rhs=int(tally[Tally.RHS]), jacobians=int(tally[Tally.JACOBIANS]), factorizations=int(tally[Tally.LUS]),
+            wall=wall, crawling=crawling, stiffness=self.stiffness, over=int(tally[Tally.OVER]),
+        )  # fmt: skip

@@ -14,13 +14,13 @@ SMALLEST = 2.2250738585072014e-308  # a time that is later than zero
 
 
 def within(ode: Ode, t: float) -> float:
-    """The time inside the segment between two breaks: a step that ends at a jump sees what was before it, the next one
-    what comes after, however f compares t with the time of the jump."""
+    """Move a time inside the segment between two breaks: a step that ends at a jump reads f before it, the next step
+    f behind it, however f compares t with the time of the jump."""
     return max(min(t, ode.clock[Clock.UNTIL]), ode.clock[Clock.FROM])
 
 
 def roundings(t: float) -> float:
-    """What lies between a break and the evaluations beside it, as in `kernels.sides`."""
+    """Time between a break at t and the evaluations beside it, as `tape.one_sided_time.margin`."""
     return max(MARGIN * EPS * abs(t), SMALLEST)
 
 
@@ -39,8 +39,8 @@ def norm(q: Doubles) -> float:
 
 
 def settle(ode: Ode, t: float, x: Doubles) -> bool:
-    """Bring the state at the end of a step to where it belongs: loops closed, quaternions of length one. False: a loop
-    cannot be closed there."""
+    """Close the loops of the state at the end of a step, and normalize its quaternions. False: a loop cannot be closed
+    there."""
     sound = True
     if ode.closing != 0:
         sound = close_loops(ode, t, x)
@@ -49,7 +49,7 @@ def settle(ode: Ode, t: float, x: Doubles) -> bool:
 
 
 def close_loops(ode: Ode, t: float, x: Doubles) -> bool:
-    """Newton's steps of positions, and speeds along the closed loops, until nothing is left to move."""
+    """Close loops by Newton's steps of positions, with speeds along the closed loops, until none moves the state."""
     for _ in range(MOST_CLOSING):
         place(ode, x)
         ode.inp[0] = within(ode, t)
@@ -64,7 +64,7 @@ def close_loops(ode: Ode, t: float, x: Doubles) -> bool:
 
 
 def normalise(ode: Ode, x: Doubles) -> None:
-    """Give the quaternions of a state their length one."""
+    """Divide the quaternions of a state by their lengths."""
     for j in range(ode.turns):
         q = shift(x, ode.turn[j])
         length = norm(q)
@@ -73,7 +73,7 @@ def normalise(ode: Ode, x: Doubles) -> None:
 
 
 def normalise_slopes(ode: Ode, x: Doubles, slopes: Doubles) -> None:
-    """What f is at a state once its quaternions have length one: rates of quaternions are proportional to them."""
+    """Change f at a state to f at the same state with normalized quaternions, which their rates are proportional to."""
     for j in range(ode.turns):
         length = norm(shift(x, ode.turn[j]))
         rate = shift(slopes, ode.turn[j])
@@ -88,7 +88,7 @@ def place(ode: Ode, x: Doubles) -> None:
 
 
 def jacobian(ode: Ode, newton: Newton, t: float, x: Doubles) -> None:
-    """J = [df/dx by rows, df/dt] at (t, x): exact, or by differences where p hangs on x through a Python callback."""
+    """J = [df/dx by rows, df/dt] at (t, x): exact, or by differences where a Python callback makes p depend on x."""
     n = ode.n
     J = newton.J
     base = newton.work

@@ -23,7 +23,7 @@ from pliant.compute.loops.primitives import integers, shift, unpack
 
 
 def explicit_stages(ode: Ode, step: StepState, method: Explicit, first: int, last: int, t: float, t_new: float) -> None:
-    """Stages first ... last - 1; the last input left behind is the state at the end of the step."""
+    """Evaluate stages first ... last - 1; the last stage's input is the state at the end of the step."""
     n = ode.n
     h = t_new - t
     state = shift(ode.inp, 1)
@@ -82,7 +82,7 @@ def explicit_error(ode: Ode, step: StepState, method: Explicit, h: float) -> flo
 def run_explicit(address: int, budget: int, watch: bool) -> int:
     """Advance an explicit Runge-Kutta method by at most `budget` attempts; `watch` is false where there are no events.
 
-    `watch` is known when the loop is translated: one without events is compiled without the search for them.
+    `watch` is known when the loop is translated: a loop without events is compiled without the search for them.
     """
     ode, plan, ticking, record, step, method = unpack(
         integers(address), Ode, LoopPlan, Ticking, Record, StepState, Explicit
@@ -128,7 +128,7 @@ def run_explicit(address: int, budget: int, watch: bool) -> int:
         for k in range(n):
             method.K[k] = method.K[(method.stages - 1) * n + k]
         normalise_slopes(ode, step.y, method.K)
-        status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, not fixed)
+        status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, adaptive=not fixed)
         if status != LoopStatus.RUNNING:
             return status
         if stiff and tally[Tally.STEPS] >= tally[Tally.CHECK_AT]:

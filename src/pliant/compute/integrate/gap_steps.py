@@ -1,14 +1,15 @@
 """Steps of arms that may meet something: how long they may be, and where they end.
 
-A surface, a stop or a cable acts on one side of a gap alone. A step that leaps over it sees nothing of it, and so does
-its error estimate. With a and b the gaps at both ends of a stretch of a step, s the speed at which the bodies move past
-one another, which no rate of a gap exceeds, and a width of 1 that may be passed unseen, a step is accepted where
+A surface, a stop or a cable acts on one side of a gap alone. A step that leaps over it does not notice it, nor does
+its error estimate. Let a and b be the gaps at both ends of a stretch of a step, s the speed at which the bodies move
+past one another, which no rate of a gap exceeds, and let a width of 1 be allowed to pass unseen. A step is accepted
+where
 
     s h <= |a| + |b| + 1
 
-in all stretches that are not on the far side altogether. Another one is taken again with (|a| + 1) / s in place of the
+in all stretches that are not entirely on the far side. Otherwise it is taken again with (|a| + 1) / s in place of the
 stretch: from the surface by a width, which resolves the contact, and then longer as the error allows. A step that
-crosses a gap ends there: the equations have a kink.
+crosses a gap ends there, because the equations have a kink.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ AT_IT = 1e-6  # widths: so near to where a gap closes is there
 
 
 def look(ode: Ode, t: float, x: Doubles, found: Doubles) -> None:
-    """Gaps and speeds at a state."""
+    """Evaluate gaps and speeds at a state."""
     place(ode, x)
     ode.inp[0] = within(ode, t)
     call(ode.approach, ode.inp, found)
 
 
 def look_ahead(ode: Ode, step: StepState, t: float, h: float, theta: float) -> None:
-    """The same within a step."""
+    """Evaluate gaps and speeds within a step, at the fraction theta."""
     if theta < 1.0:
         interpolate(ode, step, theta)
         look(ode, t + theta * h, step.z, ode.ahead)
@@ -40,7 +41,7 @@ def look_ahead(ode: Ode, step: StepState, t: float, h: float, theta: float) -> N
 
 
 def passed(ode: Ode, k: int, h: float, widths: float) -> float:
-    """How far a step may go at most, where something may have been passed unseen within it; 2 h where not."""
+    """The longest step allowed where something may have been passed unseen within a step h; 2 h elsewhere."""
     before = ode.near[k]
     after = ode.ahead[k]
     speed = max(ode.near[ode.meets + k], ode.ahead[ode.meets + k])
@@ -63,8 +64,8 @@ def crossing(ode: Ode, step: StepState, k: int, left: float, right: float, t: fl
 
 
 def meets_on_its_way(ode: Ode, step: StepState, t: float, h: float) -> bool:
-    """Whether a step has to be taken again, shorter: it may have passed something, or crosses a gap. The clock then
-    says how long it may be, or where it ends."""
+    """Whether a step has to be taken again, shorter, because it may have passed something or crosses a gap. The clock
+    then holds the longest step, or its end."""
     clock = ode.clock
     for stretch in range(STRETCHES):
         left = stretch / STRETCHES

@@ -1,8 +1,8 @@
-"""What a stepping loop works on: statuses, entries of its clock and counters, records of sizes and pointers.
+"""Data of a stepping loop: statuses, entries of its clock and counters, records of sizes and pointers.
 
 A loop takes one table of integers: sizes, and addresses of arrays that its caller keeps alive, in the order of the
-fields of these records. It advances the run by at most `budget` attempts and returns a status; all that must survive
-until the next call lives in those arrays, so that where a run is cut into chunks does not change a single bit of it.
+fields of these records. It advances the run by at most `budget` attempts and returns a status. Everything that the next
+call needs lives in those arrays, so that cutting a run into chunks does not change a single bit of it.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from pliant.compute.loops.primitives import Doubles, Integers
 
 
 class LoopStatus:
-    """What a loop returns: STIFF says that the last step was refused or that the run crawls."""
+    """Status that a loop returns: STIFF says that the last step was refused or that the run crawls."""
 
     RUNNING, DONE, HOLD, ROOM, EVENT, NONFINITE, UNDERFLOW, CALLBACK, NEWTON, STIFF, RUNAWAY, SINGULAR = range(12)
 
 
 class EventKind:
-    """What `terminal` says of an event: it is noted; the run ends there; or a step does, and the run goes on."""
+    """Values of `Record.terminal`: an event is logged; it ends the run; it ends a step, and the run goes on."""
 
     NOTE, STOP, CUT = range(3)
 
 
 class Clock:
     """Entries of `clock`: time, proposed step, last error, start of the segment, smallest and largest step, last step
-    tried, a = gamma h of the factors at hand, earliest and latest time of an evaluation, a jump that nobody declared
-    and the time before it; then settings: rtol, exponents of the controller, stability radius, gamma, and what the last
-    state may not exceed."""
+    tried, a = gamma h of the factors at hand, earliest and latest time of an evaluation, an undeclared jump and the
+    time before it; then settings: rtol, exponents of the controller, stability radius, gamma, and the largest value
+    allowed for the last state."""
 
     T, H, ERR, START, H_MIN, H_MAX, TRIED, FACTORED, FROM, UNTIL, JUMP, BEFORE = range(12)
     RTOL, ALPHA, BETA, STABILITY, GAMMA, CEILING, SIZE = range(12, 19)
@@ -47,9 +47,9 @@ class Ode(NamedTuple):
     """The equations: addresses of flat functions (0: none), and their common input [t, x, p].
 
     The first `positions` derivatives are the next `positions` states. `turns` quaternions begin at `turn` in x.
-    `closing` brings a state nearer to closed loops: into `closed`, with how far it was moved and the least pivot.
-    `approach` gives gaps to and speeds past `meets` things that may be met: into `near` where a step begins,
-    into `ahead` within it.
+    `closing` writes a state nearer to closed loops into `closed`, then the distance that it was moved and the least
+    pivot. `approach` gives gaps to, and speeds past, `meets` things that may be met; they go to `near` at the start of
+    a step and to `ahead` within it.
     """
 
     rhs: int
@@ -73,8 +73,8 @@ class Ode(NamedTuple):
 
 
 class LoopPlan(NamedTuple):
-    """Times a step must end on; row `which[k]` of `table` goes to p[first:] there. `stops[k]` says what else happens:
-    1 returns to Python, 2 is a tick."""
+    """Times on which a step must end: row `which[k]` of `table` goes to p[first:] there, and the loop returns to Python
+    where `stops[k]` is 1, or calls a tick where it is 2."""
 
     number: int
     width: int
@@ -86,8 +86,8 @@ class LoopPlan(NamedTuple):
 
 
 class Ticking(NamedTuple):
-    """A function called at ticks, as in `problem.CompiledTicks`: how many numbers of p it is given, of noise and of
-    memory, and how many of p it gives."""
+    """A function called at ticks, as in `problem.CompiledTicks`. It reads `inputs` numbers of p, `noises` of noise and
+    `memory` of its memory, and sets `held` numbers of p."""
 
     function: int
     inputs: int
@@ -102,7 +102,7 @@ class Ticking(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Where results go: rows at `times`, or at every step when `natural`; events, and their log."""
+    """Buffers for results: rows at `times`, or at every step when `natural`; events, and their log."""
 
     natural: int
     requested: int
@@ -126,7 +126,8 @@ class Record(NamedTuple):
 
 
 class StepState(NamedTuple):
-    """Start and end of the step at hand, room for a state between, dense output, and `degree` rows of it."""
+    """States x at the start and y at the end of the step at hand, room z for one between, and dense output Q with
+    `degree` rows."""
 
     degree: int
     x: Doubles
@@ -136,7 +137,8 @@ class StepState(NamedTuple):
 
 
 class Explicit(NamedTuple):
-    """An explicit tableau of `stages` (+ those for the dense output); row `stages - 1` of A is the step itself."""
+    """An explicit tableau of `stages` stages, and further ones for the dense output; row `stages - 1` of A is the step
+    itself."""
 
     fixed: int
     stages: int

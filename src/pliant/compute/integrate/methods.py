@@ -1,9 +1,9 @@
-"""The methods as they are driven: each binds its tableau and work arrays to one compiled loop."""
+"""The compiled loop of each method, bound to its tableau and its work arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from pliant.compute.integrate.loop_state import (
     Explicit,
     LoopPlan,
     Newton,
-    Ode,
-    Record,
     Rosenbrock,
     StepState,
     Ticking,
@@ -38,43 +36,50 @@ COMPILED: tuple[str, ...] = get_args(StepMethodName)
 class MethodLoop:
     """One method at work on a state: `advance(budget)` runs its compiled loop and returns a status.
 
-    The loop gets a table of sizes and addresses; this keeps the arrays alive. Call `refresh` when rows
-    have grown.
+    The loop reads a table of sizes and addresses; this object keeps the arrays alive. Call `refresh` when rows have
+    grown.
     """
 
     def __init__(
         self, loop: Callable[[int, int, bool], int], state: State, plan: RunPlan, rows: Rows, degree: int, atol: Array,
-        *method: Any,
+        *method: Explicit | Rosenbrock | Newton,
     ) -> None:  # fmt: skip
         self.loop = compiled(loop, watch=rows.events is not None)
         self.state, self.rows, self.atol, self.method = state, rows, atol, method
         self.jacobian = 0 if loop is run_explicit else state.problem.jacobian_address()
-        rows_of_p, breaks = plan.table, (plan.breaks, plan.which, plan.stops)
-        self.plan = LoopPlan(len(plan.breaks), rows_of_p.shape[1], plan.first, *breaks, rows_of_p)
+        self.plan = LoopPlan(
+            number=len(plan.breaks), width=plan.table.shape[1], first=plan.first, breaks=plan.breaks, which=plan.which,
+            stops=plan.stops, table=plan.table,
+        )  # fmt: skip
         self.ticking = _ticking(plan.ticks)
         n = state.problem.n
-        self.step = StepState(degree, state.x, np.zeros(n), np.zeros(n), np.zeros(degree * n))
+        self.step = StepState(degree=degree, x=state.x, y=np.zeros(n), z=np.zeros(n), Q=np.zeros(degree * n))
         self.refresh()
 
     def refresh(self) -> None:
         """Make the table of the loop: equations, plan, record, step, method."""
-        state = self.state
-        ode = Ode(*state.ode(self.jacobian), state.inp, state.flag, state.clock, state.tally, self.atol)
-        self.table = table(ode, self.plan, self.ticking, Record(*self.rows.record()), self.step, *self.method)
+        ode = self.state.ode(self.jacobian, self.atol)
+        self.table = table(ode, self.plan, self.ticking, self.rows.record(), self.step, *self.method)
         self._address = self.table.ctypes.data
 
     def advance(self, budget: int) -> int:
-        """At most `budget` attempts."""
+        """Advance the run by at most `budget` attempts; return the status of the loop."""
         return self.loop(self._address, budget)
 
 
 def _ticking(ticks: CompiledTicks | None) -> Ticking:
-    """As the loops take it."""
+    """The record of a sampled controller for the loops; without one, an empty record."""
     if ticks is None:
         nothing = np.zeros(1)
-        return Ticking(0, 0, 0, 0, 0, nothing, nothing, nothing, nothing, np.zeros(1, np.int64))
-    sizes = (ticks.inputs, ticks.noise.shape[1], len(ticks.found) - ticks.held, ticks.held)
-    return Ticking(ticks.address, *sizes, ticks.given, ticks.found, ticks.noise, ticks.log, ticks.count)
+        return Ticking(
+            function=0, inputs=0, noises=0, memory=0, held=0, given=nothing, found=nothing, noise=nothing, log=nothing,
+            taken=np.zeros(1, np.int64),
+        )  # fmt: skip
+    return Ticking(
+        function=ticks.address, inputs=ticks.inputs, noises=ticks.noise.shape[1],
+        memory=len(ticks.found) - ticks.held, held=ticks.held, given=ticks.given, found=ticks.found, noise=ticks.noise,
+        log=ticks.log, taken=ticks.count,
+    )  # fmt: skip
 
 
 def has_fixed_steps(method: str) -> bool:
@@ -83,7 +88,7 @@ def has_fixed_steps(method: str) -> bool:
 
 
 def error_power(method: str) -> int:
-    """k of a method with error control whose estimated error goes with h^k."""
+    """Exponent k where the estimated error of a step h of a method goes with h^k."""
     return explicit(method).error_power if method in EXPLICIT else rodas5p().error_order + 1
 
 
@@ -99,9 +104,11 @@ def make_loop(method: str, state: State, plan: RunPlan, rows: Rows, rtol: float,
 
 def _explicit(pair: ExplicitTableau, state: State, plan: RunPlan, rows: Rows, atol: Array) -> MethodLoop:
     state.clock[Clock.STABILITY] = 0.8 * pair.stability
-    sizes = (not pair.adaptive, pair.stages, len(pair.c), pair.error_low.size > 0)
-    K = np.zeros(len(pair.c) * state.problem.n)
-    method = Explicit(*sizes, pair.A, pair.c, pair.error, pair.error_low, pair.dense, K)
+    method = Explicit(
+        fixed=not pair.adaptive, stages=pair.stages, all_stages=len(pair.c), low=pair.error_low.size > 0, A=pair.A,
+        c=pair.c, error=pair.error, error_low=pair.error_low, dense=pair.dense,
+        K=np.zeros(len(pair.c) * state.problem.n),
+    )  # fmt: skip
     return MethodLoop(run_explicit, state, plan, rows, pair.dense.shape[1], atol.copy(), method)
 
 
@@ -110,8 +117,10 @@ def _rosenbrock(state: State, plan: RunPlan, rows: Rows, atol: Array) -> MethodL
     state.clock[Clock.GAMMA] = damped.gamma
     atol = atol.copy()
     atol[m : 2 * m] = np.inf  # rates of damped modes are not to be followed
-    weights = (damped.A, damped.C, damped.c, damped.d, damped.b, damped.error, damped.dense)
-    method = Rosenbrock(len(damped.c), *weights, np.zeros(len(damped.c) * n))
+    method = Rosenbrock(
+        stages=len(damped.c), A=damped.A, C=damped.C, c=damped.c, d=damped.d, b=damped.b, error=damped.error,
+        dense=damped.dense, U=np.zeros(len(damped.c) * n),
+    )  # fmt: skip
     return MethodLoop(run_rosenbrock, state, plan, rows, damped.dense.shape[1], atol, method, _newton(state))
 
 
@@ -121,5 +130,7 @@ def _midpoint(state: State, plan: RunPlan, rows: Rows, atol: Array) -> MethodLoo
 
 def _newton(state: State) -> Newton:
     n, m = state.problem.n, state.problem.n_positions
-    matrices = (np.zeros(n * n + n), np.zeros((n - m) ** 2), np.zeros(n, np.int64))
-    return Newton(*matrices, np.zeros(2 * n), np.zeros(n), np.zeros(n), np.abs(state.x))
+    return Newton(
+        J=np.zeros(n * n + n), W=np.zeros((n - m) ** 2), pivot=np.zeros(n, np.int64), work=np.zeros(2 * n),
+        r=np.zeros(n), slope=np.zeros(n), scale=np.abs(state.x),
+    )  # fmt: skip

@@ -26,7 +26,8 @@ NEWTON_LIMIT = 30
 
 
 def solve_midpoint(ode: Ode, step: StepState, newton: Newton, t_mid: float, a: float) -> bool:
-    """Newton to round-off for z = x + a f(t_mid, z); the factors are kept while they converge fast. False: failed."""
+    """Solve z = x + a f(t_mid, z) by Newton's method to round-off; factors are kept while they converge fast. False: it
+    failed."""
     n = ode.n
     z = step.z
     r = newton.r
@@ -115,7 +116,7 @@ def run_midpoint(address: int, budget: int, watch: bool) -> int:
             return LoopStatus.NEWTON
         if wants_dense(ode, record, t_new, False):
             hermite(ode, step, newton, t, t_new)
-        status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, False)
+        status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, adaptive=False)
         if status != LoopStatus.RUNNING:
             return status
     return LoopStatus.RUNNING

@@ -1,8 +1,8 @@
-"""A run without an end: its caller advances it a stretch of time at a go and may change p, time and state in between.
+"""A run without an end: its caller advances it over one stretch of time after another.
 
-Everything that the next stretch follows from is time, state, p, and the step and error that an adaptive method
-remembers: nothing that was computed in one stretch is used in the next. So `memory` is short, and a run that goes on
-from it has the same bits.
+p, time and state may change in between. A stretch follows from time, state, p, and the step and error that an adaptive
+method remembers, and from nothing else that was computed before. So `memory` is short, and a run that goes on from it
+has the same bits.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Integers
 from pliant.compute.integrate.evaluation import EPS, SMALLEST
-from pliant.compute.integrate.loop_state import Clock, LoopStatus, Tally
+from pliant.compute.integrate.loop_state import Clock, LoopStatus, Newton, Tally
 from pliant.compute.integrate.methods import has_fixed_steps, make_loop
 from pliant.compute.integrate.problem import Events, Problem, StageCallback
 from pliant.compute.integrate.starting import first_guess, least_step
@@ -23,13 +23,18 @@ from pliant.compute.loops.step_control import FIRST_ERROR
 from pliant.compute.tape.one_sided_time import MARGIN
 
 CHUNK = 100_000
-"""Steps between two looks at Python, which may have been told to stop."""
+"""Steps between two returns to Python, where Ctrl-C may wait."""
 BEHIND = 1 + MARGIN * EPS
-"""Times a time: the earliest of an evaluation behind it, as in `kernels.sides`."""
+"""Factor from a time to the earliest evaluation behind it, as `tape.one_sided_time.after`."""
+
+
+def _view(array: Array | Integers) -> Any:
+    """A view of an array whose entries are read and written in a third of the time."""
+    return memoryview(array)  # type: ignore[arg-type]
 
 
 class OpenRun:
-    """A problem at work. `x` and `p` are views of what the compiled loop reads: write into them at will.
+    """A problem at work. `x` and `p` are views of the arrays that the compiled loop reads: write into them at will.
 
     `step` is that of a method with fixed steps (each stretch is divided evenly, into none longer than it), and the
     longest one of others.
@@ -45,20 +50,20 @@ class OpenRun:
         self._ends = np.zeros(1)
         none = np.full(1, -1)
         plan = RunPlan(
-            self._ends, none, np.zeros(1, np.int64), none, np.zeros(1, dtype=bool), np.empty((0, 0)), 0, -1, False
-        )
+            breaks=self._ends, which=none, stops=np.zeros(1, np.int64), jumps=none, holds=np.zeros(1, dtype=bool),
+            table=np.empty((0, 0)), first=0, row_at_start=-1, held_at_start=False,
+        )  # fmt: skip
         self._loop = make_loop(method, state, plan, self._rows, rtol, atol)
         self.x, self.p = state.x, state.p
-        arrays: Any = (state.clock, state.tally, self._ends)
-        views: Any = [memoryview(array) for array in arrays]  # their entries take a third of the time
-        self._clock, self._tally, self._end = views
+        self._clock, self._tally, self._end = _view(state.clock), _view(state.tally), _view(self._ends)
         self._fixed = has_fixed_steps(method)
         self._clock[Clock.H] = step if self._fixed and step is not None else 0.0
         self._clock[Clock.H_MAX] = step or math.inf
-        self._scale = self._loop.method[0].scale if method == "midpoint" else None  # sizes that its iteration compares
-        fresh: Any = np.zeros_like(state.tally)  # everything that was computed before is stale
+        newton = self._loop.method[0]
+        self._scale: Any = newton.scale if isinstance(newton, Newton) else None  # sizes that its iteration compares
+        fresh = np.zeros_like(state.tally)  # everything that was computed before is stale
         fresh[[Tally.FRESH, Tally.CHECK_AT]] = 1, np.iinfo(np.int64).max
-        self._fresh = memoryview(fresh)
+        self._fresh = _view(fresh)
 
     @property
     def t(self) -> float:
@@ -71,7 +76,7 @@ class OpenRun:
 
     @property
     def ceiling(self) -> float:
-        """What the last state may not exceed."""
+        """Largest value of the last state, beyond which a run ends as one that ran away."""
         return float(self._clock[Clock.CEILING])
 
     @ceiling.setter
@@ -88,7 +93,7 @@ class OpenRun:
         self._clock[Clock.T], self._clock[Clock.H], self._clock[Clock.ERR] = values
 
     def restart(self) -> None:
-        """Back to time 0, with nothing remembered."""
+        """Go back to time 0 and forget the step and the error of an adaptive method."""
         clock = self._clock
         clock[Clock.T], clock[Clock.ERR] = 0.0, FIRST_ERROR
         if not self._fixed:
@@ -115,7 +120,8 @@ class OpenRun:
         return int(self._rows.log_event[int(self._tally[Tally.LOGGED]) - 1])
 
     def advance(self, end: float) -> int:
-        """To the time `end`, or to an event; gives the status of the loop. A callback that raises is raised again."""
+        """Advance to the time `end`, or to an event; return the status of the loop. An exception of a callback is
+        raised again."""
         clock = self._clock
         start = clock[Clock.T]
         self._tally[:] = self._fresh
@@ -137,7 +143,7 @@ class OpenRun:
         return status
 
     def _ready(self, start: float, end: float) -> bool:
-        """An adaptive method before a stretch; False: f is not finite there."""
+        """Prepare an adaptive method for a stretch; False: f is not finite at its start."""
         clock = self._clock
         clock[Clock.UNTIL] = clock[Clock.JUMP] = math.inf
         clock[Clock.H_MIN] = least_step(start, end)

@@ -1,18 +1,21 @@
-"""What is to be integrated: the equations as addresses of compiled functions, and what acts on them."""
+"""A problem to integrate: the equations as addresses of compiled functions, inputs, jumps and events."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.loops.primitives import FLAT
 from pliant.errors import ModelError
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 StageCallback = Callable[[float, Array, Array], None]
 
@@ -28,8 +31,8 @@ class Problem:
     n, n_parameters : int
         Sizes of x and p.
     jacobian : int or function without arguments that returns one, optional
-        Address with the same input and out = [df/dx (n x n, row by row), df/dt (n)]. A function is asked only when an
-        implicit method runs. Without it implicit methods use differences of `rhs`.
+        Address with the same input and out = [df/dx (n x n, row by row), df/dt (n)]. A function is called only when an
+        implicit method runs. Without `jacobian` implicit methods use differences of `rhs`.
     n_positions : int
         The first `n_positions` derivatives are exactly the next `n_positions` states (q' = v), which halves the linear
         systems of implicit methods. By `rodas5p` the tolerance is then applied to everything but those rates.
@@ -38,20 +41,21 @@ class Problem:
     owner : object
         Kept alive as long as the problem, e.g. the kernels whose addresses these are.
     quaternions : tuple of int
-        Where quaternions begin in x. Their length is made one after every step; f must not hang on it, but for their
-        own rates, which are proportional to it.
+        Where quaternions begin in x. Their length is made one after every step; f must not depend on it, except for
+        their own rates, which are proportional to it.
     closing : int
-        Address with the same input and out = [x (n), moved, least]: a state nearer to closed loops, by how much it was
-        moved, and the least part of a row that is left beside the others; called after every step. 0 where there are no
-        loops.
+        Address with the same input and out = [x (n), moved, least]: a state nearer to closed loops, the distance that
+        it was moved, and the least part of a constraint's row that the others leave. It is called after every step; 0
+        means that there are no loops.
     approach : int
-        Address with the same input and out = [gaps, speeds], each (meets): how far apart bodies are that
-        act on one another on the far side of the gap alone, in widths of what a step may pass unseen, and how fast they
-        move past one another, which bounds the rate. Steps end where a gap opens or closes. 0 where there are none.
+        Address with the same input and out = [gaps, speeds], each (meets): gaps between bodies that act on one another
+        on the far side of the gap alone, in widths that a step may pass unseen, and the speeds at which they move past
+        one another, which bound the rates of the gaps. Steps end where a gap opens or closes. 0 means that there are
+        none.
     meets : int
-        How many gaps there are.
+        Number of gaps.
     ceiling : float
-        A run in which the last state exceeds it ends there, as one that ran away.
+        A run whose last state exceeds it ends there, as one that ran away.
     """
 
     rhs: int
@@ -59,8 +63,8 @@ class Problem:
     n_parameters: int = 0
     jacobian: int | Callable[[], int] | None = None
     n_positions: int = 0
-    expression: Any = None
-    owner: Any = field(default=None, repr=False)
+    expression: ca.Function | Callable[[], ca.Function] | None = None
+    owner: object = field(default=None, repr=False)
     quaternions: tuple[int, ...] = ()
     ceiling: float = np.inf
     closing: int = 0
@@ -76,11 +80,11 @@ class Problem:
 
     @classmethod
     def traced(
-        cls, name: str, t: Any, x: Any, p: Any, xdot: Any, largest: float = np.inf, closing: Any = None,
-        approach: Any = None,
+        cls, name: str, t: Expression, x: Expression, p: Expression, xdot: Expression, largest: float = np.inf,
+        closing: Expression | None = None, approach: Expression | None = None,
     ) -> Problem:  # fmt: skip
-        """Of expressions; the exact Jacobian is compiled when a method asks, if it is not too large. `closing` and
-        `approach` are what the addresses of these names compute."""
+        """Make a problem from expressions. The exact Jacobian, if it is not too large, is compiled when a method asks
+        for it. `closing` and `approach` are the expressions behind the addresses of these names."""
         import casadi as ca
 
         xdot = ca.densify(xdot)
@@ -92,7 +96,7 @@ class Problem:
             kept.append(Kernel(ca.Function(f"{name}_slopes", [t, x, p], ca.cse(slopes))))
             return kept[-1].address
 
-        def address(what: str, expression: Any) -> int:
+        def address(what: str, expression: Expression | None) -> int:
             if expression is None:
                 return 0
             kept.append(Kernel(ca.Function(f"{name}_{what}", [t, x, p], ca.cse([ca.densify(expression)]))))
@@ -100,9 +104,9 @@ class Problem:
 
         n, exact = x.shape[0], function.n_instructions() * x.shape[0] < largest
         return cls(
-            kept[0].address, n, p.shape[0], jacobian if exact else None, 0, lambda: function, kept,
-            closing=address("closing", closing), approach=address("approach", approach),
-            meets=0 if approach is None else approach.shape[0] // 2,
+            rhs=kept[0].address, n=n, n_parameters=p.shape[0], jacobian=jacobian if exact else None, n_positions=0,
+            expression=lambda: function, owner=kept, closing=address("closing", closing),
+            approach=address("approach", approach), meets=0 if approach is None else approach.shape[0] // 2,
         )  # fmt: skip
 
     def jacobian_address(self) -> int:
@@ -137,27 +141,29 @@ class SampledInput:
 
 
 class CompiledTicks:
-    """A compiled function called at the times of a `Hold`: at the k-th of them it gets [t, x, p, noise[k], memory] and
-    gives the first entries of p from there on, which are kept in `log`, and the memory behind it.
+    """A compiled function called at the times of a `Hold`.
+
+    At the k-th time it gets [t, x, p, noise[k], memory] and gives the first entries of p from there on, which are kept
+    in `log`, and its new memory.
 
     Parameters
     ----------
     address : int
         ``void f(const double *in, double *out)``.
     sizes : (n, n_parameters)
-        Of x and p.
+        Lengths of x and p.
     memory : (M,)
-        At the start.
+        Memory at the start.
     noise : (K, k)
-        What is given at each time.
+        Further inputs, a row for each time.
     held : int
-        How many entries of p are given.
+        Number of entries of p that it sets.
     owner : object
-        Kept alive as long as it.
+        Kept alive as long as this object.
     """
 
     def __init__(
-        self, address: int, sizes: tuple[int, int], memory: Array, noise: Array, held: int, owner: Any = None
+        self, address: int, sizes: tuple[int, int], memory: Array, noise: Array, held: int, owner: object = None
     ) -> None:
         self.address, self.owner, self.held, self.noise = address, owner, held, np.ascontiguousarray(noise)
         self.n, self.inputs = sizes
@@ -167,7 +173,7 @@ class CompiledTicks:
         self.count = np.zeros(1, np.int64)
 
     def __call__(self, t: float, x: Array, p: Array) -> None:
-        """One tick, from Python."""
+        """Call the function once, from Python."""
         at, first = int(self.count[0]), 1 + self.n + self.inputs
         own = first + self.noise.shape[1]
         self.given[:own] = np.concatenate([[t], x, p, self.noise[at]])
@@ -181,8 +187,8 @@ class CompiledTicks:
 class Hold:
     """A Python function called at `times` only, its effect on p held in between.
 
-    `function(t, x, p)` gets views of the state and of all of p, and changes p in place. With `ticks` the loops call
-    these themselves, and the function, which is theirs, at the start and where the state jumps.
+    `function(t, x, p)` gets views of the state and of all of p, and changes p in place. With `ticks` the compiled loops
+    call them at the times; `function`, which then calls the same code, serves the start and jumps of the state.
     """
 
     function: StageCallback
@@ -221,10 +227,10 @@ class Events:
 
     address: int
     count: int
-    direction: Any = 0
-    terminal: Any = True
-    owner: Any = field(default=None, repr=False)
+    direction: npt.ArrayLike = 0
+    terminal: npt.ArrayLike = True
+    owner: object = field(default=None, repr=False)
 
-    def each(self, values: Any) -> npt.NDArray[np.int64]:
-        """Direction or terminal of every event."""
+    def each(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Repeat `direction` or `terminal` for every event."""
         return np.array(np.broadcast_to(values, (self.count,)), dtype=np.int64)

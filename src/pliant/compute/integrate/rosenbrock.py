@@ -62,4 +62,7 @@ def rodas5p() -> RosenbrockTableau:
     # y0 + theta (b + (1 - theta) (h1 + theta (h2 + theta h3)))
     h1, h2, h3 = np.array(DENSE_ROWS)
     dense = np.ascontiguousarray(np.column_stack([b + h1, h2 - h1, h3 - h2, -h3]))
-    return RosenbrockTableau("rodas5p", A, _lower(C_ROWS), c, d, b, error, dense, GAMMA, 5, 4, 4)
+    return RosenbrockTableau(
+        name="rodas5p", A=A, C=_lower(C_ROWS), c=c, d=d, b=b, error=error, dense=dense, gamma=GAMMA, order=5,
+        error_order=4, dense_order=4,
+    )  # fmt: skip

@@ -85,7 +85,7 @@ def run_rosenbrock(address: int, budget: int, watch: bool) -> int:
             if wants_dense(ode, record, t_new, True):
                 polynomial(ode, step, method.dense, method.U, method.stages, 1.0)
             tally[Tally.FRESH] = 2
-            status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, True)
+            status = finish_step(ode, plan, ticking, record, step, t, t_new, watch, adaptive=True)
             if status != LoopStatus.RUNNING:
                 return status
     return LoopStatus.RUNNING

@@ -16,7 +16,7 @@ from pliant.compute.integrate.sundials import MULTISTEP
 from pliant.errors import ModelError
 
 MOST_STEPS = 1e10
-"""Of a fixed-step run: a thousand seconds of the smallest arm, far more than anybody waits for a larger one."""
+"""Limit for a fixed-step run: a thousand seconds of the smallest arm, far more than anybody waits for a larger one."""
 METHODS = ("auto", *COMPILED, *MULTISTEP)
 
 
@@ -80,7 +80,10 @@ def prepare(
         end = plan.first + plan.table.shape[1]
         raise ModelError(f"samples fill p[{plan.first}:{end}], but there are {problem.n_parameters} parameters")
     times = _output_times(outputs, t0, t1)
-    return Settings(t0, t1, start, parameters, times, method, float(rtol), weights, step, plan, hold, jumps)
+    return Settings(
+        t0=t0, t1=t1, x0=start, p=parameters, outputs=times, method=method, rtol=float(rtol), atol=weights, step=step,
+        plan=plan, hold=hold, jumps=jumps,
+    )  # fmt: skip
 
 
 def _vector(name: str, values: npt.ArrayLike, size: int) -> Array:

@@ -1,4 +1,4 @@
-"""What comes back from a run."""
+"""Results of a run: rows, events, costs, and the reason of a breakdown."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Status = Literal["finished", "event", "stopped", "interrupted", "failed"]
 
 @dataclass(frozen=True)
 class Stiffness:
-    """Rates of the linearised equations, and what each method would need.
+    """Rates of the linearized equations, and the steps that each method would need.
 
     Attributes
     ----------
     rate : float
         Largest \\|lambda\\| of df/dx, 1/s.
     index : int
-        Coordinate that takes the largest part in that eigenvector.
+        Coordinate with the largest part in that eigenvector.
     visible_rate : float
         Largest \\|lambda\\| among the modes whose amplitude the tolerance can see, averaged over the span.
     explicit_steps, stiff_steps : float
@@ -62,7 +62,7 @@ class Stats:
 
 @dataclass(frozen=True)
 class EventLog:
-    """Events in order of time: `index` says which function, `x` is the state there."""
+    """Events in order of time: `index` is the number of the function, `x` the state there."""
 
     t: Array
     x: Array

@@ -1,4 +1,4 @@
-"""How a run begins and ends early: the first step, the least one, and the words for what ended it."""
+"""Start and breakdown of a run: its first step, its least step, and the message for an early end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOPELESS = 1e-13
 
 
 def least_step(t0: float, t1: float) -> float:
-    """Below which a run from t0 to t1 takes no step."""
+    """Length below which a run from t0 to t1 takes no step."""
     return max(4 * float(np.spacing(max(abs(t0), abs(t1)))), HOPELESS * (t1 - t0))
 
 
@@ -44,7 +44,7 @@ def first_guess(state: State, method: str, span: float, slope: Array, rtol: floa
 
 
 def breakdown(status: int, t1: float, least: float) -> tuple[str, str]:
-    """Kind of a failure and the words for it, of a run to `t1` that takes no step below `least`."""
+    """Kind and message of the failure of a run to `t1` that takes no step below `least`."""
     if status == LoopStatus.NONFINITE:
         return "non-finite", "the state stopped being finite"
     if status == LoopStatus.UNDERFLOW:
@@ -58,5 +58,5 @@ def breakdown(status: int, t1: float, least: float) -> tuple[str, str]:
 
 
 def stopped(limit: str, t: float) -> str:
-    """The words for a run that met a limit of its caller."""
+    """Message of a run that met a limit of its caller."""
     return f"{limit} at t = {t:.6g} s"

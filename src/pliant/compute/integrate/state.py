@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pliant.arrays import Array, Integers
-from pliant.compute.integrate.loop_state import Clock, EventKind, Tally
+from pliant.compute.integrate.loop_state import Clock, EventKind, Ode, Record, Tally
 from pliant.compute.integrate.problem import CompiledTicks, Events, Hold, Jumps, Problem, SampledInput, StageCallback
 from pliant.compute.loops.primitives import FLAT
 from pliant.compute.loops.step_control import FIRST_ERROR
 from pliant.compute.tape import one_sided_time
 
+Number = TypeVar("Number", np.float64, np.int64)
+
 
 class Callback:
     """A Python function called at every stage from compiled code.
 
-    It works on views of the one input buffer, so a call costs no conversion. What it raises is kept, since nothing may
-    pass through compiled code: the flag tells the loop to stop, and the caller raises again.
+    It works on views of the one input buffer, so a call costs no conversion. An exception is kept, since none may pass
+    through compiled code: the flag tells the loop to stop, and the caller raises the exception again.
     """
 
     def __init__(self, function: StageCallback, inp: Array, n: int, count: int, flag: Integers) -> None:
@@ -48,7 +50,6 @@ class State:
     def __init__(
         self, problem: Problem, t0: float, x0: Array, p: Array, callback: StageCallback | None, n_callback: int
     ) -> None:
-
         n = problem.n
         self.problem = problem
         self.x = x0.copy()
@@ -74,17 +75,18 @@ class State:
         """View of all of p."""
         return self.inp[1 + self.problem.n :]
 
-    def ode(
-        self, jacobian: int = 0
-    ) -> tuple[int, int, int, int, int, int, int, int, int, Integers, Array, Array, Array]:
-        """Addresses and sizes, as the loops take them."""
-        callback = self.callback.address if self.callback else 0
-        problem, buffers = self.problem, (self.turn, self.closed, self.near, self.ahead)
-        sizes = (problem.meets, problem.n, problem.n_positions, len(self.turn))
-        return problem.rhs, jacobian, callback, problem.closing, problem.approach, *sizes, *buffers
+    def ode(self, jacobian: int, atol: Array) -> Ode:
+        """The record of the equations for the loops; `jacobian` is an address, 0 if there is none."""
+        problem = self.problem
+        return Ode(
+            rhs=problem.rhs, jacobian=jacobian, callback=self.callback.address if self.callback else 0,
+            closing=problem.closing, approach=problem.approach, meets=problem.meets, n=problem.n,
+            positions=problem.n_positions, turns=len(self.turn), turn=self.turn, closed=self.closed, near=self.near,
+            ahead=self.ahead, inp=self.inp, flag=self.flag, clock=self.clock, tally=self.tally, atol=atol,
+        )  # fmt: skip
 
     def evaluate(self, t: float, x: Array) -> Array:
-        """f(t, x, p) from Python, for what happens once per run; at a jump, what comes after it."""
+        """Evaluate f(t, x, p) from Python, for uses that come once per run; at a jump, behind it."""
         self.inp[0] = max(t, self.clock[Clock.FROM])
         self.inp[1 : 1 + self.problem.n] = x
         if self.callback:
@@ -95,7 +97,7 @@ class State:
         return out
 
     def raise_again(self) -> None:
-        """Raise what a callback has raised within compiled code."""
+        """Raise the exception that a callback has raised within compiled code, if there is one."""
         if self.callback is not None and self.callback.raised is not None:
             raise self.callback.raised
 
@@ -149,11 +151,14 @@ def make_plan(
     at_start = max(int(np.searchsorted(sample_times, t0 + near, side="right")) - 1, 0) if samples else -1
     table = samples.values if samples else np.empty((0, 0))
     held = bool(len(hold_times)) and bool((np.abs(hold_times - t0) <= near).any())
-    return RunPlan(times, which, stops, jumping, holds, table, samples.first if samples else 0, at_start, held, ticks)
+    return RunPlan(
+        breaks=times, which=which, stops=stops, jumps=jumping, holds=holds, table=table,
+        first=samples.first if samples else 0, row_at_start=at_start, held_at_start=held, ticks=ticks,
+    )  # fmt: skip
 
 
 def _among(sorted_times: Array, times: Array, near: float) -> Integers:
-    """Which of the sorted times is the same as each time, -1 where none is."""
+    """Number of the sorted time that equals each time, -1 where none does."""
     if not len(sorted_times):
         return np.full(len(times), -1)
     right = np.clip(np.searchsorted(sorted_times, times), 0, len(sorted_times) - 1)
@@ -174,46 +179,47 @@ class Rows:
         self.t: Array = np.empty(capacity)
         self.x: Array = np.empty((capacity, n))
         count = events.count if events else 0
-        self.g = tuple(np.zeros(count) for _ in range(4))  # before, after, trial, roots
+        self.g, self.g_new, self.g_trial, self.root = (np.zeros(count) for _ in range(4))
         self.direction = events.each(events.direction) if events else np.empty(0, np.int64)
         self.terminal = events.each(events.terminal) if events else np.empty(0, np.int64)
-        self._log(max(16 * count, 1))
-
-    def _log(self, capacity: int) -> None:
-        self.log_t: Array = np.empty(capacity)
-        self.log_x: Array = np.empty((capacity, self.n))
-        self.log_event: Integers = np.empty(capacity, np.int64)
+        logged = max(16 * count, 1)
+        self.log_t: Array = np.empty(logged)
+        self.log_x: Array = np.empty((logged, n))
+        self.log_event: Integers = np.empty(logged, np.int64)
 
     def grow(self) -> None:
-        """Double what can fill up."""
+        """Double the buffers that can fill up."""
         if self.times is None:
             self.t, self.x = _doubled(self.t), _doubled(self.x)
         if self.events:
-            self.log_t, self.log_x, self.log_event = map(_doubled, (self.log_t, self.log_x, self.log_event))
+            self.log_t, self.log_x = _doubled(self.log_t), _doubled(self.log_x)
+            self.log_event = _doubled(self.log_event)
 
-    def record(self) -> tuple[Any, ...]:
-        """Sizes and buffers, as the loops take them."""
-        times = self._times
-        cuts = int((self.terminal == EventKind.CUT).sum())
-        events = (self.events.address, self.events.count, cuts) if self.events else (0, 0, 0)
-        sizes = (self.times is None, len(times), len(self.t), len(self.log_t), *events)
-        logs = (self.log_t, self.log_x, self.log_event)
-        return (*sizes, times, self.t, self.x, *self.g, self.direction, self.terminal, *logs)
+    def record(self) -> Record:
+        """The record of sizes and buffers for the loops."""
+        events = self.events
+        return Record(
+            natural=self.times is None, requested=len(self._times), capacity=len(self.t), log_capacity=len(self.log_t),
+            event=events.address if events else 0, events=events.count if events else 0,
+            cuts=int((self.terminal == EventKind.CUT).sum()), times=self._times, t=self.t, x=self.x, g=self.g,
+            g_new=self.g_new, g_trial=self.g_trial, root=self.root, direction=self.direction, terminal=self.terminal,
+            log_t=self.log_t, log_x=self.log_x, log_event=self.log_event,
+        )  # fmt: skip
 
     def start(self, state: State, t0: float) -> None:
-        """Rows that fall on the start itself."""
+        """Write the rows that fall on the start itself."""
         rows = 1 if self.times is None else int(np.searchsorted(self.times, t0, side="right"))
         self.t[:rows], self.x[:rows] = t0, state.x
         state.tally[[Tally.ROWS, Tally.NEXT]] = rows, 0 if self.times is None else rows
 
     def amend(self, state: State) -> None:
-        """The row at the present time, if there is one, takes the present state."""
+        """Write the present state into the row at the present time, if there is one."""
         last = int(state.tally[Tally.ROWS]) - 1
         if last >= 0 and self.t[last] == state.clock[Clock.T]:
             self.x[last] = state.x
 
 
-def _doubled(array: Any) -> Any:
+def _doubled(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
     bigger = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
     bigger[: len(array)] = array
     return bigger

@@ -1,4 +1,4 @@
-"""What every loop does around a step: its end, its error, the verdict on it, the move to the next one."""
+"""Parts of a step that all loops share: its end, its error, the verdict on it, the move to the next one."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def finish_step(
 
 
 def close_step(ode: Ode, step: StepState, t_new: float) -> bool:
-    """Bring the end of a step to where it belongs, and with it the dense output, which is closed at both ends then."""
+    """Close loops and normalize quaternions at the end of a step; move the dense output with it, so that its loops are
+    closed at both ends."""
     if ode.closing == 0:
         return settle(ode, t_new, step.y)
     for k in range(ode.n):
@@ -92,7 +93,7 @@ def close_step(ode: Ode, step: StepState, t_new: float) -> bool:
 
 
 def cross_break(ode: Ode, plan: LoopPlan, ticking: Ticking, step: StepState) -> int:
-    """Take the new values of p, and mark what has been computed from the old ones as stale."""
+    """Take the new values of p, and mark everything computed from the old ones as stale."""
     at = ode.tally[Tally.BREAK]
     if at == plan.number - 1:
         return LoopStatus.DONE
@@ -164,7 +165,7 @@ def next_time(ode: Ode, plan: LoopPlan, fixed: bool) -> float:
 
 
 def lost(ode: Ode, step: StepState) -> bool:
-    """Note the coordinate that stopped being finite, the largest before if there are several. False: none."""
+    """Note the coordinate that stopped being finite, the largest one before if there are several. False: none did."""
     worst = -1
     for k in range(ode.n):
         if not math.isfinite(step.y[k]) and (worst < 0 or abs(step.x[k]) > abs(step.x[worst])):
@@ -195,8 +196,8 @@ def error_norm(ode: Ode, step: StepState, weights: Doubles, stages: int, K: Doub
 
 
 def difference(ode: Ode, step: StepState, h: float, a: Doubles, b: Doubles) -> float:
-    """Size of h (b - a), for two values of f, in units of what a step may be off by; where a coordinate has no
-    tolerance, of what f itself may. What is not a number does not count."""
+    """Size of h (b - a), for two values of f, in units of the error allowed to a step; where a coordinate has no
+    tolerance, (b - a) in units of the error allowed to f. Entries that are not finite do not count."""
     total = 0.0
     for k in range(ode.n):
         if math.isfinite(ode.atol[k]):
@@ -209,11 +210,11 @@ def difference(ode: Ode, step: StepState, h: float, a: Doubles, b: Doubles) -> f
 
 
 def find_jump(ode: Ode, step: StepState, h: float) -> bool:
-    """Look for a jump of f in time within the step that was refused, with the state held still; True: it is in the
-    clock, and the time before it.
+    """Look for a jump of f in time within the refused step, with the state held still; True: its time, and the time
+    before it, are in the clock.
 
-    Of two halves the one over which f changes more is halved again. A smooth change is soon much the same over both, a
-    jump never.
+    The half over which f changes more is halved again. A smooth change is soon about the same over both halves, a jump
+    never.
     """
     n = ode.n
     left = shift(step.Q, 0)
@@ -249,7 +250,7 @@ def find_jump(ode: Ode, step: StepState, h: float) -> bool:
 
 
 def judge(ode: Ode, step: StepState, err: float, h: float) -> int:
-    """Accept or not, and propose the next step. Returns RUNNING (accept), STIFF (again), UNDERFLOW."""
+    """Accept or refuse a step, and propose the next one. Return RUNNING (accepted), STIFF (refused) or UNDERFLOW."""
     clock = ode.clock
     if lost(ode, step):
         err = math.inf

@@ -1,4 +1,4 @@
-"""Stiffness: the largest eigenvalues of the linearised equations, and the choice of `auto` that follows from them.
+"""Stiffness: the largest eigenvalues of the linearized equations, and the choice of `auto` that follows from them.
 
 An explicit method needs steps of about S/|lambda_max|, whatever the accuracy; a damped implicit one needs to follow
 only the modes that the tolerance can see, at a higher price per step.
@@ -7,12 +7,10 @@ only the modes that the tolerance can see, at a higher price per step.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Complex
 from pliant.compute.integrate.solution import Stiffness
 
 CHEAP_STEPS = 5_000  # an explicit run of so many steps ends within a fraction of a second: accuracy is worth more
@@ -53,9 +51,9 @@ def measure(
     J, f, x : (n, n), (n,), (n,)
         Jacobian, derivative and state at the start.
     stability, order : float, int
-        Of the explicit method.
+        Stability radius and order of the explicit method.
     noise : float
-        Modes below so many times the tolerance do not count.
+        Modes below this multiple of the tolerance do not count.
     """
     n = len(x)
     rates, V = np.linalg.eig(J)
@@ -68,7 +66,9 @@ def measure(
     counted = np.isfinite(atol)
     counted[n_positions : 2 * n_positions] = False
     shares = np.abs(V[counted]) / (atol + rtol * np.abs(x))[counted, None]
-    amplitude = np.sqrt(np.mean(shares**2, axis=0)) * _excitation(W, f, n_positions) / np.maximum(size, 1e-9 / span)
+    driven = np.abs(W)[:, n_positions:].max(axis=1) if n_positions else np.zeros(n)  # by a unit acceleration of any one
+    excitation = np.maximum(np.abs(W @ f), driven)
+    amplitude = np.sqrt(np.mean(shares**2, axis=0)) * excitation / np.maximum(size, 1e-9 / span)
     lasting = _lasting(amplitude / (VISIBLE * noise), rates, span)
     mean = np.where(lasting < span, np.sqrt(np.maximum(amplitude, 1.0)), np.maximum(amplitude, 1.0))  # over its decay
     explicit_steps = _steps(size * mean ** (1 / (order + 1)) / 6, lasting, span, float(size[fastest]) / stability)
@@ -79,16 +79,10 @@ def measure(
     return Stiffness(float(size[fastest]), index, visible, explicit_steps, stiff_steps, gain)
 
 
-def _excitation(W: npt.NDArray[Any], f: Array, n_positions: int) -> Array:
-    """Drive of each mode by f as it is, or by a unit acceleration of any one coordinate, whichever is larger."""
-    driven = np.abs(W)[:, n_positions:].max(axis=1) if n_positions else np.zeros(len(f))
-    return np.asarray(np.maximum(np.abs(W @ f), driven))
+def _lasting(reach: Array, rates: Array | Complex, span: float) -> Array:
+    """Time for which each mode stays visible as it decays; `reach` is its first amplitude over the visible one.
 
-
-def _lasting(reach: Array, rates: npt.NDArray[Any], span: float) -> Array:
-    """How long each mode stays visible as it decays; `reach` is its first amplitude over the visible one.
-
-    One that grows until it is seen is to be followed from the start: a damped method would hold it down.
+    A mode that grows until it is visible counts from the start: a damped method would hold it down.
     """
     decay = np.maximum(-rates.real, 1e-9 / span)
     seen = np.log(np.maximum(reach, np.finfo(float).tiny)) + rates.real * span > 0.0
@@ -97,7 +91,7 @@ def _lasting(reach: Array, rates: npt.NDArray[Any], span: float) -> Array:
 
 
 def _steps(demand: Array, lasting: Array, span: float, at_least: float) -> float:
-    """Steps over the span when at each moment the most demanding mode still visible decides; `demand` is in steps/s."""
+    """Steps over the span, with the rate at each moment set by the most demanding visible mode; `demand` in steps/s."""
     floor = max(20.0 / span, at_least)
     steps, reached = 0.0, 0.0
     for k in np.argsort(-demand):

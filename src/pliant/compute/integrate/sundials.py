@@ -21,6 +21,8 @@ from pliant.compute.tape import one_sided_time
 from pliant.errors import ModelError
 
 if TYPE_CHECKING:
+    import casadi as ca
+
     from pliant.compute.integrate.settings import Settings
 
 MULTISTEP = ("adams", "bdf")
@@ -33,11 +35,12 @@ DEFAULT_ROWS = 501
 
 
 class _Multistep:
-    """CVODES on one problem; counts what it spends.
+    """CVODES on one problem, with counts of its steps and evaluations.
 
     An integrator of CasADi is made for fixed output times and takes long to make. Here it runs over the fraction
-    s = (t - start)/length of a call, so that one serves all calls of equal length with rows at the same fractions.
-    Last states without a tolerance on which nothing depends (the work) are quadratures: they hold no step back.
+    s = (t - start)/length of a call, so that one integrator serves all calls of equal length with rows at the same
+    fractions. Last states without a tolerance on which nothing depends (the work) are quadratures: they shorten no
+    step.
     """
 
     def __init__(self, problem: Problem, run: Settings, smallest: float) -> None:
@@ -46,8 +49,9 @@ class _Multistep:
         if problem.expression is None:
             raise ModelError(f"method {run.method!r} needs Problem.expression, a casadi.Function f(t, x, p)")
         is_function = isinstance(problem.expression, ca.Function)
-        f = problem.expression if is_function else problem.expression()
-        self.n = _controlled(f, run.atol)
+        f: Any = problem.expression if is_function else problem.expression()
+        used = np.unique(f.jac_sparsity(0, 1).get_triplet()[1])  # states on which f depends
+        self.n = int(max(np.flatnonzero(np.isfinite(run.atol)).max(initial=0), used.max(initial=0))) + 1
         s, x, p = ca.MX.sym("s"), ca.MX.sym("x", self.n), ca.MX.sym("p", problem.n_parameters)
         start, length, early, late = (ca.MX.sym(name) for name in ("start", "length", "early", "late"))
         t = ca.fmax(ca.fmin(start + s * length, late), early)
@@ -68,7 +72,7 @@ class _Multistep:
         }
         self.steps = {"min_step_size": smallest, **({"max_step_size": run.step} if run.step else {})}
         self.counts = {"nsteps": 0, "netfails": 0, "nfevals": 0, "nlinsetups": 0}
-        self._made: dict[tuple[float, ...], Any] = {}
+        self._made: dict[tuple[float, ...], ca.Function] = {}
 
     @property
     def attempts(self) -> int:
@@ -76,7 +80,7 @@ class _Multistep:
         return self.counts["nsteps"] + self.counts["netfails"]
 
     def advance(self, t: float, x: Array, p: Array, times: Array) -> Array:
-        """States at the given times after t, (M, n); f jumps at the first and the last of them, if it does."""
+        """States (M, n) at the given times after t; f may jump at t and at the last of them."""
         length = float(times[-1] - t)
         key = (float(f"{length:.11e}"), *((times - t) / length).round(11).tolist())
         if key not in self._made:
@@ -89,12 +93,6 @@ class _Multistep:
         for name in self.counts:
             self.counts[name] += int(integrator.stats().get(name, 0))
         return states
-
-
-def _controlled(f: Any, atol: Array) -> int:
-    """Number of states up to the last that has a tolerance or on which f depends."""
-    used = np.unique(f.jac_sparsity(0, 1).get_triplet()[1])
-    return int(max(np.flatnonzero(np.isfinite(atol)).max(initial=0), used.max(initial=0))) + 1
 
 
 def solve_sundials(
@@ -164,9 +162,15 @@ def solve_sundials(
         message = f"SUNDIALS gave up after t = {t:.6g}: {str(error).strip().splitlines()[-1]}"
     c = multistep.counts
     wall = working_time() - begin
-    stats = Stats(run.method, "asked for", c["nsteps"], c["netfails"], c["nfevals"], 0, c["nlinsetups"], wall)
+    stats = Stats(
+        method=run.method, reason="asked for", steps=c["nsteps"], rejected=c["netfails"], rhs=c["nfevals"], jacobians=0,
+        factorizations=c["nlinsetups"], wall=wall,
+    )  # fmt: skip
     log = EventLog(np.empty(0), np.empty((0, problem.n)), np.empty(0, np.int64))
-    return Solution(times[:done], rows[:done], status, message, stats, t, x, log, failure)
+    return Solution(
+        t=times[:done], x=rows[:done], status=status, message=message, stats=stats, t_end=t, x_end=x, events=log,
+        failure=failure,
+    )  # fmt: skip
 
 
 def _stops(t0: float, breaks: Array, rows: Array) -> list[float]:
@@ -182,7 +186,7 @@ def _stops(t0: float, breaks: Array, rows: Array) -> list[float]:
 
 
 def _end(t: float, farthest: float, stop: float, rows: Array) -> float:
-    """`stop`; where that lies beyond the farthest time, the last row on the way there, or else that time."""
+    """End of the next call: `stop`, or, where that lies beyond the farthest time, the last row before it, or it."""
     if farthest >= stop:
         return stop
     inside = rows[np.searchsorted(rows, t, side="right") : np.searchsorted(rows, farthest, side="right")]

@@ -1,12 +1,12 @@
 """Object code, and records of it, on disk: checked files in a folder of their own in the user's cache folder or in
 `PLIANT_CACHE_DIR`.
 
-LLVM trusts object code blindly, so that a file is believed only if it carries the checksum of its own content and of
-the key it was asked for. A checksum keeps damage out, and not a hand that knows how to make one: folder and file have
-to belong to the user (or root), and nobody else may be able to write them. (Windows keeps others out of the user's
-folders by itself.) Files appear whole (written aside, then renamed), hence any number of threads and processes may
-share the folder. A folder that cannot be trusted, written or read costs one warning and nothing else. Files are
-removed only from a folder that carries the marker of this cache, and only those with its suffixes.
+LLVM runs object code without any check, so that a file is used only if it carries the checksum of its content and its
+key. A checksum detects damage, but no attack: folder and file have to belong to the user (or root), and nobody else may
+be able to write them. (Windows keeps other users out of the user's folders by itself.) Writes are atomic (a temporary
+file, then renamed), hence any number of threads and processes may share the folder. A folder that cannot be trusted,
+written or read costs one warning and nothing else. Files are removed only from a folder that carries the marker of this
+cache, and only those with its suffixes.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ MAGIC = b"pliant object 1\n"
 SUFFIX = ".pliant"
 UNFINISHED = ".pliant-unfinished"
 MARKER = "CACHEDIR.TAG"
-"""By the cache directory tagging specification; programs that make backups leave out a folder with such a file."""
+"""Marker of the cache directory tagging specification; programs for backups leave out a folder with such a file."""
 _MARK = b"Signature: 8a477f597d28d172789f06886806bc55\n# Compiled kernels of Pliant: `pliant cache --clear`\n"
 LIMIT = 2**30
-"""Bytes of all files together; beyond it the oldest go, until a quarter is free."""
+"""Bytes of all files together; beyond it the oldest are removed, until a quarter is free."""
 ABANDONED = 3600.0
-"""Seconds after which an unfinished file is one that its process left."""
+"""Seconds after which an unfinished file counts as left behind by its process."""
 _LOOK = LIMIT // 64
-"""Bytes that a process writes between two looks at the size of the folder."""
+"""Bytes that a process writes between two checks of the size of the folder."""
 
 _warned = False
 _unseen = int.from_bytes(os.urandom(4), "little") % _LOOK
-"""Begins anywhere, so that of many processes that write little some look: at a folder of 20,000 files for 0.2 s."""
+"""Bytes written since the last check. The random start lets some of many processes that write little check; that takes
+0.2 s for 20,000 files."""
 
 
 def location() -> Path:
@@ -87,7 +88,7 @@ def clear() -> int:
 
 
 def distrust() -> str | None:
-    """Why the folder of the cache is not used; None if it is, or is not there yet."""
+    """Reason why the folder of the cache is not used; None if it is used, or does not exist yet."""
     if location().is_symlink():
         return "the folder is a link"
     try:
@@ -97,7 +98,7 @@ def distrust() -> str | None:
 
 
 def read(key: str) -> bytes | None:
-    """What is stored under `key`, or None if there is none that can be trusted."""
+    """Content stored under `key`, or None if there is no such file that can be trusted."""
     folder = _folder()
     if folder is None:
         return None
@@ -110,7 +111,7 @@ def read(key: str) -> bytes | None:
 
 
 def _content(path: Path) -> bytes:
-    """Of a file that can be trusted, else nothing: no pipe, which would wait for a writer, and no link to elsewhere."""
+    """Content of a file that can be trusted, else nothing: no pipe, which would wait for a writer, and no link."""
     handle = os.open(path, os.O_RDONLY | _flag("O_NOFOLLOW") | _flag("O_NONBLOCK") | _flag("O_BINARY"))
     try:
         facts = os.fstat(handle)
@@ -160,7 +161,7 @@ def _make(folder: Path) -> None:
 
 
 def _keep_small(written: int) -> None:
-    """Now and then: remove what dead processes left, and the oldest files of a folder that has become too large."""
+    """Once in a while, remove files that dead processes left, and the oldest files if the folder is too large."""
     global _unseen
     _unseen += written
     if _unseen < _LOOK:
@@ -193,7 +194,7 @@ def _folder() -> Path | None:
 
 
 def _distrust(facts: os.stat_result, name: str) -> str | None:
-    """Why something cannot be trusted: its owner, or who else may write it."""
+    """Reason why a file or folder cannot be trusted, its owner or its mode; None if it can."""
     if not hasattr(os, "geteuid"):
         return None
     if facts.st_uid not in (os.geteuid(), 0):
@@ -226,7 +227,7 @@ def _files() -> list[Path]:
 
 
 def _facts(path: Path) -> tuple[float, int]:
-    """When a file was written, and its size; one that is gone is old and empty."""
+    """Time of the last change of a file, and its size; zeros if it is gone."""
     try:
         facts = path.lstat()
     except OSError:

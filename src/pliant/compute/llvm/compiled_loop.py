@@ -5,16 +5,15 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
-from typing import Any
 
 from pliant.compute.llvm.llvm import compile_loops
 
 
 @functools.cache
-def compiled(function: Callable[..., int], **known: Any) -> Callable[..., int]:
-    """Machine code of a function of integers that gives one, cached as kernels are; it runs without Python's lock.
+def compiled(function: Callable[..., int], **known: bool) -> Callable[..., int]:
+    """Compile a function of integers that returns one, cached as kernels are; it runs without Python's lock.
 
-    `known` arguments are written into it.
+    `known` arguments become constants of the code.
     """
     name = f"pliant_{function.__name__}"
 
@@ -25,7 +24,7 @@ def compiled(function: Callable[..., int], **known: Any) -> Callable[..., int]:
         module.entry(name, function, **known)
         return module.text()
 
-    own = function.__module__.startswith("pliant.")  # of other code nobody would notice a change
+    own = function.__module__.startswith("pliant.")  # a change of other code would not be noticed
     recipe = repr((function.__module__, function.__qualname__, sorted(known.items()))) if own else None
     code = compile_loops(recipe, name, translate)
     given = function.__code__.co_argcount - len(known)

@@ -1,4 +1,4 @@
-"""LLVM IR of a lowered tape: arithmetic for one state or for a pack of states, with not one fast-math flag."""
+"""LLVM IR of a lowered tape: arithmetic for one state or for a pack of states, without fast-math flags."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_FILLED = 500
 
 
 class BodyWriter:
-    """Writes the steps of one part as the body of a function of `%in`, `%out` and `%work`."""
+    """Write the steps of one part as the body of a function of `%in`, `%out` and `%work`."""
 
     pointers: tuple[str, ...] = ("in", "out", "work")
     outputs_apart = 1
@@ -32,7 +32,7 @@ class BodyWriter:
         self._temporaries = 0
 
     def function(self, name: str, part: Block, zeros: bool) -> str:
-        """The whole text of `void @name(in, out, work)`; structural zeros are stored where asked."""
+        """The whole text of `void @name(in, out, work)`; with `zeros` it stores leaves and structural zeros too."""
         self._begin()
         for value, slot in part.reads.items():
             for _ in self._registers():
@@ -60,7 +60,7 @@ class BodyWriter:
         return (0,)
 
     def filling(self, name: str, places: list[tuple[int, int]]) -> str:
-        """The same for outputs that are inputs or constants, given as (value, place)."""
+        """The text of a function that stores outputs which are inputs or constants, given as (value, place)."""
         self._begin()
         for _ in self._registers():
             for value, place in places:
@@ -68,7 +68,7 @@ class BodyWriter:
         return self._closed(name)
 
     def clearing(self, name: str, count: int) -> str:
-        """The same for `count` outputs that become zero, in a loop."""
+        """The text of a function that sets `count` outputs to zero, in a loop."""
         T, element, apart = self.lanes.type, self._element("out"), self.outputs_apart
         self.lines = [
             "entry:", "br label %next", "next:", "%i = phi i64 [0, %entry], [%j, %next]",
@@ -87,7 +87,7 @@ class BodyWriter:
             self._store("out", place, self._operand(value))
 
     def _operand(self, value: int) -> str:
-        """The name of a value; inputs are loaded at their first use, constants are written where they stand."""
+        """The name of a value; inputs are loaded at their first use, constants are literals."""
         if value not in self._known:
             kind, content = self.program.leaves[value]
             if kind == "const":
@@ -206,7 +206,7 @@ class BodyWriter:
         return self._select(self._compare("ogt", x, c(0.0)), c(1.0), negative)
 
     def _extreme(self, predicate: str, x: str, y: str) -> str:
-        """fmin and fmax: a NaN gives way to the other operand."""
+        """fmin and fmax: the other operand where one is NaN."""
         better = self._select(self._compare(predicate, x, y), x, y)
         return self._select(self._compare("uno", y, y), x, better)
 
@@ -224,16 +224,16 @@ class BodyWriter:
 
 
 def body(program: Program, lanes: Lanes, fma: bool, angle_width: int, linkage: str = "internal") -> str:
-    """All parts, what they call, and `void @body(in, out, work)` that runs them in order."""
+    """All parts, the functions that they call, and `void @body(in, out, work)` that runs the parts in order."""
     return bodies({"body": BodyWriter(program, lanes, angle_width)}, fma, linkage)
 
 
 def bodies(
     writers: Mapping[str, BodyWriter], fma: bool, linkage: str = "internal", others: Sequence[BodyWriter] = ()
 ) -> str:
-    """The same for several tapes, by the names of the functions that run them; with what `others` call, which have
-    written already."""
-    functions = [_function(name, writer, linkage) for name, writer in writers.items()]  # they say what they call
+    """Code of several tapes, by the names of the functions that run them; with the functions that `others` call, which
+    have written their code already."""
+    functions = [_function(name, writer, linkage) for name, writer in writers.items()]  # which note what they call
     return _callees([*writers.values(), *others], fma) + "".join(functions)
 
 
@@ -252,7 +252,7 @@ def _function(name: str, writer: BodyWriter, linkage: str) -> str:
 def _fillings(name: str, writer: BodyWriter, still: list[tuple[int, int]]) -> dict[str, str]:
     """Functions that clear all outputs and write those that are inputs or other constants.
 
-    In one function with the first part, LLVM would take a time for them that grows with their square.
+    In one function with the first part, LLVM's time for them would grow with the square of their number.
     """
     program = writer.program
     places = [*program.zeros, *(place for places in program.outputs.values() for place in places)]
@@ -263,7 +263,7 @@ def _fillings(name: str, writer: BodyWriter, still: list[tuple[int, int]]) -> di
 
 
 def _callees(writers: list[BodyWriter], fma: bool) -> str:
-    """Everything that the parts call."""
+    """Declarations and functions that the parts call."""
     library = set().union(*(writer.library for writer in writers))
     called: dict[Lanes, set[str]] = {}
     for writer in writers:

@@ -13,7 +13,7 @@ BASES = {IN: "in", OUT: "out", WORK: "work", CONSTANTS: "constants"}
 
 
 class CalleeWriter(emit.BodyWriter):
-    """Writes a function of one pointer for each run of its arguments, `%out` and `%work`."""
+    """Write a function of one pointer for each run of its arguments, `%out` and `%work`."""
 
     def __init__(self, program: Program, starts: tuple[int, ...], lanes: Lanes, angle_width: int) -> None:
         super().__init__(program, lanes, angle_width)
@@ -28,7 +28,7 @@ class CalleeWriter(emit.BodyWriter):
 
 
 def body(program: Program | CallPlan, lanes: Lanes, fma: bool, angle_width: int, linkage: str = "internal") -> str:
-    """All functions and `void @body(in, out, work)` that runs them in order."""
+    """All functions, and `void @body(in, out, work)` that runs them in order."""
     if isinstance(program, Program):
         return emit.body(program, lanes, fma, angle_width, linkage)
     plan, main = program, emit.BodyWriter(program.main, lanes, angle_width)
@@ -119,7 +119,7 @@ def _copying(lanes: Lanes) -> list[str]:
 
 
 def _resolved(name: str, T: str) -> list[str]:
-    """The pointer `name` of the place `name`.place of the table."""
+    """Lines that set the pointer `name` to the place `name`.place of the table."""
     return [
         f"{name}.base = and i64 {name}.place, 3", f"{name}.from = getelementptr ptr, ptr %bases, i64 {name}.base",
         f"{name}.pointer = load ptr, ptr {name}.from", f"{name}.far = ashr i64 {name}.place, 2",

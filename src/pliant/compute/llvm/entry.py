@@ -82,7 +82,7 @@ def batch(work_size: int, in_sizes: Sequence[int], out_sizes: Sequence[int], lan
 
 
 def _rows(array: str, k: int, lanes: Lanes, stride: str) -> list[str]:
-    """Where each lane's row of array `k` starts."""
+    """Lines that compute the start of each lane's row of array `k`."""
     lines = [
         f"%{array}{k}.p = getelementptr ptr, ptr %{array}s, i64 {k}",
         f"%{array}{k} = load ptr, ptr %{array}{k}.p, align 8",
@@ -96,7 +96,7 @@ def _rows(array: str, k: int, lanes: Lanes, stride: str) -> list[str]:
 
 
 def _loop(name: str, size: int, before: str, after: str, phis: list[str], body: list[str]) -> list[str]:
-    """`for j in range(size)`, from block `before` to block `after`."""
+    """A loop `for j in range(size)`, from block `before` to block `after`."""
     return [
         f"br label %{name}",
         f"{name}:",

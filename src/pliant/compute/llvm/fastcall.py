@@ -1,9 +1,9 @@
 """One checked call of a kernel from Python in a few hundred nanoseconds: a builtin function written in LLVM IR.
 
-It looks at each argument as NumPy's own C interface does (`PyArrayObject_fields`): an exact `ndarray` of float64,
+It reads each argument as NumPy's own C interface does (`PyArrayObject_fields`): an exact `ndarray` of float64,
 C-contiguous, of the right shape and with finite numbers. Then it makes the output array and runs the kernel. Anything
-else gives `None`, and the caller takes the slow path that converts or explains. Offsets are compared with real arrays
-before the first use; where this interpreter's layout is another, there is no fast call at all.
+else gives `None`, and the caller takes the slow path, which converts arguments or raises errors. Offsets are checked on
+real arrays before the first use; an interpreter with another layout gets no fast call.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.compute.llvm import llvm
 
 Shape = tuple[int, ...]
@@ -65,8 +67,8 @@ class _Words(np.ndarray[Any, Any]):
 
 
 def fast_call(code: llvm.Code, in_shapes: Sequence[Shape], out_shapes: Sequence[Shape]) -> Callable[..., Any] | None:
-    """A builtin function of as many arrays as there are inputs; it gives the output array, a tuple of several, or
-    None."""
+    """A builtin function of one array for each input; it returns the output array, a tuple of several, or None where it
+    does not take the arguments. Without a fast call for these shapes, the result is None."""
     elements, results = (sum(math.prod(shape) for shape in shapes) for shapes in (in_shapes, out_shapes))
     fits = elements <= MOST_ELEMENTS and all(len(shape) <= MOST_AXES for shape in (*in_shapes, *out_shapes))
     few = len(out_shapes) == 1 or (len(out_shapes) > 1 and results <= MOST_RESULTS)
@@ -75,17 +77,13 @@ def fast_call(code: llvm.Code, in_shapes: Sequence[Shape], out_shapes: Sequence[
     interface = _interface()
     words = [code.address, len(in_shapes), elements, *interface.words, results, len(out_shapes)]
     for shape in (*in_shapes, *out_shapes):
-        words += [len(shape), math.prod(shape), *_padded(shape)]
+        words += [len(shape), math.prod(shape), *shape, *[0] * (MOST_AXES - len(shape))]
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     table = np.array(words, dtype=np.int64).view(_Words)
     table.code = code
     function: Callable[..., Any] = make(interface.definition, table, None)
     return function
-
-
-def _padded(shape: Shape) -> list[int]:
-    return [*shape, *[0] * (MOST_AXES - len(shape))]
 
 
 class _Interface:
@@ -106,8 +104,8 @@ def _made_once() -> _Interface:
 
 
 def _interface() -> _Interface:
-    """The one interface: two threads that made one each would keep the later, and the calls of the other would point
-    into memory that is free again."""
+    """The one interface of this process, made under a lock: of two made at the same time only the later would be kept,
+    and the calls of the other would point into freed memory."""
     with llvm.lock:
         return _made_once()
 
@@ -127,7 +125,7 @@ def _array_new() -> int:
 
 @functools.cache
 def _layout_is_known() -> bool:
-    """Read arrays through the offsets above and compare with what NumPy says of them."""
+    """Whether arrays read through the offsets above agree with NumPy."""
     free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     if sys.implementation.name != "cpython" or free_threaded or ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
@@ -139,7 +137,7 @@ def _layout_is_known() -> bool:
     return all(_reads_right(array) for array in arrays)
 
 
-def _reads_right(array: np.ndarray[Any, Any]) -> bool:
+def _reads_right(array: Array | NDArray[np.float32]) -> bool:
     def word(offset: int) -> int:
         return ctypes.c_int64.from_address(id(array) + offset).value
 

@@ -1,4 +1,4 @@
-"""LLVM IR of functions: what is handed to the compiler when there is no object code yet."""
+"""LLVM IR of functions, for the compiler when there is no object code yet."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pliant.compute.tape.tape import Tape
 
 
 def function_source(f: ca.Function | ColumnFunction, kind: str, target: Machine) -> str:
-    """With the entry point for one state (`"single"`) or for many (`"batch"`)."""
+    """LLVM IR of a function with the entry point for one state (`"single"`) or for many (`"batch"`)."""
     if isinstance(f, ColumnFunction):
         return columns.source(f, kind, target, llvm.PART_LENGTH)
     return source(Tape.from_function(f, calls=True), kind, target)
 
 
 def source(instructions: Tape, kind: str, target: Machine) -> str:
-    """Of one tape."""
+    """LLVM IR of one tape with its entry point."""
     pack = Lanes(1) if kind == "single" else target.pack(len(instructions))
     angles = target.width if kind == "single" and target.fma else 1
     program = lowered(instructions, target.fma, llvm.PART_LENGTH, angles)

@@ -42,23 +42,24 @@ _SINGLE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 class Kernel:
     """A CasADi function, compiled on first use, for one state or for a batch of states.
 
-    `kernel(*arrays)` takes one array an input, of the input's shape behind any batch axes, `(..., n)`; batch axes are
-    broadcast. It gives one array, or a tuple of them where the function has several outputs. A batch gives the same
-    bits as its states one by one, with any number of threads. Arrays on a CUDA device are taken where they are, and
-    CuPy arrays given back; what is not finite there gives NaN instead of an error.
+    `kernel(*arrays)` takes one array for each input, of the input's shape behind any batch axes, `(..., n)`; batch axes
+    are broadcast. It returns one array, or a tuple of them where the function has several outputs. A batch gives the
+    same bits as its states one by one, with any number of threads. Arrays on a CUDA device stay there, and the results
+    are CuPy arrays; numbers that are not finite give NaN there instead of an error.
 
     Parameters
     ----------
     f : casadi.Function, ColumnFunction or Recorded
         Dense inputs; outputs of any sparsity.
     backend : {"llvm", "vm"}
-        Machine code, or CasADi's virtual machine where a compile does not pay.
+        Machine code, or CasADi's virtual machine where compiling takes longer than it saves.
     in_shapes, out_shapes : sequence of shapes, optional
         Shapes of one state's inputs and outputs. By default a column `(n, 1)` is `(n,)`, anything else `(r, c)`.
     names : sequence of str, optional
         Names of the inputs in messages; CasADi's own by default.
     longest_optimised : int
-        Instructions beyond which machine code is made quickly: ten times sooner, 1.7 times slower, the same bits.
+        Instructions beyond which code is compiled without optimization: ten times faster to compile, 1.7 times slower
+        to run, with the same bits.
     """
 
     def __init__(
@@ -97,20 +98,20 @@ class Kernel:
         return Tape.from_function(self.function)
 
     def n_instructions(self) -> int:
-        """Length of the function; of one with groups of columns, of all its tapes."""
+        """Number of instructions of the function, of all its tapes if it has groups of columns."""
         return self._known.n_instructions()
 
     def code_length(self) -> int:
-        """The same with functions that it calls taken once: what is compiled."""
+        """Number of instructions that are compiled: those of a called function count once."""
         return self._known.code_length()
 
     def n_calls(self) -> int:
-        """How often it calls functions that links share."""
+        """Number of calls of functions that links share."""
         return self._known.n_calls()
 
     def interpreted(self, *arrays: Any) -> Any:
-        """Return the outputs for many states by NumPy, for states that are worth no compile; the last bits are others
-        than those of machine code."""
+        """Return the outputs for many states by NumPy, without compiling; the last bits differ from those of machine
+        code."""
         given = plain(self.signature, arrays)
         leading = batch_shape(self.signature, given)
         target = interpret(self._known.plain_tape, self._rows(given, leading))
@@ -119,14 +120,14 @@ class Kernel:
 
     @property
     def address(self) -> int:
-        """Where `void f(const double *in, double *out)` stands, for one state; it is valid while this kernel lives.
+        """Address of `void f(const double *in, double *out)` for one state; it is valid while this kernel lives.
 
-        `in` holds all inputs, dense and row-major, one after the other, `out` likewise; the two must not overlap.
+        `in` holds all inputs and `out` all outputs, dense and row-major, one after the other; they must not overlap.
         """
         return self._single_code().address
 
     def is_cached(self) -> bool:
-        """Whether a first call will find its machine code on disk."""
+        """Whether the machine code for a first call is in the cache."""
         return self._code is not None or llvm.is_cached(self._known, longest=self._longest)
 
     @property
@@ -155,7 +156,7 @@ class Kernel:
         return _rebuild, (_text(self._known.traced), self.backend, s.in_shapes, s.out_shapes, s.in_names)
 
     def _checked(self, given: Sequence[Any]) -> Any:
-        """Everything that is not one plain state: the first call, conversion, batches, errors."""
+        """Evaluate with checks: the first call, arguments to convert, batches, errors."""
         if any(hasattr(x, "__cuda_array_interface__") for x in given):
             outputs = self.on_device(given)
             return outputs[0] if len(outputs) == 1 else tuple(outputs)
@@ -174,7 +175,7 @@ class Kernel:
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def on_device(self, given: Sequence[Any]) -> list[Any]:
-        """Outputs as CuPy arrays on the current CUDA device, of arrays that are there, or are brought there."""
+        """Outputs as CuPy arrays on the current CUDA device; arguments that are elsewhere are copied to it."""
         from pliant.compute.cuda.device import cupy
 
         cp = cupy()
@@ -209,7 +210,7 @@ class Kernel:
         return self._batch
 
     def _one_by_one(self, arrays: Sequence[Array], leading: Shape) -> list[Array]:
-        """A handful of states by the code for one state; it has the same bits and needs no second compile."""
+        """Evaluate a few states by the code for one state, which has the same bits, without a second compile."""
         evaluate = _SINGLE(self.address)
         source = self._rows(arrays, leading)
         target = np.empty((len(source), sum(self.signature.out_sizes)))
@@ -229,7 +230,7 @@ class Kernel:
         return np.concatenate([np.empty((count, 0)), *given], axis=1)
 
     def _fast_path(self) -> Callable[..., Any]:
-        """What answers plain single states from now on."""
+        """The function for plain single states from now on."""
         return fast_call(self._single_code(), self.signature.in_shapes, self.signature.out_shapes) or _no_fast_path
 
 
@@ -238,7 +239,7 @@ _FEW_CALLS: ContextVar[bool] = ContextVar("few calls", default=False)
 
 @contextlib.contextmanager
 def few_calls() -> Iterator[None]:
-    """Kernels that are made here are called a few times alone: what is not compiled yet runs on the virtual machine."""
+    """Within this context, kernels expect few calls: those without machine code run on CasADi's virtual machine."""
     before = _FEW_CALLS.set(True)
     try:
         yield
@@ -247,11 +248,11 @@ def few_calls() -> Iterator[None]:
 
 
 def _refuse(*arrays: Any) -> None:
-    """Not compiled yet: every call takes the checked path."""
+    """Stand in for the fast path before a kernel is compiled: every call takes the checked path."""
 
 
 def _no_fast_path(*arrays: Any) -> None:
-    """Every call takes the checked path for good."""
+    """Stand in for a missing fast path: every call takes the checked path."""
 
 
 def _pieces(flat: Array, signature: Signature) -> list[Array]:
@@ -277,14 +278,14 @@ def _shapes(name: str, given: Sequence[Shape] | None, sizes: Sequence[tuple[int,
 
 
 def _text(f: ca.Function | ColumnFunction) -> str | ColumnFunction:
-    """What of a function can be pickled."""
+    """A form of a function that can be pickled: its text, or a ColumnFunction itself."""
     return f if hasattr(f, "serialized") else f.serialize()  # type: ignore[return-value]
 
 
 def _rebuild(
     text: str | ColumnFunction, backend: Backend, ins: Sequence[Shape], outs: Sequence[Shape], names: Sequence[str]
 ) -> Kernel:
-    """Unpickle."""
+    """Make a kernel again from its pickled parts."""
     import casadi as ca
 
     f = ca.Function.deserialize(text) if isinstance(text, str) else text

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-#: Functions of the C library, by operation; kernels call them under names of our own, so that LLVM recognises none
-#: of them and folds nothing.
+#: Functions of the C library, by operation; kernels call them under names of our own, so that LLVM recognizes and folds
+#: none of them.
 LIBRARY_UNARY = (
     *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     *("erf", "log1p", "expm1"),
@@ -20,7 +20,7 @@ SHORT, SHORT_WIDTH = 1000, 4
 
 @dataclass(frozen=True)
 class Lanes:
-    """How many states run side by side."""
+    """A number of states that run side by side."""
 
     width: int
 
@@ -79,7 +79,7 @@ class Lanes:
         return f"declare double @{PREFIX}{name}({arguments}) nounwind memory(none)\n"
 
     def library_wrapper(self, name: str) -> str:
-        """`T @lanes_<name>_<suffix>(T[, T])`: one call of the C library a lane."""
+        """`T @lanes_<name>_<suffix>(T[, T])`: one call of the C library for each lane."""
         T = self.type
         arity = 2 if name in LIBRARY_BINARY else 1
         args = ["%x", "%y"][:arity]

@@ -1,7 +1,7 @@
-"""Machine code: functions compiled to object code, object code brought into memory.
+"""Machine code: functions are compiled to object code, and object code is loaded into memory.
 
-What is found in the cache is loaded by what stands here alone; the modules that write LLVM IR are imported when
-something has to be compiled.
+Loading object code from the cache needs this module alone; the modules that write LLVM IR are imported only when a
+function has to be compiled.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ EMITTERS = (
     "llvm/entry",
     "llvm/ir",
 )
-"""Modules that decide what is emitted."""
-#: Tapes longer than this are compiled without optimisation: ten times sooner, 1.7 times slower code, the same bits.
+"""Modules that determine the emitted code."""
+#: Tapes longer than this are compiled without optimization: ten times faster, code 1.7 times slower, the same bits.
 LONGEST_OPTIMISED = 150_000
 
-#: What handlers ask of the C library beside mathematics.
+#: Functions of the C library, beside mathematics, that handlers call.
 MEMORY = ("malloc", "free")
-#: What code for Windows calls to touch the pages of a large stack frame in order.
+#: Function that code for Windows calls to touch the pages of a large stack frame in order.
 STACK_PROBE = "__chkstk"
 
-#: LLVM is entered by one thread at a time. A fork waits for it, so that a child never inherits a half-done compile.
+#: One thread at a time uses LLVM. A fork waits for it, so that a child never inherits an unfinished compile.
 lock = threading.RLock()
 #: Held while LLVM compiles, which goes on when Ctrl-C has ended the wait for it.
 native = threading.RLock()
@@ -75,17 +75,17 @@ class Code:
     engine: Any
 
     def number(self, name: str) -> int:
-        """What the function `name` without arguments says."""
+        """Result of the function `name`, which takes no arguments."""
         return int(ctypes.CFUNCTYPE(ctypes.c_int64)(self.engine.get_function_address(name))())
 
 
 def compile_function(
     f: Compilable, kind: str, name: str = "", beside: str = "", longest: int = LONGEST_OPTIMISED
 ) -> Code:
-    """Machine code of `f` from the cache, or compiled and put there.
+    """Load the machine code of `f` from the cache, or compile it and store it there.
 
-    Its address is that of the entry point, or of the function `name` of more LLVM IR that stands `beside` it. Tapes
-    longer than `longest` are not optimised.
+    Its address is that of the entry point, or of the function `name` of further LLVM IR, given as `beside`. Tapes
+    longer than `longest` are not optimized.
     """
     with lock:
         target, known = machine(), Recorded.of(f)
@@ -102,7 +102,7 @@ def compile_function(
 
 
 def compile_text(text: str, name: str, loops: str = "") -> Code:
-    """Machine code of the function `name` of a module in LLVM IR and of translated `loops`, likewise cached."""
+    """Machine code of the function `name` of a module in LLVM IR and of translated `loops`, cached in the same way."""
     with lock:
         target = machine()
         key = _key(target, name, 2, hashlib.sha256(f"{text}\n{loops}".encode()).hexdigest())
@@ -111,7 +111,7 @@ def compile_text(text: str, name: str, loops: str = "") -> Code:
 
 
 def compile_loops(recipe: str | None, name: str, translate: Callable[[], str]) -> Code:
-    """Machine code of loops alone; a recipe that has a record needs no translation."""
+    """Machine code of loops alone; with a record for `recipe` they are not translated again."""
     with lock:
         target, loops = machine(), functools.cache(translate)
         with preparation("compiling the stepping loop"):
@@ -120,7 +120,7 @@ def compile_loops(recipe: str | None, name: str, translate: Callable[[], str]) -
 
 
 def is_cached(f: Compilable, kind: str = "single", longest: int = LONGEST_OPTIMISED) -> bool:
-    """Whether object code of `f` waits in the cache, so that its first call will not compile."""
+    """Whether object code of `f` is in the cache, so that its first call will not compile."""
     with lock:
         return cache.read(_function_key(f, kind, machine(), "", longest)[0]) is not None
 
@@ -128,7 +128,7 @@ def is_cached(f: Compilable, kind: str = "single", longest: int = LONGEST_OPTIMI
 def _function_key(
     f: Compilable, kind: str, target: Machine, beside: str = "", longest: int = LONGEST_OPTIMISED
 ) -> tuple[str, int]:
-    """Key and optimisation level. The limit of the module holds as it is at the call, whoever asks for more."""
+    """Key and optimization level. `LONGEST_OPTIMISED` is read at the call, and limits `longest`."""
     known = Recorded.of(f)
     opt = 2 if known.code_length() <= min(longest, LONGEST_OPTIMISED) else 0
     return _key(target, kind, opt, hashlib.sha256((known.digest + beside).encode()).hexdigest()), opt
@@ -152,7 +152,7 @@ def _cached(
 
         def compiled() -> bytes:
             with native:
-                made = cache.read(key)  # of one that was abandoned, and finished since
+                made = cache.read(key)  # of an abandoned compile that has finished since
                 if made is None:
                     objects = module_pieces.compiled(
                         [first, *others], lambda each: object_code(each, target, opt, beside.get(each, ""))
@@ -166,8 +166,8 @@ def _cached(
 
 
 def object_code(text: str, target: Machine, opt: int = 2, loops: str = "") -> bytes:
-    """Compile LLVM IR. No pass runs over `text`, since a tape arrives without dead or repeated code; all of LLVM's run
-    over `loops`, which are translated word by word."""
+    """Compile LLVM IR. No pass runs over `text`, since a tape has no dead or repeated code; all passes of LLVM run over
+    `loops`, which are translated word by word."""
     import llvmlite.binding as binding
 
     target_machine, context = target.target_machine(opt), binding.create_context()
@@ -182,7 +182,7 @@ def object_code(text: str, target: Machine, opt: int = 2, loops: str = "") -> by
         alone = not text  # loops beside a kernel work on packs: vectors already
         options = binding.create_pipeline_tuning_options(speed_level=3 if alone else 2)
         options.loop_vectorization = options.slp_vectorization = alone
-        options.loop_unrolling = not alone  # a fifth of the compile, and no faster: what is long is done in the kernel
+        options.loop_unrolling = not alone  # a fifth of the compile time, and no faster: kernels do the long work
         builder, stepping = binding.create_pass_builder(target_machine, options), parsed(loops)
         builder.getModulePassManager().run(stepping, builder)
         module.link_in(stepping)
@@ -190,8 +190,8 @@ def object_code(text: str, target: Machine, opt: int = 2, loops: str = "") -> by
 
 
 def _emitted(target_machine: Any, module: Any) -> bytes:
-    """Object code of a module. llvmlite keeps all others out of LLVM meanwhile; modules in contexts of their own need
-    no such care, hence its function is called without that lock, where it can be reached."""
+    """Object code of a module. llvmlite locks LLVM for all other threads meanwhile; modules in contexts of their own do
+    not need that, hence its C function is called without the lock, if it can be reached."""
     from llvmlite.binding import ffi
 
     emit = getattr(ffi.lib.LLVMPY_TargetMachineEmitToMemory, "_cfn", None)
@@ -211,7 +211,7 @@ def _load(data: bytes, name: str, target: Machine) -> Code:
     import llvmlite.binding as binding
 
     _register_library()
-    # The engine's own module lives in the global context: one of its own could be collected before the engine.
+    # The engine's module lives in the global context, since a context of its own could be collected before the engine.
     empty = binding.parse_assembly("", binding.get_global_context())
     engine = binding.create_mcjit_compiler(empty, target.target_machine(2))
     for each in module_pieces.separate(data):
@@ -222,14 +222,14 @@ def _load(data: bytes, name: str, target: Machine) -> Code:
 
 @functools.cache
 def emitter() -> str:
-    """Hash of the modules that decide what is emitted, so that objects of another version are never used."""
+    """Hash of the modules that determine the emitted code, so that objects of another version are never used."""
     sources = (Path(__file__).parents[1].joinpath(f"{name}.py").read_bytes() for name in EMITTERS)
     return hashlib.sha256(b"".join(sources)).hexdigest()
 
 
 @functools.cache
 def _register_library() -> None:
-    """Tell LLVM where the C library's functions are, under names of our own."""
+    """Tell LLVM the addresses of the C library's functions, under names of our own."""
     import llvmlite.binding as binding
 
     library = _c_library()

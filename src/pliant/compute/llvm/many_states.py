@@ -14,7 +14,7 @@ from pliant.compute.llvm import entry, llvm, threads
 from pliant.compute.tape.arguments import Shape, Signature, rows
 from pliant.errors import PliantError
 
-#: Operations (states times length of the tape) below which a second thread costs more than it brings.
+#: Operations (states times length of the tape) below which a second thread costs more than it saves.
 LEAST_SHARED = 1_000_000
 #: States that a thread takes at least: whole packs, whatever their width.
 GRAIN = 8
@@ -56,7 +56,8 @@ class BatchCode:
 
 
 def in_blocks(call: Callable[..., int], size: int, count: int, grain: int, most: int) -> bool:
-    """Whether `call(scratch, start, stop)` gave zero for all blocks; a thread has aligned memory for `size` doubles."""
+    """Run `call(scratch, start, stop)` for all blocks, with aligned scratch memory of `size` doubles for each thread;
+    return whether all results were zero."""
     refused: list[bool] = []
 
     def work(next_block: Callable[[], tuple[int, int] | None]) -> None:

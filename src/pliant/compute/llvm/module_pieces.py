@@ -1,8 +1,8 @@
-"""Long modules of LLVM IR in pieces, which several threads compile.
+"""Long modules of LLVM IR, cut into pieces that several threads compile.
 
-A tape is written as parts, functions that only the one which calls them in order refers to. Some of them can stand in a
-module of their own, beside copies of the few functions that they call themselves. The code of a part does not depend on
-the module that it stands in: the bits of a kernel are the same.
+A tape is written as parts: functions that are called only by one function, which runs them in order. Some of them can
+stand in a module of their own, beside copies of the few functions that they call themselves. The code of a part does
+not depend on its module: the bits of a kernel are the same.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import NamedTuple
 from pliant.compute.llvm import threads
 
 LENGTH = 1_000_000
-"""Characters of IR in one piece, some 8,000 steps: less than a second of LLVM's work."""
+"""Characters of IR in one piece, about 8,000 steps: less than a second of LLVM's work."""
 MOST_COPIED = 0.1
-"""Part of a piece that may be copies of what its parts call."""
+"""Largest share of a piece that may be copies of called functions."""
 
 _HEAD = re.compile(r"^define internal (void @\w+_part\d+\()([^)]*)\) noinline #0 \{\n", re.MULTILINE)
 _END = "\n}\n"
@@ -25,7 +25,7 @@ _SIZE = 8
 
 
 class ModulePart(NamedTuple):
-    """A function of the module: where its text is, and how another module declares it."""
+    """A function of the module: the place of its text, and its declaration for another module."""
 
     start: int
     end: int
@@ -33,7 +33,8 @@ class ModulePart(NamedTuple):
 
 
 def cut(text: str, attributes: str) -> list[str]:
-    """The module itself, without what others hold; each of them ends with `attributes`, as the module does."""
+    """Cut a module: first the module itself without the parts moved, then the pieces with these parts. Each ends with
+    `attributes`, as the module does."""
     parts = _parts(text) if len(text) >= 2 * LENGTH else []
     moved = [part for part in parts if part.start < len(text) - LENGTH]
     called = text[: moved[0].start] if moved else ""
@@ -56,7 +57,7 @@ def _parts(text: str) -> list[ModulePart]:
 
 
 def compiled(texts: list[str], compile_one: Callable[[str], bytes]) -> list[bytes]:
-    """Object code of each, by as many threads as batches use."""
+    """Object code of each text, compiled in as many threads as batches use."""
     found: list[bytes] = [b""] * len(texts)
 
     def work(next_block: Callable[[], tuple[int, int] | None]) -> None:
@@ -69,12 +70,12 @@ def compiled(texts: list[str], compile_one: Callable[[str], bytes]) -> list[byte
 
 
 def joined(objects: Iterable[bytes]) -> bytes:
-    """Several objects as one, each behind its length."""
+    """Join several objects to one, each behind its length."""
     return b"".join(len(each).to_bytes(_SIZE, "little") + each for each in objects)
 
 
 def separate(data: bytes) -> list[bytes]:
-    """What was joined."""
+    """Objects that `joined` has put together."""
     objects, place = [], 0
     while place < len(data):
         size = int.from_bytes(data[place : place + _SIZE], "little")

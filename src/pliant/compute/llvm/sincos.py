@@ -100,7 +100,7 @@ def _sine_and_cosine(lanes: Lanes) -> list[str]:
 
 
 def _quadrant(lanes: Lanes) -> list[str]:
-    """An odd n swaps the two; the second bit of n turns the sine's sign, that of n + 1 the cosine's."""
+    """Swap sine and cosine for an odd n; the second bit of n changes the sine's sign, that of n + 1 the cosine's."""
     T, I, B, i = lanes.type, lanes.int_type, lanes.bool_type, lanes.int_constant
 
     def bit(name: str, value: str, mask: int) -> list[str]:
@@ -122,7 +122,7 @@ def _quadrant(lanes: Lanes) -> list[str]:
 
 
 def _far_angles(lanes: Lanes) -> list[str]:
-    """Lanes beyond the limit, or not finite, take what the C library says."""
+    """Take sine and cosine from the C library in lanes whose angle is beyond the limit or not finite."""
     T, B, s = lanes.type, lanes.bool_type, lanes.suffix
     return [
         f"%size = call {T} {lanes.intrinsic('fabs')}({T} %x)",
@@ -154,7 +154,7 @@ def _function(lanes: Lanes, body: list[str]) -> str:
 
 
 def definition(lanes: Lanes, fma: bool) -> str:
-    """`{T, T} @sincos_<suffix>(T)`; without a fused multiply-add it is the C library's alone."""
+    """`{T, T} @sincos_<suffix>(T)`; without a fused multiply-add it only calls the C library."""
     T, s = lanes.type, lanes.suffix
     if not fma:
         names = (("sin", "s"), ("cos", "c"))

@@ -1,8 +1,8 @@
-"""The processor that kernels are compiled for: this machine's own, or what `PLIANT_CPU` asks for instead.
+"""The processor that kernels are compiled for: this machine's own, or the one that `PLIANT_CPU` names.
 
-LLVM only warns of a name that it does not know, and says nothing of what a name stands for. What it does know is
-whether code for one processor may be inlined into code for another: if, and only if, the second has every instruction
-of the first. All questions about processors are put to it in that form (`covers`).
+LLVM only warns of a name that it does not know, and does not tell what a name stands for. But it inlines code for one
+processor into code for another if, and only if, the second has every instruction of the first. All questions about
+processors are asked in that form (`covers`).
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from pliant.errors import ModelError
 VARIABLE = "PLIANT_CPU"
 BASELINE = "generic"
 AGREEMENT = 1e-11
-"""How far one evaluation may differ between two processors, relative to its largest entry.
+"""Largest difference of one evaluation between two processors, relative to its largest entry.
 
 One fuses a product and a sum where the other rounds twice, or has another sine: the last bit, 1e-16, differs. Solving
 with the inertia matrix M magnifies that by cond(M) at worst. The bundled arms have cond(M) of 1e2 ... 4e6 and differ by
-up to 4e-12; an arm worse conditioned by a factor may differ by that factor more.
+up to 4e-12. For other arms the difference grows in proportion to cond(M).
 """
-#: What LLVM must be told with a name: without `+64bit` one that it does not know ends the process.
+#: Features to pass to LLVM with a name: without `+64bit` an unknown name ends the process.
 _COMPLETION = {"x86_64": "+64bit"}
-#: A feature that LLVM gives to every processor of the architecture that it knows by name, and to no other name.
+#: A feature that LLVM gives to every processor of the architecture whose name it knows, and to no other.
 _COMMON = {"x86_64": "cx8", "aarch64": "neon"}
-#: Instructions of Arm that a compiler may choose by itself; LLVM lists only those that this machine has.
+#: Instructions of Arm that a compiler may choose; LLVM lists only those that this machine has.
 _ARM_FEATURES = (
     *("bf16", "complxnum", "crc", "cssc", "dotprod", "flagm", "fptoint", "fullfp16", "i8mm", "jsconv", "ls64", "lse"),
     *("lse2", "mops", "rcpc", "rdm", "sme", "sve", "sve2"),
 )
-#: Features that decide how kernels are written.
+#: Features that determine how kernels are written.
 _VECTOR_FEATURES = ("avx512f", "avx", "fma")
 _QUESTION = """
 declare void @outside()
@@ -56,7 +56,7 @@ attributes #1 = {{ "target-cpu"="{part.cpu}" "target-features"="{part.features}"
 
 @dataclass(frozen=True)
 class Processor:
-    """A processor in LLVM's words.
+    """A processor as LLVM names it.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Processor:
     cpu : str
         LLVM's name of the processor.
     features : str
-        What it has more (`+avx`) or less (`-avx512f`), by commas; what stands later wins.
+        Features added (`+avx`) and removed (`-avx512f`), separated by commas; later ones win.
     """
 
     triple: str
@@ -74,7 +74,7 @@ class Processor:
 
     @property
     def architecture(self) -> str:
-        """`x86_64`, `aarch64` or another, whatever the system calls it."""
+        """Architecture by its common name, `x86_64`, `aarch64` or another."""
         name = self.triple.split("-")[0]
         return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
 
@@ -104,7 +104,7 @@ class Machine(Processor):
 
     @property
     def summary(self) -> str:
-        """In a few words, for numbers that were measured on it."""
+        """Short description of the processor, for measured numbers."""
         return f"{self.architecture} {self.cpu}, {self.width} doubles per vector"
 
     @property
@@ -112,7 +112,7 @@ class Machine(Processor):
         return "small" if self.triple.startswith("aarch64") and "linux" in self.triple else "jitdefault"
 
     def pack(self, length: int) -> Lanes:
-        """States that a tape of this length takes at once."""
+        """States that a tape of this length evaluates at once."""
         return lanes.pack(self.width, length)
 
     def target_machine(self, opt: int) -> Any:
@@ -134,7 +134,7 @@ class Machine(Processor):
 
 @functools.cache
 def machine() -> Machine:
-    """What the kernels of this process are compiled for; `PLIANT_CPU` is read once."""
+    """The processor that the kernels of this process are compiled for; `PLIANT_CPU` is read once."""
     import llvmlite.binding as binding
 
     binding.initialize_native_target()
@@ -149,13 +149,13 @@ def machine() -> Machine:
 
 
 def requested() -> str | None:
-    """What `PLIANT_CPU` says, or None."""
+    """Value of `PLIANT_CPU`, or None."""
     return os.environ.get(VARIABLE, "").strip() or None
 
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Keep LLVM quiet: it writes its warnings to the file descriptor, past Python, and ours say more."""
+    """Silence LLVM, which writes warnings to the file descriptor of standard error; our own messages say more."""
     try:
         kept = os.dup(2)
     except OSError:  # a process without standard error
@@ -172,7 +172,7 @@ def _without_warnings() -> Iterator[None]:
 
 
 def described(processor: Processor) -> Machine:
-    """A processor with what LLVM knows of its vector unit."""
+    """Add the vector unit, as LLVM knows it, to a processor."""
     there = {name: has(processor, name) for name in _VECTOR_FEATURES} if processor.architecture == "x86_64" else {}
     vectors = vector_unit(processor.architecture, there)
     return Machine(processor.triple, processor.cpu, processor.features, *vectors)
@@ -189,16 +189,18 @@ def vector_unit(architecture: str, features: dict[str, bool]) -> tuple[int, bool
 def chosen(given: str, host: Processor, features: Iterable[str]) -> Processor:
     """The processor that `[name][,+feature|,-feature]...` stands for; `host` where no name is given.
 
-    A name or feature that LLVM does not know, and instructions that `host` cannot execute, are refused; `features` are
-    names of features to look at.
+    A name or feature that LLVM does not know, or instructions that `host` cannot execute, raise `ModelError`;
+    `features` are names of features to check.
     """
     first, *changes = [word.strip() for word in given.split(",")]
     name = "" if first.startswith(("+", "-")) else first
     if not name:
         changes = [first, *changes]
     base = _known_processor(given, name, host) if name else host
-    for change in changes:
-        _refuse_unknown_feature(given, change, host)
+    for change in changes:  # features beyond the baseline, parts of which cannot be taken away
+        if not re.fullmatch(r"[+-][\w.-]+", change) or has(host.named(BASELINE), change[1:]):
+            what = f"{change!r} is no feature beyond the baseline of {host.architecture} that LLVM knows"
+            raise _refusal(given, what, host)
     target = base.changed(*changes)
     _refuse_missing(given, target, host, {*features, *(change[1:] for change in changes if change[0] == "+")})
     return target
@@ -207,7 +209,7 @@ def chosen(given: str, host: Processor, features: Iterable[str]) -> Processor:
 def covers(whole: Processor, part: Processor) -> bool:
     """Whether `whole` has every instruction that code for `part` may use.
 
-    On Arm, LLVM counts matters of speed as well and may say no where only these differ.
+    On Arm, LLVM counts features of speed as well, and may deny it where only these differ.
     """
     import llvmlite.binding as binding
 
@@ -219,7 +221,7 @@ def covers(whole: Processor, part: Processor) -> bool:
 
 
 def has(processor: Processor, feature: str) -> bool:
-    """Whether a processor has a feature, so that nothing changes with it; a feature unknown to LLVM changes nothing."""
+    """Whether a processor has a feature, so that adding it changes nothing; one unknown to LLVM counts as there."""
     return covers(processor, processor.changed(f"+{feature}"))
 
 
@@ -230,15 +232,8 @@ def _known_processor(given: str, name: str, host: Processor) -> Processor:
     return processor
 
 
-def _refuse_unknown_feature(given: str, change: str, host: Processor) -> None:
-    """A feature counts if the baseline changes with it; parts of the baseline itself cannot be taken away."""
-    if not re.fullmatch(r"[+-][\w.-]+", change) or has(host.named(BASELINE), change[1:]):
-        what = f"{change!r} is no feature beyond the baseline of {host.architecture} that LLVM knows"
-        raise _refusal(given, what, host)
-
-
 def _refuse_missing(given: str, target: Processor, host: Processor, features: set[str]) -> None:
-    """Instructions that would end the process with a signal."""
+    """Raise an error for instructions that `host` has not: they would end the process with a signal."""
     if covers(host, target):
         return
     names = features | set(_ARM_FEATURES if host.architecture == "aarch64" else ())

@@ -13,7 +13,7 @@ from pliant.errors import ModelError
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-#: Blocks of states a thread, so that one that is interrupted does not hold up the others.
+#: Blocks of states for each thread, so that an interrupted thread does not delay the others much.
 BLOCKS_PER_THREAD = 4
 
 _lock = threading.Lock()
@@ -43,14 +43,14 @@ def get_threads() -> int:
 
 
 def processors() -> int:
-    """Processors that this process may use; where the system does not tell, all there are."""
+    """Number of processors that this process may use; where the system does not tell, of all."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def share(work: Callable[[Callable[[], tuple[int, int] | None]], None], count: int, grain: int, threads: int) -> None:
     """Run `work(next_block)` in several threads; `next_block()` hands out ranges of `range(count)` until it gives None.
 
-    Blocks are multiples of `grain` but for the last.
+    All blocks but the last are multiples of `grain`.
     """
     size = max(1, -(-count // (grain * threads * (BLOCKS_PER_THREAD if threads > 1 else 1)))) * grain
     counter = itertools.count()
@@ -68,7 +68,7 @@ def share(work: Callable[[Callable[[], tuple[int, int] | None]], None], count: i
 
 
 def _executor(workers: int) -> ThreadPoolExecutor:
-    """The pool, made anew when it is too small and in a forked child."""
+    """The pool of threads, made anew when it is too small and in a forked child."""
     from concurrent.futures import ThreadPoolExecutor  # not at every start
 
     global _pool, _pool_size

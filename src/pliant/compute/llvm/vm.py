@@ -15,7 +15,7 @@ from pliant.compute.tape.arguments import Shape, Signature
 
 
 class VirtualMachine:
-    """Evaluates a CasADi function state by state."""
+    """Evaluate a CasADi function state by state."""
 
     def __init__(self, f: ca.Function, signature: Signature) -> None:
         # CasADi stores columns, we store rows: transpose on the way in and out.
@@ -26,7 +26,7 @@ class VirtualMachine:
         self._lock = threading.Lock()
 
     def __call__(self, arrays: Sequence[Array], leading: Shape) -> list[Array]:
-        """Outputs of all states; inputs are finite."""
+        """Outputs of all states; inputs have to be finite."""
         sizes, out_sizes = self._signature.in_sizes, self._signature.out_sizes
         count = math.prod(leading)
         given = [

@@ -1,13 +1,13 @@
 """A batch kernel behind XLA's foreign function interface: a handler in LLVM IR that reads the call frame itself.
 
 XLA calls `XLA_FFI_Error *handler(XLA_FFI_CallFrame *)`. The layout is that of `xla/ffi/api/c_api.h`, which JAX ships
-(`jax.ffi.include_dir()`); its version is read from there and told to XLA, which refuses another. Sizes of the structs
-are compared in every call, and `pliant.jax` compares the numbers of a first one.
+(`jax.ffi.include_dir()`); its version is read from there and passed to XLA, which refuses another one. Sizes of the
+structs are checked in every call, and `pliant.jax` checks the numbers of a first one.
 
-The last axes of every argument are one state; those before are the batch. An argument that has a single state is
-shared by all. Long batches are cut into blocks that XLA's threads take one after another. The thread that was called
-takes blocks too and waits only for blocks that somebody works on, so that a pool whose threads are all busy holds
-nothing up; a thread that comes late finds nothing to do, in memory that is there until the last has gone.
+The last axes of every argument are one state; those before are the batch. An argument with a single state is shared by
+all. Long batches are cut into blocks that XLA's threads take one after another. The calling thread takes blocks too,
+and waits only for blocks that are being worked on, so that a pool of busy threads delays nothing. A thread that comes
+late finds no block left; the memory of the job stays until the last thread has left.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NEXT, DONE, OWNERS, COUNT, BLOCK, BLOCKS, TABLES = 0, 8, 16, 24, 32, 40, 64
 
 
 def api_version(header: str) -> tuple[int, int] | None:
-    """Version of the interface that `c_api.h` declares; None where it does not, or where it is not one known here."""
+    """Version of the interface that `c_api.h` declares; None where it declares none, or one that is not supported."""
     found = [re.search(rf"#define XLA_FFI_API_{part} (\d+)", header) for part in ("MAJOR", "MINOR")]
     numbers = [int(match[1]) for match in found if match]
     return (numbers[0], numbers[1]) if len(numbers) == 2 and numbers[0] == 0 else None
@@ -56,7 +56,7 @@ def compile_handler(f: ca.Function, version: tuple[int, int]) -> llvm.Code:
 
 
 def handler(in_sizes: Sequence[int], out_sizes: Sequence[int], length: int, version: tuple[int, int]) -> str:
-    """LLVM IR of the handler, beside `pliant_batch` of a kernel with these elements a state and this long a tape."""
+    """LLVM IR of the handler, beside `pliant_batch` of a kernel with these sizes of a state and length of its tape."""
     K, L = len(in_sizes), len(out_sizes)
     strides, outs = TABLES + 8 * K, TABLES + 16 * K
     lines = [
@@ -88,8 +88,10 @@ def handler(in_sizes: Sequence[int], out_sizes: Sequence[int], length: int, vers
         _load("args.count", "frame", ARGS_COUNT, "i64"),
         _load("rets.size", "frame", RETS_SIZE, "i64"),
         _load("rets.count", "frame", RETS_COUNT, "i64"),
-        *_all_equal("known", [("%args.size", LIST_BYTES), ("%args.count", K), ("%rets.size", LIST_BYTES),
-                              ("%rets.count", L)]),
+        *_all_equal(
+            "known",
+            [("%args.size", LIST_BYTES), ("%args.count", K), ("%rets.size", LIST_BYTES), ("%rets.count", L)],
+        ),
         "br i1 %known, label %read, label %wrong",
         "read:",
         f"%job = call ptr @{PREFIX}malloc(i64 {TABLES + 16 * K + 8 * L})",
@@ -173,7 +175,7 @@ def _all_equal(name: str, pairs: Sequence[tuple[str, int]]) -> list[str]:
 
 
 def _buffer(name: str, of: str, k: int) -> list[str]:
-    """Data and number of elements of buffer `k`, and whether it is one of float64 as laid out here."""
+    """Load data and number of elements of buffer `k`, and whether it holds float64 in the layout above."""
     return [
         _load(name, of, 8 * k, "ptr"),
         _load(f"{name}.size", name, 0, "i64"),

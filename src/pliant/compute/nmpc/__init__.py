@@ -1,5 +1,5 @@
-"""Optimal control over a horizon that recedes: collocation with slopes, condensing, a quadratic program; compiled.
+"""Model predictive control: collocation with slopes, condensing, a quadratic program; compiled.
 
-What is here sees addresses of compiled functions, never robots. All of it is written in the words of
-`kernels.translate`, so that it becomes machine code, and runs by Python as it stands.
+The code here uses addresses of compiled functions, never robots. It is written in the subset of
+`compute.loops.translate`, so that it becomes machine code, and also runs in Python as it is.
 """

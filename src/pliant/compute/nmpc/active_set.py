@@ -1,20 +1,19 @@
 """Projections onto bounded sets by a dual active-set method, in place and without any allocation.
 
-    minimise 1/2 z^T z + g^T z + sum_r (w_r s_r + 1/2 W_r s_r^2)
-    with     low <= G z <= high, and by s_r >= 0 less where row r is soft.
+    minimize 1/2 z^T z + g^T z + sum_r (w_r s_r + 1/2 W_r s_r^2)
+    with     low <= G z <= high, where a soft row r may exceed its bounds by s_r >= 0.
 
-Any convex quadratic program is one of these in other variables; those of a horizon come with them (`receding`). Rows of
-early nodes end early. Multipliers y >= 0 of upper bounds, y <= 0 of lower ones, give z = -g - G^T y, and every step of
-theirs raises the dual cost [GI83]. A working set holds the rows whose multipliers move: a hard row at its bound, a soft
-one at its bound as long as |y| < w, and beyond it by s = (|y| - w) / W from there on. Rows u are those of G with length
-one, and the steps p of the multipliers solve
+Any convex quadratic program is one of these in other variables; `real_time_iteration` states its program in them. Rows
+of early nodes end early. Multipliers y >= 0 of upper bounds, y <= 0 of lower ones, give z = -g - G^T y, and every step
+of the multipliers raises the dual cost [GI83]. A working set holds the rows whose multipliers move: a hard row at its
+bound, and a soft row at its bound as long as |y| < w; from there on it gives way, by s = (|y| - w) / W. Rows u are
+those of G with length one, and the steps p of the multipliers solve
 
-    (u u^T + c) p = e,    c = 1/W of rows that give way,  e what rows of the set are beyond where they should be,
+    (u u^T + c) p = e,    c = 1/W of rows that give way,  e = excess of rows of the set over their targets,
 
-by a factor L D L^T that grows by a row and loses one [ABA22]. The step ends where a multiplier meets zero or its price:
-the row leaves the set, gives way, or is held again. At its end the most violated row enters. Where e is zero and none
-is violated, z is the solution. Multipliers of a like program are a start; where no row is violated without any, -g is
-the solution.
+by a factor L D L^T that gains and loses rows [ABA22]. The step ends where a multiplier meets zero or its price: the row
+leaves the set, gives way, or is held again. At its end the most violated row enters. Where e is zero and no row is
+violated, z is the solution. Multipliers of a similar program are a start; where -g violates no row, -g is the solution.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ from pliant.compute.loops.primitives import Doubles, Integers, apart, called, in
 from pliant.compute.nmpc.dense import add_row, copy, dot, fill, largest
 
 SHARP, FEASIBLE = 1e-13, 1e-11
-"""What rows of the set should miss at a solution, and what they and others may: of the gradient and the bound."""
+"""Errors of a solution, relative to gradient and bound: aim for rows of the set, and limit for all rows."""
 ENOUGH = 3
-"""Steps from what they may miss towards what they should, behind which it is rounding."""
+"""Steps from the limit towards the aim, after which the rest is rounding."""
 NOISE = 1e-15
-"""Of the largest multiplier: rounding, below which nothing is asked for."""
+"""Rounding, relative to the largest multiplier; smaller errors do not count."""
 NEARLY = 1e-6
-"""The same as the first two for an end at which steps no longer help."""
+"""Errors that are accepted when further steps do not help."""
 THIN = 1e-13
-"""Pivots are at least this part of their diagonal: a row with less depends on the others of the set."""
+"""Least pivot, relative to its diagonal: a row with less depends on the others of the set."""
 SOLVED, LIMIT, INFEASIBLE, BROKEN = 0, 1, 2, 3
 
 
 class QuadraticProgram(NamedTuple):
-    """Sizes and numbers of a program: `rows` of G, each of `width` entries that count; their bounds, infinite where
-    there are none; weights of slacks, infinite of hard rows, then those of their squares, positive of soft ones.
-    The solution z and `value` G z; multipliers y, which are also the start."""
+    """Sizes and numbers of a program: `rows` rows of G, each with `width` entries that count; their bounds, infinite
+    where there are none; weights of slacks, infinite for hard rows, then weights of their squares, positive for soft
+    rows. The solution z and `value` G z; multipliers y, which are also the start."""
 
     n: int
     rows: int
@@ -59,9 +58,9 @@ class QuadraticProgram(NamedTuple):
 
 
 class WorkingSet(NamedTuple):
-    """Memory. By place in the set: the row, its side (1 of the upper bound, -1 of the lower), 1 where it gives way, its
-    multiplier |y| by length, the step p of that, what it misses, the factor and its pivots. Then room for a row of the
-    factor; and by row: its length, and 1 where it is in the set."""
+    """Memory. For each place in the set: the row, its side (1: upper bound, -1: lower bound), 1 where it gives way, its
+    multiplier |y| times its length, the step p of that, its excess e, the factor and its pivots. Then room for a row of
+    the factor; for each row: its length, and 1 where it is in the set."""
 
     row: Integers
     side: Doubles
@@ -77,16 +76,16 @@ class WorkingSet(NamedTuple):
 
 
 TOLD = 3
-"""Numbers that a solution tells of itself: iterations, what rows of the set miss, the most violated other one."""
+"""Numbers in `QuadraticProgram.told`: iterations, largest error of rows in the set, largest violation of others."""
 
 
 def working_sizes(rows: int) -> dict[str, int]:
-    """How many numbers each part of a `WorkingSet` has."""
+    """Number of entries of each part of a `WorkingSet`."""
     return dict.fromkeys(WorkingSet.__annotations__, rows) | {"U": rows * rows}
 
 
 def solve_program(program: QuadraticProgram, working: WorkingSet) -> int:
-    """Put the solution into `program.z`, G z into `program.value`, its multipliers into `program.y`; how it ended."""
+    """Put the solution into `program.z`, G z into `program.value`, multipliers into `program.y`; return the status."""
     n = program.n
     fill(program.told, TOLD, 0.0)
     strength = largest(program.g, n)
@@ -107,7 +106,7 @@ def solve_program(program: QuadraticProgram, working: WorkingSet) -> int:
 
 
 def is_inside(program: QuadraticProgram) -> bool:
-    """Whether a point keeps all bounds; never where one is not a number."""
+    """Whether a point keeps all bounds; it does not where a bound or a value is not a number."""
     inside = True
     for r in range(program.rows):
         if not (program.value[r] >= program.low[r] and program.value[r] <= program.high[r]):
@@ -123,7 +122,8 @@ def products(program: QuadraticProgram) -> None:
 
 @called
 def lengths(program: QuadraticProgram, working: WorkingSet) -> int:
-    """Of all rows. INFEASIBLE where the bounds of one contradict each other, BROKEN where one is not a number."""
+    """Compute the lengths of all rows. Return INFEASIBLE where the bounds of a row contradict each other, BROKEN where
+    one is not a number."""
     status = SOLVED
     for r in range(program.rows):
         row = shift(program.G, r * program.n)
@@ -137,7 +137,7 @@ def lengths(program: QuadraticProgram, working: WorkingSet) -> int:
 
 @called
 def begin(program: QuadraticProgram, working: WorkingSet) -> int:
-    """The set of the multipliers that are given, without those of rows that depend on others of it."""
+    """Make the set from the given multipliers, without rows that depend on others of it; return its size."""
     count = 0
     fill(working.held, program.rows, 0.0)
     for r in range(program.rows):
@@ -165,7 +165,7 @@ def begin(program: QuadraticProgram, working: WorkingSet) -> int:
 
 @called
 def iterate(program: QuadraticProgram, working: WorkingSet, count: int, strength: float) -> int:
-    """Steps of the multipliers until no row is violated."""
+    """Step the multipliers until no row is violated; return the status."""
     status = LIMIT
     calm = 0
     noise = strength
@@ -221,7 +221,7 @@ def place(program: QuadraticProgram, working: WorkingSet, count: int) -> None:
 
 @called
 def missed(program: QuadraticProgram, working: WorkingSet, count: int, strength: float) -> float:
-    """The largest e, by which rows of the set are beyond where their multipliers have them."""
+    """Compute the excess e of the rows of the set over their targets; return the largest, relative to `size`."""
     worst = 0.0
     for i in range(count):
         r = working.row[i]
@@ -234,32 +234,32 @@ def missed(program: QuadraticProgram, working: WorkingSet, count: int, strength:
 
 
 def beyond(program: QuadraticProgram, r: int, side: float) -> float:
-    """By how much a row is beyond one of its bounds."""
+    """Distance of a row beyond one of its bounds, negative inside."""
     if side > 0.0:
         return program.value[r] - program.high[r]
     return program.low[r] - program.value[r]
 
 
 def size(program: QuadraticProgram, working: WorkingSet, r: int, side: float, strength: float) -> float:
-    """What a row is compared with: where nothing holds it, or where its bound is."""
+    """Size that the error of a row is compared with: that of the gradient plus that of its bound."""
     if side > 0.0:
         return strength + abs(program.high[r]) / working.length[r]
     return strength + abs(program.low[r]) / working.length[r]
 
 
 def compliance(program: QuadraticProgram, working: WorkingSet, r: int) -> float:
-    """How far a soft row goes beyond its bound per multiplier."""
+    """Distance that a soft row goes beyond its bound per unit of its multiplier."""
     return 1.0 / (program.weight[program.rows + r] * working.length[r] * working.length[r])
 
 
 def price(program: QuadraticProgram, working: WorkingSet, r: int) -> float:
-    """The multiplier from which on a row gives way."""
+    """The multiplier at which a row begins to give way."""
     return program.weight[r] * working.length[r]
 
 
 @called
 def most_violated(program: QuadraticProgram, working: WorkingSet, strength: float) -> int:
-    """The row outside the set that is farthest beyond a bound; -1 where none is. Rows that nothing moves are left."""
+    """The row outside the set that is farthest beyond a bound, -1 if there is none. Zero rows are left out."""
     found = -1
     worst = FEASIBLE
     for r in range(program.rows):
@@ -280,7 +280,7 @@ def most_violated(program: QuadraticProgram, working: WorkingSet, strength: floa
 
 
 def reach(program: QuadraticProgram, working: WorkingSet, i: int) -> float:
-    """Part of the step that takes a multiplier to where its row leaves the set, gives way, or is held."""
+    """Part of the step after which a row leaves the set, gives way, or is held."""
     lam = working.lam[i]
     p = working.p[i]
     limit = price(program, working, working.row[i])
@@ -298,7 +298,7 @@ def reach(program: QuadraticProgram, working: WorkingSet, i: int) -> float:
 
 @called
 def direction(working: WorkingSet, count: int, stride: int) -> float:
-    """p of e; what of e it leaves, because a row depends on others of the set."""
+    """Solve for the steps p; return the part of e that is left because a row depends on others of the set."""
     left = 0.0
     p = working.p
     copy(working.e, p, count)
@@ -315,7 +315,7 @@ def direction(working: WorkingSet, count: int, stride: int) -> float:
 
 @called
 def enter(program: QuadraticProgram, working: WorkingSet, count: int, r: int, side: float, gives: float) -> None:
-    """A row behind all others of the set, with a multiplier of zero."""
+    """Add a row behind all others of the set, with a multiplier of zero."""
     stride = program.rows
     own = shift(program.G, r * program.n)
     column = working.spare
@@ -340,7 +340,7 @@ def enter(program: QuadraticProgram, working: WorkingSet, count: int, r: int, si
 
 
 def enter_violated(program: QuadraticProgram, working: WorkingSet, count: int, r: int) -> int:
-    """A row that is beyond a bound; how many the set has then."""
+    """Add a row that is beyond a bound; return the size of the set."""
     side = -1.0
     if program.value[r] > program.high[r]:
         side = 1.0
@@ -353,7 +353,7 @@ def enter_violated(program: QuadraticProgram, working: WorkingSet, count: int, r
 
 
 def changed(program: QuadraticProgram, working: WorkingSet, count: int, i: int) -> int:
-    """The set behind a step that ended at one of its rows: it leaves, gives way, or is held; how many are left."""
+    """Change the set after a step that ended at row i of it, which leaves, gives way or is held; return its size."""
     r = working.row[i]
     side = working.side[i]
     gives = working.gives[i]
@@ -371,8 +371,8 @@ def changed(program: QuadraticProgram, working: WorkingSet, count: int, i: int) 
 
 @called
 def leave(working: WorkingSet, count: int, i: int, stride: int) -> None:
-    """Take a row out of the set. Rows of the factor behind it take over what it explained of them: its column l with
-    its pivot is added to theirs, L D L^T + d l l^T, by [GGMS74]."""
+    """Take a row out of the set. Its column l with its pivot d is added to the factor of the rows behind it, as
+    L D L^T + d l l^T, by [GGMS74]."""
     U = working.U
     l = working.spare
     copy(shift(U, i * stride), l, count)
@@ -402,6 +402,6 @@ def exchange(target: Doubles, source: Doubles, l: Doubles, own: float, ratio: fl
 
 
 def run_program(address: int) -> int:
-    """Solve; the table at the address holds a `QuadraticProgram` and its `WorkingSet`."""
+    """Solve a program; the table at the address holds a `QuadraticProgram` and its `WorkingSet`."""
     program, working = unpack(integers(address), QuadraticProgram, WorkingSet)
     return solve_program(program, working)

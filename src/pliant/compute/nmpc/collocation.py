@@ -1,16 +1,15 @@
 """A step of the arm over an interval by Radau collocation, with its exact slopes.
 
-The method is stiffly accurate: modes too fast for its steps settle, as damped ones do, and are no reason for short
-ones.
+The method is stiffly accurate: modes too fast for its steps settle, as damped ones do, and do not require short steps.
 
 With stages a_i, the accelerations at times c_i h of a step,
 
     V_i = v + h sum_j A_ij a_j,   Q_i = q + h c_i v + h^2 sum_j (A^2)_ij a_j,   a_i = f(Q_i, V_i, tau),
     v' = v + h sum_i b_i a_i,     q' = q + h v + h^2 sum_i (b^T A)_i a_i.
 
-Stages are unknowns of the whole problem beside states and torques: each preparation takes one step of Newton's method
-for them, from where the last solution left them, and says how they follow a change of x and tau [QGD18]. The factor
-that gives the step gives the slopes.
+Stages are unknowns of the whole problem beside states and torques. Each preparation takes one step of Newton's method
+for them, from the last solution, and computes how they follow a change of x and tau [QGD18]. The factor that gives the
+step gives the slopes.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from pliant.compute.loops.primitives import Doubles, call, called, shift
 from pliant.compute.nmpc.dense import add_product, add_row, add_two, copy, dot, fill, largest, solve
 
 RESTING = 1e-9
-"""Part of the stages by which Newton's method moves them where another round would be for nothing."""
+"""Relative change of the stages below which Newton's method stops."""
 
 
 class Steps(NamedTuple):
-    """How an interval is stepped: sizes n of q, m of tau, stages of a step, steps of an interval, the address of the
-    accelerations and their slopes with the size of its input; the tableau [c, b, b^T A, A, A^2]; memory."""
+    """Data for stepping an interval: sizes n of q and m of tau, stages of a step, steps of an interval, the address of
+    the function of accelerations and their slopes; the tableau [c, b, b^T A, A, A^2]; memory."""
 
     n: int
     m: int
@@ -44,7 +43,7 @@ class Steps(NamedTuple):
 
 
 def radau_tableau(stages: int) -> Array:
-    """[c, b, b^T A, A, A^2] of the Radau IIA method, which has order 2 stages - 1 and forgets what it cannot follow."""
+    """[c, b, b^T A, A, A^2] of the Radau IIA method, which has order 2 stages - 1 and damps modes that are too fast."""
     orders = np.arange(1, stages + 1)
     nodes = np.polynomial.legendre.legroots([0.0] * (stages - 1) + [1.0, -1.0])  # of P_(s-1) - P_s, the last is 1
     c = (np.sort(nodes.real) + 1) / 2
@@ -55,7 +54,7 @@ def radau_tableau(stages: int) -> Array:
 
 
 def step_sizes(n: int, m: int, stages: int, parameters: int) -> dict[str, int]:
-    """How many numbers the memory of `Steps` has."""
+    """Number of entries of each part of the memory of `Steps`."""
     columns = 1 + 2 * n + m
     found = n + 2 * n * n + n * m + n * parameters
     size = {"given": 2 * n + m + parameters, "found": found, "W": stages * n * (stages * n + right_sides(n, m))}
@@ -63,13 +62,13 @@ def step_sizes(n: int, m: int, stages: int, parameters: int) -> dict[str, int]:
 
 
 def right_sides(n: int, m: int) -> int:
-    """Columns beside the matrix of a step: what stages miss, slopes by its start and torques, zeros up to a multiple of
-    four, which vectors take at once."""
+    """Columns beside the matrix of a step: defects of stages, slopes by its start and torques, and zeros up to a
+    multiple of four, the length of a vector."""
     return 4 * int((1 + 2 * n + m + 3) / 4)
 
 
 def kept_size(n: int, m: int, stages: int) -> int:
-    """Numbers that are kept of a step: the change of its stages, and their slopes, by its own start."""
+    """Numbers kept of a step: the change of its stages with their slopes, and the slopes of its end."""
     return stages * n * (1 + 2 * n + m) + 2 * n * (2 * n + m)
 
 
@@ -77,8 +76,8 @@ def kept_size(n: int, m: int, stages: int) -> int:
 def interval(
     steps: Steps, h: float, x: Doubles, tau: Doubles, a: Doubles, end: Doubles, F: Doubles, K: Doubles, rounds: int
 ) -> bool:  # fmt: skip
-    """The state at the end of an interval of steps h, its slopes F (2n, 2n + m) by x and tau, and what is kept of each
-    step in K. Stages are moved by Newton's method once less than `rounds`, from zero where that is more than once; the
+    """Compute the state at the end of an interval of steps h, its slopes F (2n, 2n + m) by x and tau, and the kept
+    numbers K of each step. Newton's method moves the stages rounds - 1 times, from zero if `rounds` exceeds one; the
     last move is left to `follow`. False: a singular step."""
     n = steps.n
     columns = 2 * n + steps.m
@@ -97,12 +96,12 @@ def interval(
             fill(F, 2 * n * columns, 0.0)
             for i in range(2 * n):
                 copy(shift(own, i * columns + 2 * n), shift(F, i * columns + 2 * n), steps.m)
-            add_product(F, columns, 1.0, own, columns, 1, steps.own, columns, 2 * n, 2 * n, columns)
+            add_product(F, columns, 1.0, own, columns, 1, steps.own, columns, rows=2 * n, inner=2 * n, columns=columns)
     return sound
 
 
 def kept(steps: Steps) -> int:
-    """As `kept_size`."""
+    """Numbers kept of a step, as `kept_size`."""
     n = steps.n
     return steps.stages * n * (1 + 2 * n + steps.m) + 2 * n * (2 * n + steps.m)
 
@@ -110,7 +109,8 @@ def kept(steps: Steps) -> int:
 def one_step(
     steps: Steps, h: float, x: Doubles, tau: Doubles, a: Doubles, F: Doubles, K: Doubles, rounds: int
 ) -> bool:  # fmt: skip
-    """x becomes the end of a step; its slopes F, and the change of the stages with its slopes K."""
+    """Take x to the end of a step; compute its slopes F, and the change of the stages with its slopes K. False: the
+    step is singular."""
     n = steps.n
     s = steps.stages
     size = s * n
@@ -138,7 +138,7 @@ def one_step(
 
 
 def stage_rows(steps: Steps, h: float, x: Doubles, tau: Doubles, a: Doubles, i: int) -> None:
-    """Rows of a stage: how it misses its equation, and the slopes of that."""
+    """Write the rows of a stage: its matrix, the defect of its equation, and slopes by the start and torques."""
     n = steps.n
     s = steps.stages
     m = steps.m
@@ -172,7 +172,7 @@ def stage_rows(steps: Steps, h: float, x: Doubles, tau: Doubles, a: Doubles, i: 
 
 
 def step_end(steps: Steps, h: float, x: Doubles, a: Doubles, F: Doubles, K: Doubles) -> None:
-    """x' and its slopes, from changed stages and theirs."""
+    """Compute the end x' of a step and its slopes F, from the changed stages and their slopes K."""
     n = steps.n
     s = steps.stages
     columns = 2 * n + steps.m
@@ -196,8 +196,8 @@ def step_end(steps: Steps, h: float, x: Doubles, a: Doubles, F: Doubles, K: Doub
 
 @called
 def follow(steps: Steps, a: Doubles, K: Doubles, dx: Doubles, dtau: Doubles) -> None:
-    """Change the stages of an interval as Newton's method and a change (dx, dtau) of its start ask; dx becomes what is
-    left at its end."""
+    """Change the stages of an interval by Newton's method and for a change (dx, dtau) of its start; dx becomes the
+    change of its end."""
     n = steps.n
     columns = 2 * n + steps.m
     size = steps.stages * n

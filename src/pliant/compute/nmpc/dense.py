@@ -1,6 +1,6 @@
-"""Dense matrices by rows, four at a time: products, triangular factors, and what is solved by them.
+"""Dense matrices by rows, four at a time: products, triangular factors, solutions of linear systems.
 
-A matrix is a pointer and the width of its whole rows. Inner loops go along rows, so that LLVM fills registers.
+A matrix is a pointer and the width of its whole rows. Inner loops run along rows, so that LLVM fills vector registers.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import math
 from pliant.compute.loops.primitives import Doubles, apart, called, reassociated, shift
 
 TINY = 1e-14
-"""A pivot that lost all but this part of its diagonal is round-off: its direction is left out."""
+"""A pivot below this part of its diagonal is round-off: its direction is left out."""
 BLOCKED = 1e128
 
 
 def copy(source: Doubles, target: Doubles, count: int) -> None:
-    """Numbers from one place to another."""
+    """Copy numbers from one place to another."""
     for j in range(count):
         target[j] = source[j]
 
 
 def fill(target: Doubles, count: int, value: float) -> None:
-    """The same number everywhere."""
+    """Set all entries to one number."""
     for j in range(count):
         target[j] = value
 
@@ -84,7 +84,7 @@ def add_product(
 
 @apart
 def swap_rows(x: Doubles, y: Doubles, count: int) -> None:
-    """Each in the other's place."""
+    """Swap two rows."""
     for j in range(count):
         kept = x[j]
         x[j] = y[j]
@@ -92,7 +92,7 @@ def swap_rows(x: Doubles, y: Doubles, count: int) -> None:
 
 
 def pivot(W: Doubles, width: int, size: int, column: int) -> int:
-    """Row at or below the diagonal with the largest entry in a column; -1 where all are zero."""
+    """Row at or below the diagonal with the largest entry in a column; -1 if all entries are zero."""
     best = column
     for i in range(column + 1, size):
         if abs(W[i * width + column]) > abs(W[best * width + column]):
@@ -117,7 +117,7 @@ def solve(W: Doubles, width: int, size: int) -> bool:
         if stop < size:
             add_product(
                 shift(W, stop * width + stop), width, -1.0, shift(W, stop * width + first), width, 1,
-                shift(W, first * width + stop), width, size - stop, stop - first, width - stop,
+                shift(W, first * width + stop), width, rows=size - stop, inner=stop - first, columns=width - stop,
             )  # fmt: skip
         first = stop
     right = shift(W, size)
@@ -126,7 +126,9 @@ def solve(W: Doubles, width: int, size: int) -> bool:
         i = size - 1 - back
         row = shift(right, i * width)
         below = shift(right, (i + 1) * width)
-        add_product(row, width, -1.0, shift(W, i * width + i + 1), width, 1, below, width, 1, back, count)
+        add_product(
+            row, width, -1.0, shift(W, i * width + i + 1), width, 1, below, width, rows=1, inner=back, columns=count
+        )
         ratio = 1.0 / W[i * width + i]
         for j in range(count):
             row[j] *= ratio
@@ -134,7 +136,7 @@ def solve(W: Doubles, width: int, size: int) -> bool:
 
 
 def eliminated_four(W: Doubles, width: int, size: int, first: int) -> bool:
-    """Factors of up to four columns, with what they leave in each other; False where one has no pivot."""
+    """Eliminate up to four columns, also within each other; False: a column has no pivot."""
     stop = min(first + 4, size)
     for k in range(first, stop):
         best = pivot(W, width, size, k)
@@ -158,7 +160,7 @@ def eliminated_four(W: Doubles, width: int, size: int, first: int) -> bool:
 
 @apart
 def columns_of_four(W: Doubles, width: int, size: int, first: int, k: int) -> None:
-    """Take column k out of those behind it among four, without a loop of so few."""
+    """Eliminate column k from the columns behind it among four, without a loop over so few."""
     top = shift(W, k * width + first)
     second = 0.0
     third = 0.0
@@ -177,7 +179,7 @@ def columns_of_four(W: Doubles, width: int, size: int, first: int, k: int) -> No
 
 @called
 def cholesky(M: Doubles, n: int) -> None:
-    """Upper triangle M = U^T U in place; what is below it is not looked at. Directions without a pivot are left out."""
+    """Upper triangle M = U^T U in place; entries below it are not read. Directions without a pivot are left out."""
     first = 0
     while first < n:
         stop = min(first + 4, n)
@@ -196,14 +198,14 @@ def cholesky(M: Doubles, n: int) -> None:
                 row[j] *= ratio
         for i in range(stop, n):
             add_product(
-                shift(M, i * n + i), n, -1.0, shift(M, first * n + i), 1, n, shift(M, first * n + i), n, 1,
-                stop - first, n - i,
+                shift(M, i * n + i), n, -1.0, shift(M, first * n + i), 1, n, shift(M, first * n + i), n, rows=1,
+                inner=stop - first, columns=n - i,
             )  # fmt: skip
         first = stop
 
 
 def largest(x: Doubles, count: int) -> float:
-    """The largest size of all; NaN where one is not finite."""
+    """The largest magnitude of all entries; NaN where one is not finite."""
     found = 0.0
     sound = True
     for j in range(count):

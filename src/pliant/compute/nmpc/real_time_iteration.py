@@ -1,13 +1,13 @@
-"""A horizon that recedes: linearise and condense ahead of a measurement, answer it by one quadratic program.
+"""The real-time iteration: linearize and condense ahead of a measurement, then solve one quadratic program for it.
 
-    minimise sum_k l(t_k, x_k, tau_k) + e(t_N, x_N)   with  x_(k+1) = the end of interval k from x_k under tau_k,
+    minimize sum_k l(t_k, x_k, tau_k) + e(t_N, x_N)   with  x_(k+1) = the end of interval k from x_k under tau_k,
     x_0 as measured, bounds on torques and their rates, and soft bounds on outputs y(x_k) of all later nodes.
 
-The real-time iteration [DBS05]: the last plan, shifted by an interval, is where all is linearised. States are
-eliminated, and torques are counted from the feedback that is best without bounds, dtau_k = L_k dx_k + U_k^-1 w_k, with
-L and U of the Riccati recursion. In these w the cost is 1/2 w^T w + g^T w, however unstable the arm and however long
-the horizon, and a measurement enters the bounds alone. A step that finds no solution gives the torques of the shifted
-plan, as often as it has intervals, and then those of a safe law.
+In the real-time iteration [DBS05], everything is linearized about the last plan, shifted by an interval. States are
+eliminated, and torques are counted from the feedback that is optimal without bounds, dtau_k = L_k dx_k + U_k^-1 w_k,
+with L and U of the Riccati recursion. In the variables w the cost is 1/2 w^T w + g^T w, however unstable the arm and
+however long the horizon, and a measurement enters the bounds alone. A step that finds no solution gives the torques of
+the shifted plan, at most as many times as it has intervals, and then those of a safe law.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from pliant.compute.nmpc.collocation import Steps, follow, interval, kept
 from pliant.compute.nmpc.dense import add_product, add_row, cholesky, copy, dot, fill, largest
 
 UNREAD = 4
-"""Status of a measurement that is not finite, beside those of `active_set`."""
+"""Status for a measurement that is not finite, in addition to those of `active_set`."""
 PLANNED, SHIFTED, SAFE = 0, 1, 2
-"""Where a torque comes from."""
+"""Sources of a torque: the present plan, the shifted plan, or the safe law."""
 SETTLING, ENDING = 10, 2
-"""Most steps of Newton's method for the first interval of a plan that is new, and for one behind its end, which takes
-part in as many rounds as the horizon has intervals before it comes to act."""
+"""Most steps of Newton's method for the first interval of a new plan, and for one added behind its end, which takes
+part in as many further rounds as the horizon has intervals before its torques act."""
 SETTLED = 1e-8
-"""Change of torques by a round, of what they are, behind which no further one is taken."""
+"""Relative change of torques by a round, below which no further round is taken."""
 
 
 class Plan(NamedTuple):
-    """What is remembered: states of all nodes, torques and stages of all intervals, multipliers of all bounds, the
-    torques that act, the last finite measurement, and [has a plan, is prepared, steps since the last solution, is to be
-    shifted]."""
+    """Memory between steps: states of all nodes, torques and stages of all intervals, multipliers of all bounds, the
+    torques that act, the last finite measurement, and the marks [has a plan, is prepared, steps since the last
+    solution, is to be shifted]."""
 
     x: Doubles
     tau: Doubles
@@ -49,10 +49,10 @@ HAS, PREPARED, LATE, STALE = 0, 1, 2, 3
 
 
 class Horizon(NamedTuple):
-    """A problem: intervals, outputs at each node, 1 where rates of torques are bounded, most iterations of a first plan
-    and of a step; addresses of the cost and the outputs of a node, of the last node, and of the safe law; [t, length of
-    an interval, of a collocation step]; bounds of torques, their rates, bounds of outputs; what is measured, what is
-    answered; memory."""
+    """A problem: number of intervals, of outputs at each node, 1 if rates of torques are bounded, most iterations of a
+    first plan and of a step; addresses of the cost and the outputs of a node, of the last node, and of the safe law;
+    the clock [t, length of an interval, of a collocation step]; bounds of torques, their rates, bounds of outputs; the
+    measurement, the answer; memory."""
 
     intervals: int
     outputs: int
@@ -89,18 +89,18 @@ class Horizon(NamedTuple):
 
 
 TOLD = 4
-"""Numbers that a step tells of itself: source of the torque, largest slack, iterations of the program, change."""
+"""Numbers in `Horizon.told`: source of the torque, largest slack, iterations of the program, change of torques."""
 
 
 def node_size(n: int, m: int, outputs: int) -> int:
-    """Numbers that the function of a node gives: gradient and Hessian of the cost by (x, tau), outputs and their slopes
-    by x."""
+    """Number of results of the function of a node: gradient and Hessian of the cost by (x, tau), outputs and their
+    slopes by x."""
     z = 2 * n + m
     return z + z * z + outputs * (1 + 2 * n)
 
 
 def horizon_sizes(n: int, m: int, intervals: int, outputs: int, kept_numbers: int) -> dict[str, int]:
-    """How many numbers each part of the memory of a `Horizon` has."""
+    """Number of entries of each part of the memory of a `Horizon`."""
     x, variables = 2 * n, intervals * m
     return {
         "measured": x, "answer": m, "slack": max(outputs, 1), "told": TOLD, "given": 1 + x + m,
@@ -112,8 +112,8 @@ def horizon_sizes(n: int, m: int, intervals: int, outputs: int, kept_numbers: in
 
 
 def run_horizon(address: int, answering: int) -> int:
-    """Torques for what was measured, or what can be done ahead of that; the status says what came of it, `told` where
-    torques come from."""
+    """Compute torques for a measurement, or prepare for the next one; return the status. `told` holds the source of the
+    torques."""
     records = unpack(integers(address), Horizon, Plan, Steps, QuadraticProgram, WorkingSet)
     horizon, plan, steps, program, working = records
     if answering == 1:
@@ -126,7 +126,7 @@ def run_horizon(address: int, answering: int) -> int:
 
 @called
 def prepared(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram) -> int:
-    """Everything that needs no measurement. BROKEN: numbers are not finite, and there is no plan any more."""
+    """Do everything that needs no measurement. BROKEN: numbers are not finite, and the plan is not prepared."""
     plan.mark[PREPARED] = 0.0
     if plan.mark[HAS] == 0.0:
         return SOLVED
@@ -143,13 +143,13 @@ def prepared(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgr
 
 
 def rows_of_interval(horizon: Horizon, steps: Steps) -> int:
-    """Bounds of its torques, of their changes where rates are bounded, and of outputs at its end."""
+    """Number of bounds of an interval: of its torques, of their changes if rates are bounded, of outputs at its end."""
     return steps.m * (1 + horizon.rated) + horizon.outputs
 
 
 @called
 def shift_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
-    """One interval on; behind the last one the safe law holds the arm."""
+    """Shift the plan by one interval; in the new last interval the safe law holds the arm."""
     N = horizon.intervals
     x = 2 * steps.n
     size = steps.steps * steps.stages * steps.n
@@ -168,13 +168,13 @@ def shift_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
 
 
 def new_interval(horizon: Horizon, plan: Plan, steps: Steps, k: int, rounds: int) -> None:
-    """Stages of an interval of which nothing is known but its start and its torques; its end stands in `miss`."""
+    """Compute the stages of an interval from its start and its torques alone; its end goes to `miss`."""
     x = 2 * steps.n
     a = shift(plan.a, k * steps.steps * steps.stages * steps.n)
     K = shift(horizon.K, k * steps.steps * kept(steps))
     interval(
         steps, horizon.clock[2], shift(plan.x, k * x), shift(plan.tau, k * steps.m), a, shift(horizon.miss, k * x),
-        shift(horizon.F, k * x * (x + steps.m)), K, rounds,
+        shift(horizon.F, k * x * (x + steps.m)), K, rounds=rounds,
     )  # fmt: skip
     change = horizon.slope
     fill(change, x + steps.m, 0.0)
@@ -183,7 +183,7 @@ def new_interval(horizon: Horizon, plan: Plan, steps: Steps, k: int, rounds: int
 
 @called
 def linearised(horizon: Horizon, plan: Plan, steps: Steps) -> bool:
-    """Costs, outputs and intervals with their slopes about the plan."""
+    """Evaluate costs, outputs and intervals with their slopes about the plan. False: a step is singular."""
     n = steps.n
     x = 2 * n
     columns = x + steps.m
@@ -202,7 +202,7 @@ def linearised(horizon: Horizon, plan: Plan, steps: Steps) -> bool:
             miss = shift(horizon.miss, k * x)
             good = interval(
                 steps, horizon.clock[2], state, tau, shift(plan.a, k * size), miss, shift(horizon.F, k * x * columns),
-                shift(horizon.K, k * steps.steps * kept(steps)), 1,
+                shift(horizon.K, k * steps.steps * kept(steps)), rounds=1,
             )  # fmt: skip
             sound = sound and good
             for j in range(x):
@@ -214,7 +214,7 @@ def linearised(horizon: Horizon, plan: Plan, steps: Steps) -> bool:
 
 @called
 def regulated(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
-    """From the end: gains L, roots U^-1 of what torques cost, and g, by the Riccati recursion with an affine part.
+    """Compute gains L, inverse roots U^-1 of the cost of torques, and g, by the Riccati recursion from the end.
 
     With V_(k+1) = 1/2 x^T P x + p^T x behind an interval, and e = p + P miss: Lambda = R + B^T P B = U^T U,
     L = -Lambda^-1 (S + B^T P A), g = U^-T (r + B^T e).
@@ -240,23 +240,23 @@ def regulated(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None
         closed = shift(horizon.closed, k * x * x)
         for i in range(x):
             copy(shift(F, i * columns), shift(closed, i * x), x)
-        add_product(closed, x, 1.0, shift(F, x), columns, 1, L, x, x, m, x)
+        add_product(closed, x, 1.0, shift(F, x), columns, 1, L, x, rows=x, inner=m, columns=x)
         torque = shift(horizon.small, 2 * m * x + m * m)
         copy(shift(cost, x), torque, m)
         copy(cost, p, x)
-        add_product(p, x, 1.0, torque, m, 1, L, x, 1, m, x)
-        add_product(p, x, 1.0, e, x, 1, closed, x, 1, x, x)
-        add_product(torque, m, 1.0, e, x, 1, shift(F, x), columns, 1, x, m)
+        add_product(p, x, 1.0, torque, m, 1, L, x, rows=1, inner=m, columns=x)
+        add_product(p, x, 1.0, e, x, 1, closed, x, rows=1, inner=x, columns=x)
+        add_product(torque, m, 1.0, e, x, 1, shift(F, x), columns, rows=1, inner=x, columns=m)
         g = shift(program.g, k * m)
         fill(g, m, 0.0)
-        add_product(g, m, 1.0, torque, m, 1, shift(horizon.root, k * m * m), m, 1, m, m)
+        add_product(g, m, 1.0, torque, m, 1, shift(horizon.root, k * m * m), m, rows=1, inner=m, columns=m)
         if k > 0:
             cost_to_go(horizon, steps, k)
 
 
 @called
 def gains(horizon: Horizon, steps: Steps, k: int) -> None:
-    """L and U^-1 of an interval, from P behind it."""
+    """Compute L and U^-1 of an interval from P behind it."""
     x = 2 * steps.n
     m = steps.m
     columns = x + m
@@ -268,14 +268,14 @@ def gains(horizon: Horizon, steps: Steps, k: int) -> None:
     L = shift(horizon.gain, k * m * x)
     root = shift(horizon.root, k * m * m)
     fill(PB, x * m, 0.0)
-    add_product(PB, m, 1.0, horizon.P, x, 1, shift(F, x), columns, x, x, m)
+    add_product(PB, m, 1.0, horizon.P, x, 1, shift(F, x), columns, rows=x, inner=x, columns=m)
     for i in range(m):
         copy(shift(hessian, (x + i) * columns + x), shift(Lambda, i * m), m)
         copy(shift(hessian, (x + i) * columns), shift(L, i * x), x)
         fill(shift(root, i * m), m, 0.0)
         root[i * m + i] = 1.0
-    add_product(Lambda, m, 1.0, shift(F, x), 1, columns, PB, m, m, x, m)
-    add_product(L, x, 1.0, PB, 1, m, F, columns, m, x, x)
+    add_product(Lambda, m, 1.0, shift(F, x), 1, columns, PB, m, rows=m, inner=x, columns=m)
+    add_product(L, x, 1.0, PB, 1, m, F, columns, rows=m, inner=x, columns=x)
     cholesky(Lambda, m)
     for i in range(m):  # -Lambda^-1 of the rows
         for j in range(i):
@@ -301,7 +301,7 @@ def back_substitute_rows(U: Doubles, m: int, rows: Doubles, width: int) -> None:
 
 @called
 def cost_to_go(horizon: Horizon, steps: Steps, k: int) -> None:
-    """P = Q + S^T L + L^T (S + R L) + C^T P C with the closed loop C, which stays positive."""
+    """P = Q + S^T L + L^T (S + R L) + C^T P C with the closed loop C; P stays positive."""
     x = 2 * steps.n
     m = steps.m
     columns = x + m
@@ -313,18 +313,18 @@ def cost_to_go(horizon: Horizon, steps: Steps, k: int) -> None:
     sum_rows = shift(horizon.small, m * x)
     for i in range(m):
         copy(shift(S, i * columns), shift(sum_rows, i * x), x)
-    add_product(sum_rows, x, 1.0, shift(S, x), columns, 1, L, x, m, m, x)
+    add_product(sum_rows, x, 1.0, shift(S, x), columns, 1, L, x, rows=m, inner=m, columns=x)
     P = horizon.P
     PC = horizon.work
     fill(PC, x * x, 0.0)
-    add_product(PC, x, 1.0, P, x, 1, closed, x, x, x, x)
+    add_product(PC, x, 1.0, P, x, 1, closed, x, rows=x, inner=x, columns=x)
     for i in range(x):  # the upper triangle, then the other
         row = shift(P, i * x + i)
         count = x - i
         copy(shift(hessian, i * columns + i), row, count)
-        add_product(row, x, 1.0, shift(closed, i), 1, x, shift(PC, i), x, 1, x, count)
-        add_product(row, x, 1.0, shift(L, i), 1, x, shift(sum_rows, i), x, 1, m, count)
-        add_product(row, x, 1.0, shift(S, i), 1, columns, shift(L, i), x, 1, m, count)
+        add_product(row, x, 1.0, shift(closed, i), 1, x, shift(PC, i), x, rows=1, inner=x, columns=count)
+        add_product(row, x, 1.0, shift(L, i), 1, x, shift(sum_rows, i), x, rows=1, inner=m, columns=count)
+        add_product(row, x, 1.0, shift(S, i), 1, columns, shift(L, i), x, rows=1, inner=m, columns=count)
     for i in range(x):
         for j in range(i):
             P[i * x + j] = P[j * x + i]
@@ -332,7 +332,7 @@ def cost_to_go(horizon: Horizon, steps: Steps, k: int) -> None:
 
 @called
 def condensed(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
-    """Rows of torques, of their differences and of outputs, by w."""
+    """Write the rows of torques, of their differences and of outputs, as functions of w."""
     x = 2 * steps.n
     m = steps.m
     n = program.n
@@ -347,7 +347,7 @@ def condensed(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None
         root = shift(horizon.root, k * m * m)
         rows = shift(program.G, k * block * n)
         fill(rows, block * n, 0.0)
-        add_product(rows, n, 1.0, shift(horizon.gain, k * m * x), x, 1, before, n, m, x, k * m)
+        add_product(rows, n, 1.0, shift(horizon.gain, k * m * x), x, 1, before, n, rows=m, inner=x, columns=k * m)
         for i in range(m):
             copy(shift(root, i * m), shift(rows, i * n + k * m), m)
         if horizon.rated == 1:
@@ -356,10 +356,13 @@ def condensed(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None
                 add_row(shift(rows, m * n), -1.0, shift(rows, -block * n), m * n)
         for i in range(x):
             fill(shift(after, i * n), (k + 1) * m, 0.0)
-        add_product(after, n, 1.0, shift(horizon.closed, k * x * x), x, 1, before, n, x, x, k * m)
-        add_product(shift(after, k * m), n, 1.0, shift(F, x), columns, 1, root, m, x, m, m)
+        add_product(after, n, 1.0, shift(horizon.closed, k * x * x), x, 1, before, n, rows=x, inner=x, columns=k * m)
+        add_product(shift(after, k * m), n, 1.0, shift(F, x), columns, 1, root, m, rows=x, inner=m, columns=m)
         slopes = shift(horizon.cost, (k + 1) * each + columns + columns * columns + outputs)
-        add_product(shift(rows, (block - outputs) * n), n, 1.0, slopes, x, 1, after, n, outputs, x, (k + 1) * m)
+        add_product(
+            shift(rows, (block - outputs) * n), n, 1.0, slopes, x, 1, after, n, rows=outputs, inner=x,
+            columns=(k + 1) * m,
+        )  # fmt: skip
         other = before
         before = after
         after = other
@@ -369,7 +372,7 @@ def condensed(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None
 
 
 def answered(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, working: WorkingSet) -> int:
-    """Torques of a plan from what was measured, or of the last plan, or of the safe law."""
+    """Answer a measurement by torques of a new plan, of the shifted plan, or of the safe law; return the status."""
     m = steps.m
     fill(horizon.told, TOLD, 0.0)
     status = UNREAD
@@ -398,7 +401,7 @@ def answered(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgr
 
 
 def within(horizon: Horizon, plan: Plan, m: int) -> None:
-    """Keep the answer inside the bounds of torques, and of their rates where these allow it."""
+    """Keep the answer inside the bounds of torques, and inside those of their rates where the former allow it."""
     for i in range(m):
         far = horizon.rate[i] * horizon.clock[1]
         answer = min(max(horizon.answer[i], plan.last[i] - far), plan.last[i] + far)
@@ -406,7 +409,7 @@ def within(horizon: Horizon, plan: Plan, m: int) -> None:
 
 
 def planned(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, working: WorkingSet) -> int:
-    """Solve for the measurement: once, or several times for a first plan."""
+    """Solve for the measurement in one or more rounds, more for a first plan; return the status."""
     rounds = horizon.iterations
     if plan.mark[HAS] == 0.0:
         start_plan(horizon, plan, steps)
@@ -426,7 +429,7 @@ def planned(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgra
 
 
 def start_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
-    """A first plan: stay where it is, under the torques of the safe law."""
+    """Make a first plan: the arm stays where it is, under the torques of the safe law."""
     x = 2 * steps.n
     for k in range(horizon.intervals + 1):
         copy(horizon.measured, shift(plan.x, k * x), x)
@@ -443,7 +446,7 @@ def start_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
 
 
 def one_round(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram, working: WorkingSet) -> int:
-    """Gradient and bounds for the measurement, the program, and the plan moved to its solution."""
+    """Set the bounds for the measurement, solve the program, and move the plan to its solution; return the status."""
     free_motion(horizon, plan, steps)
     bounds(horizon, plan, steps, program)
     copy(plan.y, program.y, program.rows)
@@ -461,7 +464,7 @@ def one_round(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProg
 
 
 def free_motion(horizon: Horizon, plan: Plan, steps: Steps) -> None:
-    """Changes of all states by the measurement and what intervals miss, with w = 0."""
+    """Compute the changes of all states by the measurement and by the defects of intervals, with w = 0."""
     x = 2 * steps.n
     for j in range(x):
         horizon.free[j] = horizon.measured[j] - plan.x[j]
@@ -473,7 +476,7 @@ def free_motion(horizon: Horizon, plan: Plan, steps: Steps) -> None:
 
 @called
 def bounds(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram) -> None:
-    """Bounds of what w adds to torques, to their differences, and to outputs."""
+    """Set the bounds of the parts of torques, of their differences and of outputs that w adds."""
     x = 2 * steps.n
     m = steps.m
     columns = x + m
@@ -506,7 +509,7 @@ def bounds(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram
 
 
 def slacks(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
-    """By how much each output is predicted to leave its bounds, at most, and the largest of all."""
+    """Find how far each output is predicted to exceed its bounds, at most, and the largest of all."""
     first = steps.m * (1 + horizon.rated)
     fill(horizon.slack, horizon.outputs, 0.0)
     for k in range(horizon.intervals):
@@ -519,7 +522,7 @@ def slacks(horizon: Horizon, steps: Steps, program: QuadraticProgram) -> None:
 
 @called
 def expand(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgram) -> float:
-    """Torques, states and stages of the plan, moved to the solution; by how much torques were, of what they are."""
+    """Move torques, states and stages of the plan to the solution; return the relative change of torques."""
     x = 2 * steps.n
     m = steps.m
     size = steps.steps * steps.stages * steps.n

@@ -1,4 +1,4 @@
-"""A receding problem in memory: arrays, the table that the compiled loops read, and the calls."""
+"""Memory of a problem of predictive control: arrays, the table that the compiled loops read, and the calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pliant.compute.nmpc.real_time_iteration import Horizon, Plan, horizon_sizes
 
 
 class Interval(NamedTuple):
-    """An interval alone: length of its steps, start, torques, stages; its end, slopes, and what is kept of it."""
+    """A single interval: length of its steps, start, torques, stages; its end, slopes, and kept numbers."""
 
     length: Doubles
     x: Doubles
@@ -29,17 +29,18 @@ class Interval(NamedTuple):
 
 
 def run_interval(address: int, rounds: int) -> int:
-    """Step an interval, its stages from zero; 0 where no step is singular."""
+    """Step an interval, its stages from zero; return 0, or 1 if a step is singular."""
     given, steps = unpack(integers(address), Interval, Steps)
-    if interval(steps, given.length[0], given.x, given.tau, given.a, given.end, given.F, given.K, rounds):
+    if interval(steps, given.length[0], given.x, given.tau, given.a, given.end, given.F, given.K, rounds=rounds):
         return 0
     return 1
 
 
 @dataclass(frozen=True)
 class Dynamics:
-    """How an arm is stepped: sizes of q and tau, the address of ``[qdd, dqdd/dq, dqdd/dqd, dqdd/dtau]`` of (q, qd, tau,
-    p), what p is, and how an interval is cut; `owner` keeps the code alive."""
+    """Dynamics of an arm for collocation: sizes of q and tau, the address of a function of (q, qd, tau, p) that gives
+    ``[qdd, dqdd/dq, dqdd/dqd, dqdd/dtau]``, the values of p, stages of a step and steps of an interval; `owner` keeps
+    the code alive."""
 
     n: int
     m: int
@@ -47,22 +48,27 @@ class Dynamics:
     parameters: Array
     stages: int = 3
     steps: int = 1
-    owner: Any = field(default=None, repr=False)
+    owner: object = field(default=None, repr=False)
 
     def memory(self) -> Steps:
-        """The record for the compiled loops, with memory of its own."""
+        """Make the record for the compiled loops, with memory of its own."""
         sizes = step_sizes(self.n, self.m, self.stages, len(self.parameters))
         parts = {name: np.zeros(size) for name, size in sizes.items()}
         parts["given"][2 * self.n + self.m :] = self.parameters
-        return Steps(self.n, self.m, self.stages, self.steps, self.slopes, radau_tableau(self.stages), **parts)
+        return Steps(
+            n=self.n, m=self.m, stages=self.stages, steps=self.steps, slopes=self.slopes,
+            tableau=radau_tableau(self.stages), **parts,
+        )  # fmt: skip
 
     def advance(self, x: Array, tau: Array, duration: float, rounds: int = 30) -> tuple[Array, Array, Array]:
         """The state (2n,) at the end of an interval, and its slopes (2n, 2n) and (2n, m) by x and tau."""
         n, m = self.n, self.m
         end, F = np.zeros(2 * n), np.zeros((2 * n, 2 * n + m))
         kept = np.zeros(self.steps * kept_size(n, m, self.stages))
-        a, lengths = np.zeros(self.steps * self.stages * n), np.array([duration / self.steps])
-        given = Interval(lengths, np.array(x, dtype=float), np.array(tau, dtype=float), a, end, F, kept)
+        given = Interval(
+            length=np.array([duration / self.steps]), x=np.array(x, dtype=float), tau=np.array(tau, dtype=float),
+            a=np.zeros(self.steps * self.stages * n), end=end, F=F, K=kept,
+        )  # fmt: skip
         own = self.memory()
         parts = table(given, own)
         compiled(run_interval)(parts.ctypes.data, rounds)
@@ -70,29 +76,29 @@ class Dynamics:
 
 
 class HorizonSolver:
-    """All memory of a problem, and one plan. `plan` is what it remembers between steps: it may be kept and put back.
+    """All memory of a problem, and one plan. `plan` holds all that later steps need: it may be saved and restored.
 
     Parameters
     ----------
     dynamics : Dynamics
     intervals, outputs : int
-        Of the horizon, and numbers that are bounded at each node.
+        Intervals of the horizon, and outputs that are bounded at each node.
     addresses : (int, int, int)
-        Of the cost of a node, of the last node, and of the safe law.
+        Addresses of the cost of a node, of that of the last node, and of the safe law.
     length : float
-        Of an interval, s.
+        Length of an interval, s.
     torque, rate : (2, m) and (m,) arrays
         Bounds of torques, and of their rates per second.
     bounds, weights : (2, outputs) arrays
-        Of the outputs; weights of slacks and of their squares.
+        Bounds of the outputs; weights of slacks and of their squares.
     first, iterations, most : int
-        Rounds of a first plan, of a step, and iterations of a quadratic program.
+        Rounds of a first plan, rounds of a step, and iterations of a quadratic program.
     """
 
     def __init__(
         self, dynamics: Dynamics, intervals: int, outputs: int, addresses: tuple[int, int, int],
         length: float, torque: Array, rate: Array, bounds: Array, weights: Array, first: int,
-        iterations: int, most: int, owner: Any = None,
+        iterations: int, most: int, owner: object = None,
     ) -> None:  # fmt: skip
         n, m = dynamics.n, dynamics.m
         self.dynamics, self.intervals, self.outputs, self.owner = dynamics, intervals, outputs, owner
@@ -120,7 +126,7 @@ class HorizonSolver:
 
     @property
     def records(self) -> tuple[Horizon, Plan, Steps, QuadraticProgram, WorkingSet]:
-        """What the compiled loops read, in their order."""
+        """The records that the compiled loops read, in order."""
         return self._horizon, Plan(**self._planned()), self._steps, self._program, self._working
 
     def _planned(self) -> dict[str, Array]:
@@ -132,23 +138,23 @@ class HorizonSolver:
         each = [np.concatenate([np.full(hard, x), w]) for x, w in zip((np.inf, 0.0), weights)]
         width = np.repeat(np.arange(1, own + 1) * self.dynamics.m, rows // own)
         return QuadraticProgram(
-            n, rows, most, g=np.zeros(n), G=np.zeros((rows, n)), width=width.astype(np.int64), low=np.zeros(rows),
-            high=np.zeros(rows), weight=np.concatenate([np.tile(w, own) for w in each]), z=np.zeros(n),
-            y=np.zeros(rows), value=np.zeros(rows), told=np.zeros(PROGRAM_TOLD),
+            n=n, rows=rows, iterations=most, g=np.zeros(n), G=np.zeros((rows, n)), width=width.astype(np.int64),
+            low=np.zeros(rows), high=np.zeros(rows), weight=np.concatenate([np.tile(w, own) for w in each]),
+            z=np.zeros(n), y=np.zeros(rows), value=np.zeros(rows), told=np.zeros(PROGRAM_TOLD),
         )  # fmt: skip
 
     def forget(self, tau: Array) -> None:
-        """No plan any more; tau (m,) acts now."""
+        """Drop the plan; tau (m,) are the torques that act now."""
         self.plan[:] = 0.0
         self._planned()["last"][:] = tau
 
     def prepare(self, t: float) -> int:
-        """Linearise about the plan at a time."""
+        """Linearize about the plan at a time; return the status."""
         self.clock[0] = t
         return self._run(self._table.ctypes.data, 0)
 
     def answer(self, x: Array) -> int:
-        """Torques for a measured state; they stand in `tau`."""
+        """Compute torques for a measured state, to be read as `tau`; return the status."""
         self._memory["measured"][:] = x
         return self._run(self._table.ctypes.data, 1)
 
@@ -159,12 +165,12 @@ class HorizonSolver:
 
     @property
     def told(self) -> Array:
-        """What the last step tells of itself."""
+        """Numbers about the last step: source of the torque, largest slack, iterations, change of torques."""
         return self._memory["told"].copy()
 
     @property
     def slack(self) -> Array:
-        """(outputs,) largest violated part of each output."""
+        """(outputs,) largest predicted violation of the bounds of each output."""
         return self._memory["slack"][: self.outputs].copy()
 
     @property
@@ -179,7 +185,7 @@ class HorizonSolver:
 
 
 def plan_sizes(dynamics: Dynamics, intervals: int, rows: int) -> dict[str, int]:
-    """How many numbers each part of a `Plan` has."""
+    """Number of entries of each part of a `Plan`."""
     n, m = dynamics.n, dynamics.m
     size = {"x": (intervals + 1) * 2 * n, "tau": intervals * m, "a": intervals * dynamics.steps * dynamics.stages * n}
     return size | {"y": rows, "last": m, "seen": 2 * n, "mark": 4}

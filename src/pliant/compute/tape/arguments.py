@@ -1,4 +1,4 @@
-"""What a kernel is given: arrays of any kind made plain, checked, and laid out in rows; errors that name the input."""
+"""Arguments of a kernel: converted to arrays of float64, checked, and laid out in rows; errors name the input."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class Signature:
 
 
 def describe(shape: Shape) -> str:
-    """`(..., 4)`: the shape of one state behind any batch axes."""
+    """Write a shape of one state behind any batch axes, as in `(..., 4)`."""
     return f"(..., {', '.join(map(str, shape))})" if shape else "(...)"
 
 
-def plain(signature: Signature, given: Sequence[Any], library: Any = np) -> list[Any]:
-    """Every input as an array of float64, of NumPy or of CuPy, whose last axes have the right shape."""
+def plain(signature: Signature, given: Sequence[object], library: Any = np) -> list[Any]:
+    """Convert every input to an array of float64, of NumPy or of CuPy, whose last axes have the right shape."""
     if len(given) != len(signature.in_names):
         names = ", ".join(signature.in_names) or "none"
         raise ModelError(f"{signature.name}: got {len(given)} inputs, expected {len(signature.in_names)}: {names}")
     return [_plain(library, *item) for item in zip(signature.in_names, signature.in_shapes, given)]
 
 
-def _plain(library: Any, name: str, shape: Shape, given: Any) -> Any:
+def _plain(library: Any, name: str, shape: Shape, given: object) -> Any:
     try:
         array = library.asarray(given)
     except (ValueError, TypeError) as error:
@@ -85,22 +85,18 @@ def batch_shape(signature: Signature, arrays: Sequence[Array]) -> Shape:
 
 
 def rows(array: Array, shape: Shape, leading: Shape) -> tuple[Array, int]:
-    """An array whose memory holds one state per row, and the distance of rows in elements (0: all states share one)."""
+    """Lay out an array with one state per row; return it and the distance of rows in elements (0: all share one)."""
     own = array.shape[: array.ndim - len(shape)]
     size = math.prod(shape)
     if math.prod(own) == 1:
         return np.ascontiguousarray(array), 0
     if own != leading:
         array = np.broadcast_to(array, leading + shape)
-    elif len(own) == 1 and _rows_are_dense(array):
-        return array, array.strides[0] // array.itemsize
+    elif len(own) == 1:
+        aligned = array.strides[0] % array.itemsize == 0 and array.flags.aligned
+        if array[0].flags.c_contiguous and aligned:
+            return array, array.strides[0] // array.itemsize
     return np.ascontiguousarray(array), size
-
-
-def _rows_are_dense(array: Array) -> bool:
-    row = array[0]
-    aligned = array.strides[0] % array.itemsize == 0 and array.flags.aligned
-    return bool(row.flags.c_contiguous and aligned)
 
 
 def refuse_non_finite(signature: Signature, arrays: Sequence[Array]) -> None:

@@ -1,8 +1,9 @@
-"""A tape that calls, as a table: which function runs when, and where its numbers lie.
+"""A tape that calls functions, planned as a table: the order of functions, and the places of their numbers.
 
-Own arithmetic, calls and copies become rows, done one after the other by a loop (`emit_calls.py`), so that machine code
-grows with the functions and not with how often they are called. A function reads its arguments where they were written:
-results of one call stand side by side, and pointers to runs of them are handed on; only what lies apart is copied.
+Own arithmetic, calls and copies become rows, which a loop runs one after the other (`emit_calls.py`), so that machine
+code grows with the functions and not with the number of calls. A function reads its arguments where they were written:
+results of one call stand side by side, and pointers to runs of them are handed on. Only arguments that lie apart are
+copied.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pliant.compute.tape.operations import CALL, RESULT
 from pliant.compute.tape.tape import Tape
 
 IN, OUT, WORK, CONSTANTS = range(4)
-"""What a place in memory is counted from; places stand in the table as 4 place + base."""
+"""Base that a place in memory is counted from; the table holds places as 4 place + base."""
 COPY = 0
 """Kind of a row that copies; parts of own arithmetic are the next kinds, then functions."""
 OWN, CONSTANT = -2, -1
@@ -25,7 +26,7 @@ OWN, CONSTANT = -2, -1
 
 @dataclass(frozen=True)
 class CallPlan:
-    """What the emitter writes out.
+    """A table of rows, and the programs of the functions that it runs.
 
     Attributes
     ----------
@@ -33,7 +34,7 @@ class CallPlan:
         Own arithmetic; its parts are rows of the table.
     callees : tuple of Program
     starts : tuple of tuples of int
-        For each callee, where its arguments are cut: each run of them has its own pointer.
+        Places at which the arguments of each callee are cut: each run of them has its own pointer.
     rows : tuple of tuples of int
         (COPY, first, count), (1 + part,), or (1 + parts + callee, place of results, places of runs of arguments ...).
     copies : tuple of (from, to)
@@ -80,7 +81,7 @@ class _Planner:
         self.constants: list[float] = []
         self._pools: dict[tuple[float, ...], int] = {}
         self.asked: dict[int, tuple[int, int]] = {}
-        """First call and place in it for which a value is asked: neighbours there become neighbours in memory."""
+        """First call that reads a value, and place in it: neighbors there become neighbors in memory."""
         for number, made in enumerate(tape.calls):
             for k, value in enumerate(made.arguments.tolist()):
                 self.asked.setdefault(value, (number, k))
@@ -103,13 +104,13 @@ class _Planner:
         main = Program(parts, {**self.leaves, **placed}, self._computed(), [], self.room.size)
         work = max((callee.work_size for callee in self.callees), default=0)
         return CallPlan(
-            main, self.callees, starts, tuple(self.rows), tuple(self.copies), tuple(self.constants),
-            self.room.size + work, self.room.size,
+            main=main, callees=self.callees, starts=starts, rows=tuple(self.rows), copies=tuple(self.copies),
+            constants=tuple(self.constants), work_size=self.room.size + work, callee_work=self.room.size,
         )  # fmt: skip
 
     def _order(self) -> list[list[Instruction] | int]:
-        """Parts of own arithmetic and numbers of calls: first the calls that wait for nothing, then the others as they
-        stand in the tape, and arithmetic when a call waits for it, with all else that can be computed by then."""
+        """Parts of own arithmetic and numbers of calls: first the calls that need no arithmetic, then the others in the
+        order of the tape. Arithmetic comes when a call needs it, with all else that can be computed by then."""
         known, waiting, order = {*self.leaves}, self.steps, list[list[Instruction] | int]()
 
         def compute() -> None:
@@ -145,7 +146,7 @@ class _Planner:
         return last | {value: len(order) for value, _ in self._still()}
 
     def _computed(self) -> dict[int, list[int]]:
-        """Outputs that own arithmetic gives."""
+        """Outputs that own arithmetic computes."""
         return {v: places for v, places in self.outputs.items() if v not in self.leaves and v not in self.results}
 
     def _still(self) -> list[tuple[int, int]]:
@@ -179,7 +180,7 @@ class _Planner:
         self.rows.append((first_kind + call.callee, 4 * block + WORK, *places))
 
     def _run(self, values: list[int], staged: list[tuple[int, int]], now: int) -> int:
-        """Where a run of arguments stands, if need be as a copy."""
+        """Place of a run of arguments; a run that is not contiguous in memory is staged for copying."""
         if self._kind(values[0]) == CONSTANT:
             return 4 * self._pooled(tuple(float(self.leaves[value][1]) for value in values)) + CONSTANTS
         if self._kind(values[0]) == OWN and any(
@@ -191,7 +192,7 @@ class _Planner:
         return self._source(values[0])
 
     def _kind(self, value: int) -> int:
-        """Of an argument: neighbours in memory have numbers that follow each other."""
+        """Number of an argument by its place: neighbors in memory have numbers that follow each other."""
         if value in self.results:
             call, k = self.results[value]
             return 2**40 * (call + 1) + k
@@ -215,7 +216,7 @@ class _Planner:
             self.copies += pairs
 
     def _starts(self) -> tuple[tuple[int, ...], ...]:
-        """Where the arguments of each callee are cut: wherever in one of its calls they are not neighbours."""
+        """Places at which the arguments of each callee are cut: where they are not neighbors in one of its calls."""
         cuts = [np.zeros(callee.n_in, dtype=bool) for callee in self.tape.callees]
         for call in self.tape.calls:
             kinds = np.array([self._kind(value) for value in call.arguments.tolist()])
@@ -225,7 +226,7 @@ class _Planner:
 
 
 class _Room:
-    """Places in the work buffer; blocks are used again when their last reader is through."""
+    """Places in the work buffer; a block is used again after its last reader."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -234,7 +235,7 @@ class _Room:
         self._now = 0
 
     def settle(self, now: int) -> None:
-        """Free what was read for the last time before row `now`."""
+        """Free the blocks whose last reader stands before row `now`."""
         for row in range(self._now, now):
             for place, size in self._ending.pop(row, ()):
                 self._free.setdefault(size, []).append(place)

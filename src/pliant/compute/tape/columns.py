@@ -1,10 +1,10 @@
 """Functions whose last step solves many columns with shared numbers: one tape, and others run per pack of columns.
 
-Unrolled, the columns would repeat the same operations dozens of times: most of the compile, and code that no cache of
-instructions holds. Here a first tape gives numbers that all columns share and the columns themselves, in groups; each
-group has a tape that takes the shared numbers and one column. For one state, lanes are columns; in a batch, lanes are
-states and columns come one after the other. Each column goes through the same operations either way, so that the bits
-are the same.
+Unrolled, the columns would repeat the same operations dozens of times. They would take most of the time to compile, and
+their code would fit no instruction cache. Here a first tape gives numbers that all columns share and the columns
+themselves, in groups; each group has a tape that takes the shared numbers and one column. For one state, lanes are
+columns; in a batch, lanes are states and columns come one after the other. Each column goes through the same operations
+either way, so that the bits are the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 
@@ -24,11 +23,11 @@ from pliant.compute.tape import lower
 from pliant.compute.tape.tape import Tape
 
 REGISTERS = (2, 3)
-"""Vectors of columns that are solved side by side, each of which waits for its own products alone; more would leave too
-few registers for the numbers of a walk. Of these the one that solves the fewest columns twice."""
+"""Numbers of vectors of columns that are solved side by side, each of which waits only for its own products; more would
+leave too few registers. The one that solves the fewest columns twice is taken."""
 COLUMN_PART = 150
-"""Steps of a column's tape in one function: shorter parts compile sooner, as long as they run; a step is one
-instruction for each register."""
+"""Steps of a column's tape in one function; shorter parts compile faster and run as fast. A step is one instruction for
+each register."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +44,10 @@ class ColumnFunction:
     places : tuple of int
         The solved columns, numbered group after group, in the order that outputs have them.
     widths : tuple of int
-        Into how many columns each output behind those of `first` is cut; their sum is the number of columns.
+        Number of solved columns in each output behind those of `first`; their sum is the number of columns.
     order : tuple of tuples of int
-        The outputs of the whole, each of one or more rows of blocks: numbers of outputs of `first`, then of the cut
-        columns.
+        The outputs of the whole function, each of one or more rows of blocks: numbers of outputs of `first`, then of
+        outputs of solved columns.
     """
 
     name: str
@@ -77,7 +76,7 @@ class ColumnFunction:
         return int(sum(f.n_instructions() for f in (self.first, *self.seconds)))
 
     def serialized(self) -> str:
-        """Text that is another where the function is another."""
+        """Text that differs between different functions."""
         texts = [f.serialize() for f in (self.first, *self.seconds)]
         return "\n".join([*texts, repr((self.places, self.widths, self.order))])
 
@@ -86,8 +85,14 @@ class ColumnFunction:
         return _rebuild, (self.name, self.first.serialize(), seconds, self.places, self.widths, self.order)
 
 
-def _rebuild(name: str, first: str, seconds: tuple[str, ...], *others: Any) -> ColumnFunction:
-    return ColumnFunction(name, ca.Function.deserialize(first), tuple(map(ca.Function.deserialize, seconds)), *others)
+def _rebuild(
+    name: str, first: str, seconds: tuple[str, ...], places: tuple[int, ...], widths: tuple[int, ...],
+    order: tuple[tuple[int, ...], ...],
+) -> ColumnFunction:  # fmt: skip
+    return ColumnFunction(
+        name=name, first=ca.Function.deserialize(first), seconds=tuple(map(ca.Function.deserialize, seconds)),
+        places=places, widths=widths, order=order,
+    )  # fmt: skip
 
 
 def source(f: ColumnFunction, kind: str, target: Machine, part_length: int) -> str:
@@ -115,8 +120,8 @@ def source(f: ColumnFunction, kind: str, target: Machine, part_length: int) -> s
 
 
 def _lanes(count: int, target: Machine) -> tuple[Lanes, int]:
-    """Columns in a register, and registers of columns that are solved side by side: the last may hold more lanes than
-    there are columns, none is idle."""
+    """Columns in a register, and registers of columns that are solved side by side: the last one may have more lanes
+    than columns are left, but none is idle."""
     width = target.width
     while width // 2 >= count:
         width //= 2
@@ -125,11 +130,11 @@ def _lanes(count: int, target: Machine) -> tuple[Lanes, int]:
 
 
 class ColumnLayout:
-    """Where things stand in the work buffer, in packs of states: what the first tape gives (own outputs, shared
-    numbers, columns of each group), the solved columns, work of the tapes. `lanes` of a step solve columns.
+    """Places in the work buffer, counted in packs of states: outputs of the first tape (own outputs, shared numbers,
+    columns of each group), the solved columns, work of the tapes. `lanes` of a step solve columns.
 
-    Where a step has more lanes than its group has columns, the others read what follows and write over what is solved
-    later, or behind the end of a row: rows of solved columns are as far `apart` as that takes.
+    Where a step has more lanes than its group has columns, the spare lanes read beyond the columns. They write where
+    later columns are solved, or behind the end of a row: the distance `apart` of rows of solved columns leaves room.
     """
 
     def __init__(
@@ -159,11 +164,11 @@ class ColumnLayout:
 
     @property
     def splat(self) -> bool:
-        """Whether lanes are columns, which share numbers of one state."""
+        """Whether lanes are columns, which share the numbers of one state."""
         return self.pack.width == 1
 
     def step(self, group: int) -> int:
-        """Columns of a group that are solved at once."""
+        """Number of columns of a group that are solved at once."""
         return self.lanes[group].width * self.registers[group] if self.splat else 1
 
     def body(self) -> str:
@@ -215,7 +220,7 @@ class ColumnLayout:
             place += rows * width
 
     def _copies(self) -> str:
-        """What copies own outputs, and what gathers solved columns for each output: a loop over rows."""
+        """Functions that copy own outputs, and gather the solved columns of each output in a loop over rows."""
         T, texts, start = self.pack.type, [COPY.format(T=self.pack.type)], 0
         for k, width in enumerate(self.f.widths, len(self.own)):
             cells = []
@@ -270,11 +275,11 @@ ret void
 
 
 class ColumnWriter(emit.BodyWriter):
-    """Writes the tape of a group as a function of `%shared`, `%in`, `%out` and `%work`: the elements of a column stand
+    """Write the tape of a group as a function of `%shared`, `%in`, `%out` and `%work`: the elements of a column stand
     in rows of all columns.
 
-    Steps are written register by register, so that none waits for the one before: of a vector that fills several, the
-    compiler would make one long chain after the other.
+    Each step is written for all registers before the next one, so that no instruction waits for the one before. If one
+    vector filled several registers, the compiler would make one long chain of instructions after the other.
     """
 
     pointers = ("shared", "in", "out", "work")
@@ -297,7 +302,7 @@ class ColumnWriter(emit.BodyWriter):
             yield register
 
     def _operand(self, value: int) -> str:
-        """A shared number is loaded for each step anew: to keep it would take registers that columns need."""
+        """Name of a value; a shared number is loaded anew for each step, since columns need the registers."""
         kind, content = self.program.leaves.get(value, ("", 0))
         if kind == "input" and content < self.layout.n_shared and self.layout.splat:
             return self._load("in", int(content))
@@ -334,5 +339,5 @@ class ColumnWriter(emit.BodyWriter):
         return super()._address(buffer, index)
 
     def _element(self, buffer: str) -> str:
-        """Buffers of columns hold numbers where lanes are columns, packs of states otherwise; work holds lanes."""
+        """Type of a buffer's elements: columns hold numbers where lanes are columns, else packs; work holds lanes."""
         return "double" if self.layout.splat and buffer != "work" else self.lanes.type

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from pliant.compute.tape.tape import Tape
 
 
-def _remainder(x: float, y: float) -> float:
-    return math.remainder(x, y) if y and math.isfinite(x) else math.nan
-
-
-OF_ONE: dict[str, Callable[[Any], Any]] = {
+Column: TypeAlias = Array | np.float64
+"""Values of one operation: one for each state, or one for all."""
+OF_ONE: dict[str, Callable[[Column], Column]] = {
     "neg": np.negative, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sq": np.square, "twice": lambda x: x + x,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "not": np.logical_not, "floor": np.floor, "ceil": np.ceil, "fabs": np.abs, "sign": np.sign,
@@ -27,14 +25,15 @@ OF_ONE: dict[str, Callable[[Any], Any]] = {
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "log1p": np.log1p, "expm1": np.expm1,
 }  # fmt: skip
 """Functions of NumPy for operations with one operand, by their names on a tape."""
-OF_TWO: dict[str, Callable[[Any, Any], Any]] = {
+OF_TWO: dict[str, Callable[[Column, Column], Column]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power, "constpow": np.power,
     "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "and": np.logical_and,
     "or": np.logical_or, "fmod": np.fmod, "copysign": np.copysign,
     "if_else_zero": lambda x, y: np.where(x != 0, y, 0.0), "fmin": np.fmin, "fmax": np.fmax, "atan2": np.arctan2,
-    "hypot": np.hypot, "remainder": np.vectorize(_remainder, [float]),
+    "hypot": np.hypot,
+    "remainder": np.vectorize(lambda x, y: math.remainder(x, y) if y and math.isfinite(x) else math.nan, [float]),
 }  # fmt: skip
-"""The same for two operands."""
+"""Functions of NumPy for operations with two operands."""
 
 
 def plain_tape(tape: Tape) -> dict[str, Any]:
@@ -53,7 +52,7 @@ def plain_tape(tape: Tape) -> dict[str, Any]:
 
 def interpret(tape: dict[str, Any], inputs: Array) -> Array:
     """Return the outputs (N, n_out) of a plain tape for inputs (N, n_in)."""
-    columns, values = np.ascontiguousarray(inputs.T), list[Any]()
+    columns, values = np.ascontiguousarray(inputs.T), list[Column]()
     with np.errstate(all="ignore"):
         for name, a, b, constant in zip(tape["operations"], tape["a"], tape["b"], tape["constant"]):
             if name == "input":

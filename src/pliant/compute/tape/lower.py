@@ -31,7 +31,7 @@ class Instruction:
 
 @dataclass
 class Block:
-    """A run of steps that becomes one function; values shared with other parts travel in slots of a work buffer."""
+    """A run of steps that becomes one function; values shared with other parts stand in slots of a work buffer."""
 
     steps: list[Instruction]
     reads: dict[int, int] = field(default_factory=dict)
@@ -40,14 +40,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Program:
-    """What the emitter writes out, part by part.
+    """Steps of machine code, in parts that become functions.
 
     Attributes
     ----------
     parts : list of Block
     leaves : dict
-        Value number to `("input", place)`, `("const", number)` or, for what a call gave, `("work", place)`; leaves are
-        read wherever they are needed.
+        Value number to `("input", place)`, `("const", number)` or, for a result of a call, `("work", place)`. Leaves
+        are read wherever they are needed.
     outputs : dict
         Value number to the output places it fills.
     zeros : list of int
@@ -79,7 +79,8 @@ def lower(tape: Tape, fma: bool, part_length: int, angle_width: int = 1) -> Prog
     leaves = leaves_of(tape)
     steps = angles_first(list(steps_of(tape, fma, leaves, leaves.keys())), leaves, angle_width)
     parts = [Block(steps[k : k + part_length]) for k in range(0, len(steps), part_length)] or [Block([])]
-    return Program(parts, leaves, *outputs_of(tape), _assign_slots(parts))
+    outputs, zeros = outputs_of(tape)
+    return Program(parts=parts, leaves=leaves, outputs=outputs, zeros=zeros, work_size=_assign_slots(parts))
 
 
 def leaves_of(tape: Tape) -> Leaves:
@@ -153,7 +154,7 @@ def _fused_step(i: int, name: str, product: int, names: list[str], a: list[int],
 
 
 def sincos_results(names: list[str], a: list[int], spare: int) -> dict[int, tuple[int, int]]:
-    """Map each angle to the values of its sine and cosine; one that nobody reads gets a spare number."""
+    """Map each angle to the values of its sine and cosine; a spare number stands for one that the tape does not use."""
     found: dict[int, dict[str, int]] = {}
     for i, name in enumerate(names):
         if name in ("sin", "cos"):
@@ -163,7 +164,7 @@ def sincos_results(names: list[str], a: list[int], spare: int) -> dict[int, tupl
 
 
 def _power(i: int, base: int, exponent: int, leaves: Leaves) -> Instruction:
-    """Small whole exponents become products, as `power:n`."""
+    """A step for a power; small whole exponents n become products, named `power:n`."""
     kind, number = leaves.get(exponent, ("input", 0))
     if kind == "const" and 0 < abs(number) <= LARGEST_EXPANDED_POWER and float(number).is_integer():
         return Instruction(f"power:{int(number)}", (i,), (base,))
@@ -171,7 +172,7 @@ def _power(i: int, base: int, exponent: int, leaves: Leaves) -> Instruction:
 
 
 def angles_first(steps: list[Instruction], leaves: Leaves, angle_width: int) -> list[Instruction]:
-    """Sines and cosines of inputs go first, while few values are alive around the call, and several together."""
+    """Move sines and cosines of inputs to the front, while few values are alive, and take several in one step."""
     early = [step for step in steps if step.name == "sincos" and step.operands[0] in leaves]
     rest = [step for step in steps if not (step.name == "sincos" and step.operands[0] in leaves)]
     groups = [early[k : k + angle_width] for k in range(0, len(early), angle_width)]
@@ -183,7 +184,7 @@ def _joined(tuples: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def _assign_slots(parts: list[Block]) -> int:
-    """Give a slot to every value that crosses parts, and reuse it once the last reader is through."""
+    """Give a slot to every value that crosses parts, and reuse it after its last reader."""
     born = {value: k for k, part in enumerate(parts) for step in part.steps for value in step.results}
     last: dict[int, int] = {}
     for k, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""The scalar operations of a CasADi tape: what each is called, how many operands it has, how it is counted."""
+"""The scalar operations of a CasADi tape: their names, numbers of operands, and kinds in counts."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ BINARY = _codes(
     *("add", "sub", "mul", "div", "pow", "constpow", "lt", "le", "eq", "ne", "and", "or", "fmod", "copysign"),
     *("if_else_zero", "fmin", "fmax", "atan2", "hypot", "remainder"),
 )
-#: Operations that hand on their first operand unchanged.
+#: Operations that return their first operand unchanged.
 ALIAS = _codes("assign", "lift", "printme")
 CONST, INPUT, OUTPUT = ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT
 
 CALL = ca.OP_CALL
 RESULT = -2
-"""One of the numbers that a call gives; CasADi has no code for it."""
+"""One of the results of a call; CasADi has no code for it."""
 
 #: Name of every operation that may stand in a tape.
 NAMES: dict[int, str] = {**UNARY, **BINARY, CONST: "const", INPUT: "input", CALL: "call", RESULT: "result"}
 CODES: dict[str, int] = {name: code for code, name in NAMES.items()}
 COMMUTATIVE = frozenset(CODES[name] for name in ("add", "mul", "eq", "ne", "and", "or"))
 
-#: How `Tape.count` sorts operations; a change of sign, a constant and an input cost nothing,
-#: what is called is counted where it stands.
+#: Kinds by which `Tape.count` counts operations. A change of sign, a constant and an input cost nothing; the operations
+#: of a called function count at each call.
 COUNTED_AS: dict[str, str] = {
     **dict.fromkeys(NAMES.values(), "other"),
     **{"mul": "mul", "sq": "mul", "add": "add", "sub": "add", "twice": "add"},

@@ -1,16 +1,15 @@
-"""Which results of a tape must not be rounded to single precision.
+"""Choice of the results of a tape that must not be rounded to single precision.
 
 Where a pivot is the small difference of large numbers, a few roundings decide the result: those of the inertias that
 are about to cancel. First-order analysis finds them. The rounding of a value v changes output y by |dy/dv| |v| 2^-24;
-one reverse sweep over the tape gives all dy/dv at some typical states. Operations are done in double precision from the
-worst one down, until the rest is expected to err by less than `AIM`.
+one reverse sweep over the tape gives all dy/dv at some typical states. Operations move to double precision from the
+worst one down, until the expected error of the others is below `AIM`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +21,15 @@ from pliant.compute.tape.tape import Tape
 
 UNIT = 2.0**-24
 ALLOWED = 4e-4
-"""Expected error, of the largest output, below which single precision needs no help; the largest error of many states
-is some three times as much."""
+"""Expected error, relative to the largest output, below which single precision suffices; the largest error of many
+states is about three times as much."""
 AIM = 1e-4
-"""What operations in double precision bring it down to where there is need."""
+"""Expected error that operations in double precision have to reach, where single precision does not suffice."""
 LOOKED_AT = 24
-"""Outputs of a long list whose errors are found; all of them would take too much memory."""
+"""Largest number of outputs whose errors are found; more would take too much memory."""
 NUDGE = 1e-6
-"""Relative change in difference quotients of functions that have no rule of their own below."""
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+"""Relative step of difference quotients, for functions without a rule in `_slope`."""
+FUNCTIONS: dict[str, Callable[..., Array]] = {
     "tan": np.tan, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "log1p": np.log1p, "expm1": np.expm1, "fabs": np.abs, "sign": np.sign, "floor": np.floor,
@@ -43,7 +42,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def widened(nodes: Nodes, states: Array, allowed: float = ALLOWED, aim: float = AIM) -> Nodes:
-    """The same operations, those that need it in double precision; `states` are rows of typical inputs."""
+    """Mark the operations that need double precision; `states` are rows of typical inputs."""
     values, errors = _errors(nodes, states)
     if not len(values):
         return nodes
@@ -59,9 +58,9 @@ def widened(nodes: Nodes, states: Array, allowed: float = ALLOWED, aim: float = 
 
 
 def wide_values(tape: Tape, states: Array, allowed: float, aim: float) -> frozenset[int]:
-    """Values of a tape that need double precision where the rest is to err by less than `aim`, of the largest output.
+    """Values of a tape that need double precision, so that the others err by less than `aim` of the largest output.
 
-    Of many outputs the `LOOKED_AT` largest are looked at.
+    If there are more than `LOOKED_AT` outputs, the largest ones are examined.
     """
     nodes = nodes_of(tape)
     if len(nodes.places) > LOOKED_AT:
@@ -77,7 +76,8 @@ def wide_values(tape: Tape, states: Array, allowed: float, aim: float) -> frozen
 
 
 def _errors(nodes: Nodes, states: Array) -> tuple[NDArray[np.int64], Array]:
-    """Values, and the square of what rounding each adds to each output of each state, of that state's largest."""
+    """Values, and the squared error that the rounding of each adds to each output, relative to the largest output of
+    the state."""
     with np.errstate(all="ignore"):
         v = _values(nodes, states)
         computed = {value: place for place, value in enumerate(nodes.places)}

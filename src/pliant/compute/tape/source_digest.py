@@ -1,8 +1,8 @@
-"""Which code this is: a digest of pliant's own source and of the libraries whose numbers enter a trace.
+"""The version of the code, exactly: a digest of Pliant's source and of the libraries whose numbers enter a trace.
 
-Records of what a trace gave are believed only under the stamp that they were made under, so that a changed line
-anywhere is noticed. Reading all files at every start would take longer than most starts: their sizes, times and inodes
-say whether they are those that were read last, as in the index of Git.
+Records of a trace are valid only under the digest that they were made under, so that a changed line anywhere is
+noticed. Reading all files at every start would take longer than most starts: sizes, times and inodes of files tell
+whether they have changed since they were read last, as in the index of Git.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ COARSE = 100_000_000
 
 @functools.cache
 def code_stamp() -> str | None:
-    """Of this process; None where nothing is known about its code: the source is not in files, or was changed after
-    the process had begun to import it."""
+    """Digest of the code of this process; None if it is unknown, because the source is not in files or was changed
+    after the process had begun to import it."""
     try:
         files = sorted(_files(ROOT))
         seen = [(name, *_facts(facts)) for name, facts in files]
@@ -44,7 +44,7 @@ def code_stamp() -> str | None:
 
 
 def source_digest(names: list[str], root: Path = ROOT) -> str:
-    """Of the content of files."""
+    """Digest of the content of files."""
     found = hashlib.sha256()
     for name in names:
         content = (root / name).read_bytes()
@@ -53,7 +53,7 @@ def source_digest(names: list[str], root: Path = ROOT) -> str:
 
 
 def _files(folder: Path, inside: str = "") -> Iterator[tuple[str, os.stat_result]]:
-    """Python files below a folder, by their path in it."""
+    """Python files below a folder, with their paths relative to it."""
     with os.scandir(folder) as entries:
         for entry in entries:
             name = f"{inside}{entry.name}"
@@ -68,7 +68,7 @@ def _facts(facts: os.stat_result) -> tuple[int, ...]:
 
 
 def _library(name: str) -> tuple[object, ...]:
-    """A library as it is installed, without importing it."""
+    """Name, place and file facts of an installed library, without importing it."""
     found = importlib.util.find_spec(name)
     if found is None or found.origin is None:
         return (name,)

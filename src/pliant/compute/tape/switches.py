@@ -1,12 +1,13 @@
 """Times at which equations switch, read from their instructions: comparisons, signs, remainders of the time alone.
 
-An `if_else(t >= 0.5, ...)` needs no declaration: every operation that is not smooth and hangs on nothing but the time
-has an indicator, constant between two switches. Where it changes between two samples of the time, the change is found
-to the last bit. A pulse that begins and ends between two samples is not seen here.
+An `if_else(t >= 0.5, ...)` needs no declaration: every operation that is not smooth and depends on the time alone has
+an indicator, constant between two switches. Where it changes between two samples of the time, the change is found to
+the last bit. A pulse that begins and ends between two samples is missed.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,31 +15,27 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Booleans, Expression
 from pliant.compute.tape.operations import CODES, CONST, INPUT
 from pliant.compute.tape.tape import Tape
 
 SAMPLES = 10_001
-"""Times at which indicators are looked at in a run."""
+"""Number of times at which indicators are evaluated in a run."""
 HALVINGS = 60
-"""Of the time between two samples: more than there are numbers between."""
+"""Halvings of the time between two samples: enough to reach neighboring numbers."""
 
 
-def _before(a: Any, b: Any) -> Any:
-    return a < b
-
-
-def _side(a: Any, b: Any) -> Any:
+def _side(a: Expression, b: Expression) -> Expression | float:
     return ca.sign(a - b)
 
 
-_BY_NAME: dict[str, Callable[..., Any]] = {
-    "lt": _before,
-    "le": lambda a, b: a <= b,
+_BY_NAME: dict[str, Callable[..., Expression | float]] = {
+    "lt": operator.lt,
+    "le": operator.le,
     "eq": _side,
     "ne": _side,
-    "fmin": _before,
-    "fmax": _before,
+    "fmin": operator.lt,
+    "fmax": operator.lt,
     "fmod": lambda a, b: ca.floor(a / b),
     "remainder": lambda a, b: ca.floor(a / b + 0.5),
     "copysign": lambda a, b: ca.sign(b),
@@ -48,7 +45,7 @@ _BY_NAME: dict[str, Callable[..., Any]] = {
     "ceil": ca.ceil,
 }
 INDICATORS = {CODES[name]: rule for name, rule in _BY_NAME.items() if name in CODES}
-"""By operation: what is constant wherever it is smooth."""
+"""Indicator of each operation, which is constant wherever the operation is smooth."""
 COMPARISONS = frozenset(CODES[name] for name in ("lt", "le", "eq", "ne", "fmin", "fmax"))
 
 
@@ -61,12 +58,12 @@ class Switches:
 
     @classmethod
     def of(cls, f: ca.Function) -> Switches:
-        """The switches of `f(t, ...)`, an `SX` function, that hang on its first input alone, a scalar."""
+        """Find the switches of `f(t, ...)`, an `SX` function, that depend on its first input alone, a scalar."""
         whole = (f, *f.find_functions())
         if not any(one.instruction_id(k) in INDICATORS for one in whole for k in range(one.n_instructions())):
             return cls()
         tape, t = Tape.from_function(f), ca.SX.sym("t")
-        values: dict[int, Any] = {}
+        values: dict[int, Expression] = {}
         times, found = [], []
         columns = (column.tolist() for column in (tape.op, tape.a, tape.b, tape.constant))
         for i, (op, a, b, number) in enumerate(zip(*columns)):
@@ -83,13 +80,13 @@ class Switches:
                     found.append(INDICATORS[op](*operands))
         return cls(tuple(times), ca.Function("indicators", [t], [ca.vertcat(*found)]) if found else None)
 
-    def to_record(self) -> dict[str, Any]:
-        """As plain data."""
+    def to_record(self) -> dict[str, object]:
+        """The switches as plain data."""
         return {"times": self.times, "indicators": self.indicators and self.indicators.serialize()}
 
     @classmethod
     def from_record(cls, kept: Mapping[str, Any]) -> Switches:
-        """From plain data."""
+        """Make the switches from plain data."""
         text = kept["indicators"]
         return cls(tuple(kept["times"]), text and ca.Function.deserialize(text))
 
@@ -99,7 +96,7 @@ class Switches:
 
 
 def _changes(f: ca.Function | None, t_end: float) -> Array:
-    """Where an indicator changes; of two neighbouring numbers, the later."""
+    """Times at which an indicator changes, each the later of two neighboring numbers."""
     if f is None:
         return np.empty(0)
     times = np.linspace(0.0, t_end, SAMPLES)
@@ -114,5 +111,6 @@ def _changes(f: ca.Function | None, t_end: float) -> Array:
     return right
 
 
-def _differ(a: Array, b: Array) -> Any:
-    return (a != b) & ~(np.isnan(a) & np.isnan(b))
+def _differ(a: Array, b: Array) -> Booleans:
+    different: Booleans = (a != b) & ~(np.isnan(a) & np.isnan(b))
+    return different

@@ -1,4 +1,4 @@
-"""The instruction tape of a CasADi function: one directed acyclic graph of scalar operations, and what it costs."""
+"""The instruction tape of a CasADi function: one directed acyclic graph of scalar operations, and its cost."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Tape:
     in_shapes, out_shapes : tuple of (rows, columns)
     in_names, out_names : tuple of str
     calls : tuple of Call
-        What is called, in order: operation "call" has its place here as `a`. Operation "result" has the number of the
-        call's value as `a`, and as `b` the place among the results.
+        Calls of functions, in order: operation "call" has its place here as `a`. Operation "result" has the number of
+        the call's value as `a`, and as `b` the place among the results.
     callees : tuple of Tape
         The functions that are called, by number. They call nothing.
     """
@@ -99,7 +99,7 @@ class Tape:
 
     @classmethod
     def _read(cls, f: ca.Function, kept: NDArray[np.int_] | None, calls: bool) -> Tape:
-        """The tape of all outputs, or of the elements that are `kept`, as one column."""
+        """Read the tape of all outputs, or of the elements in `kept`, as one column."""
         reader = _Reader(calls)
         targets = _number_values(f, reader)
         numbering, targets = _share_reciprocals(reader.numbering, targets if kept is None else targets[kept])
@@ -132,7 +132,7 @@ class Tape:
         return [rows * columns for rows, columns in self.out_shapes]
 
     def __len__(self) -> int:
-        """Operations that are written down: those of what is called, once."""
+        """Number of operations written down: those of a called function count once."""
         return len(self.op) - int(np.isin(self.op, (CALL, RESULT)).sum()) + sum(map(len, self.callees))
 
     def count(self) -> dict[str, int]:
@@ -174,8 +174,8 @@ def _row_major(shape: tuple[int, int], sparsity: ca.Sparsity) -> list[int]:
 
 
 class _Reader:
-    """Turns CasADi's reused work slots into single assignments, of one function and of those that it calls: written
-    out where they are called, or kept as `callees`."""
+    """Turn CasADi's reused work slots into single assignments. Functions that a function calls are written out where
+    they are called, or kept as `callees`."""
 
     def __init__(self, calls: bool) -> None:
         self.numbering = Numbering()
@@ -183,7 +183,7 @@ class _Reader:
         self._calls, self._numbers = calls, dict[int, int]()
 
     def read(self, f: ca.Function, given: Sequence[int]) -> list[int]:
-        """The value of each nonzero of the outputs; `given` are those of the inputs, likewise one after the other."""
+        """Values of all nonzeros of the outputs, one after the other; `given` are the values of those of the inputs."""
         slots, numbering = [-1] * f.sz_w(), self.numbering
         in_starts, out_starts = ([0, *np.cumsum([s.nnz() for s in patterns])] for patterns in (
             [f.sparsity_in(i) for i in range(f.n_in())], [f.sparsity_out(i) for i in range(f.n_out())]
@@ -232,8 +232,8 @@ class _Reader:
 
 
 class _Callee:
-    """A function that is called, and the sines and cosines of its inputs, which the caller hands over: computed once
-    for all functions of one joint, and several together."""
+    """A called function, and the sines and cosines of its inputs, which the caller computes: once for all functions of
+    one joint, and several together."""
 
     def __init__(self, f: ca.Function) -> None:
         self._function, reader = f, _Reader(calls=False)
@@ -243,7 +243,7 @@ class _Callee:
         self.angles = [(rows[i][0], rows[rows[i][1]][1]) for i in self._turned]
 
     def tape(self, kept: NDArray[np.int_]) -> Tape:
-        """Of the results that are `kept`."""
+        """Tape of the results in `kept`."""
         f, (op, a, b, constant) = self._function, self._numbering.columns()
         ins = range(f.n_in())
         op[self._turned] = INPUT
@@ -254,7 +254,7 @@ class _Callee:
 
 
 def called_by(f: ca.Function) -> dict[int, ca.Function]:
-    """What is called by instruction number."""
+    """Functions that `f` calls, by the number of the calling instruction."""
     calls = [k for k in range(f.n_instructions()) if f.instruction_id(k) == CALL]
     steps: Any = f.instructions_sx().nz if calls else None
     return {k: steps[k].which_function() for k in calls}
@@ -277,7 +277,7 @@ def _number_values(f: ca.Function, reader: _Reader) -> Ints:
 
 
 class _InputValues:
-    """Inputs get their numbers in the order in which they are read."""
+    """Values of inputs, numbered in the order in which they are read."""
 
     def __init__(self, numbering: Numbering, places: list[int]) -> None:
         self._numbering, self._places = numbering, places
@@ -287,9 +287,9 @@ class _InputValues:
 
 
 def _share_reciprocals(numbering: Numbering, targets: Ints) -> tuple[Numbering, Ints]:
-    """Divisions by one value, where there are several, become one reciprocal and products; by a constant, a product.
+    """Replace several divisions by one value by a reciprocal and products, and a division by a constant by a product.
 
-    A division costs ten multiplications, and an elimination divides a whole row by its pivot: CasADi writes x * (1/d)
+    A division costs ten multiplications. An elimination divides a whole row by its pivot, where CasADi writes x * (1/d)
     back as x / d.
     """
     rows = numbering.rows
@@ -308,7 +308,7 @@ def _share_reciprocals(numbering: Numbering, targets: Ints) -> tuple[Numbering, 
             new.append(made.call(callee, tuple(new[value] for value in given)))
         elif op == RESULT:
             new.append(made.result(new[a], b))
-        elif op == DIV and rows[b][0] == CONST and _has_reciprocal(rows[b][3]):
+        elif op == DIV and rows[b][0] == CONST and 1e-290 < abs(rows[b][3]) < 1e290:
             new.append(made.value(MUL, new[a], made.constant(1.0 / rows[b][3])))
         elif op == DIV and divisions[b] > 1:
             new.append(made.value(MUL, new[a], made.value(INV, new[b])))
@@ -317,14 +317,10 @@ def _share_reciprocals(numbering: Numbering, targets: Ints) -> tuple[Numbering, 
     return made, np.array([new[t] if t >= 0 else -1 for t in targets.tolist()], dtype=np.int32)
 
 
-def _has_reciprocal(number: float) -> bool:
-    return 1e-290 < abs(number) < 1e290
-
-
 def _without_dead_code(
     columns: Columns, called: Sequence[tuple[int, tuple[int, ...]]], targets: Ints
 ) -> tuple[Columns, Ints, list[Call]]:
-    """Keep what an output needs, in the same order."""
+    """Keep the operations that an output needs, in the same order."""
     op, a, b, constant = columns
     live = np.zeros(len(op) + 1, dtype=bool)
     live[targets] = True  # -1 marks the spare last place
@@ -350,7 +346,7 @@ def _without_dead_code(
 
 
 def _with_callees(tape: Tape, callees: list[_Callee]) -> Tape:
-    """With the tapes of what is called, each without the results that nobody reads."""
+    """Add the tapes of called functions, each without the results that the tape does not read."""
     results = np.flatnonzero(tape.op == RESULT)
     owner = np.array([tape.calls[tape.a[c]].callee for c in tape.a[results].tolist()], dtype=int)
     b, made = tape.b.copy(), []

@@ -1,23 +1,24 @@
-"""Quantities in traced equations that depend on the time and on fixed inputs, not on the state: torques over time,
-references, forces of loads, motions of a base."""
+"""Quantities in traced equations that depend on the time and on fixed inputs, not on the state.
+
+They are torques over time, references, forces of loads, motions of a base.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 
+from pliant.arrays import Expression
 from pliant.compute.tape.operations import CONST, INPUT
 from pliant.compute.tape.tape import Tape
 
 
-def time_inputs(f: ca.Function, t: Any, fixed: Any) -> Any:
+def time_inputs(f: ca.Function, t: Expression, fixed: Expression) -> Expression:
     """The largest expressions in `t` and `fixed` inside `f(t, fixed, others)`, as one column; each depends on `t`."""
     if not any(ca.depends_on(out, t) for out in f.call([t, fixed, f.sx_in(2)])):
         return ca.SX(0, 1)
     tape = Tape.from_function(f)
     given = [t, *ca.vertsplit(fixed)] if fixed.shape[0] else [t]
-    values: dict[int, Any] = {}
+    values: dict[int, Expression] = {}
     varying: set[int] = set()
     wanted: dict[int, None] = {}
     columns = (column.tolist() for column in (tape.op, tape.a, tape.b, tape.constant))

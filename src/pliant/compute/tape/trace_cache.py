@@ -1,9 +1,9 @@
-"""What was found once, as plain data: records by recipe, in front of the cache of object code.
+"""Records: results of traces kept as plain data, in front of the cache of object code.
 
-A recipe is all that something follows from: the content of a robot, options, the name of a function. With the code
-itself (`code_stamp`) and the processor it is the key of a record, which lies with the object code and is trusted by the
-same rules. A function that has a record is known (its inputs and outputs, its length, the digest of its tape) without
-being traced; expressions are made when somebody asks for them, or when there is no object code.
+A recipe is text that determines a result: the content of a robot, options, the name of a function. With the digest of
+the code (`code_stamp`) and the processor it is the key of a record, which lies with the object code and is trusted by
+the same rules. A function with a record is known (its inputs and outputs, its length, the digest of its tape) without
+being traced. Expressions are made only on demand, or when there is no object code.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 Size = tuple[int, int]
 
 
-def recalled(recipe: str | None, make: Callable[[], Any]) -> Any:
-    """The plain data that `make` gave for this recipe, or gives now: mappings, lists, text and numbers.
+def recalled(recipe: str | None, make: Callable[[], object]) -> Any:
+    """Return the plain data kept for this recipe, or made now by `make`: mappings, lists, text and numbers.
 
-    Without a recipe, or where nothing is known about the code, nothing is kept.
+    Without a recipe, or where the digest of the code is unknown, nothing is kept.
     """
     return json.loads(_kept(recipe, lambda: json.dumps(make()).encode()))
 
@@ -67,22 +67,22 @@ class Recorded:
     trace : function without arguments
         Makes the casadi.Function or the ColumnFunction.
     recipe : str, optional
-        All that the function follows from, beside the code of pliant itself; without one it is traced at once.
+        Text that determines the function, beside Pliant's own code; without one the function is traced at once.
     remark : function, optional
-        Gives, from the traced function, more plain data to be kept with its record (`remarks`).
+        Gives, from the traced function, more plain data to keep with its record (`remarks`).
     title : str
-        What the user is told is being traced.
+        Name of the function in messages to the user.
     """
 
     def __init__(
         self, trace: Callable[[], ca.Function | ColumnFunction], recipe: str | None = None,
-        remark: Callable[[Any], dict[str, Any]] | None = None, title: str = "a function",
+        remark: Callable[[Any], dict[str, object]] | None = None, title: str = "a function",
     ) -> None:  # fmt: skip
         self._trace, self._remark, self.recipe, self.title = trace, remark, recipe, title
 
     @classmethod
     def of(cls, f: ca.Function | ColumnFunction | Recorded) -> Recorded:
-        """Of a function that is traced already."""
+        """Wrap a function that is traced already; a `Recorded` is returned as it is."""
         return f if isinstance(f, cls) else cls(lambda: f)  # type: ignore[arg-type, return-value]
 
     @cached_property
@@ -98,7 +98,7 @@ class Recorded:
 
     @cached_property
     def interpreted(self) -> ca.Function:
-        """The same for CasADi's virtual machine: as it was kept for the recipe, or traced now."""
+        """The whole function for CasADi's virtual machine: kept for the recipe, or traced now."""
         if self.recipe is None:
             return self.function
         kept = _kept(f"{self.recipe} interpreted", lambda: zlib.compress(self.function.serialize().encode(), 1))
@@ -111,7 +111,7 @@ class Recorded:
 
     @cached_property
     def plain_tape(self) -> dict[str, Any]:
-        """The same as plain data that NumPy evaluates: as it was kept for the recipe, or read now."""
+        """The whole function as plain data that NumPy evaluates: kept for the recipe, or read now."""
 
         def read() -> dict[str, Any]:
             from pliant.compute.tape.tape import Tape
@@ -137,17 +137,17 @@ class Recorded:
 
     @property
     def remarks(self) -> dict[str, Any]:
-        """What was to be kept with the record."""
+        """Plain data from `remark`, kept with the record."""
         return dict(self._record["remarks"])
 
     @property
     def name(self) -> str:
-        """Of the function."""
+        """Name of the function."""
         return str(self._record["name"])
 
     @property
     def in_names(self) -> tuple[str, ...]:
-        """Of its inputs."""
+        """Names of its inputs."""
         return tuple(self._record["names"])
 
     @property
@@ -161,20 +161,20 @@ class Recorded:
         return [(rows, columns) for rows, columns in self._record["outs"]]
 
     def n_instructions(self) -> int:
-        """Instructions that run: what is called counts as often as it is called."""
+        """Number of instructions that run: those of a called function count at each call."""
         return int(self._record["lengths"][0])
 
     def code_length(self) -> int:
-        """Instructions that are compiled: what is called counts once."""
+        """Number of instructions that are compiled: those of a called function count once."""
         return int(self._record["lengths"][1])
 
     def n_calls(self) -> int:
-        """Calls of functions that links share."""
+        """Number of calls of functions that links share."""
         return int(self._record["lengths"][2])
 
     @cached_property
     def digest(self) -> str:
-        """Another where the function is another."""
+        """Digest that differs between different functions."""
         return str(self._record.get("digest") or _digest(self.traced))
 
 
@@ -191,6 +191,6 @@ def _lengths(f: ca.Function | ColumnFunction) -> tuple[int, int, int]:
 
 
 def _digest(f: ca.Function | ColumnFunction) -> str:
-    """CasADi's serialised text is the tape, and is had sooner than the tape itself."""
+    """Digest of CasADi's serialized text, which follows from the tape and takes less time to make."""
     text: str = f.serialized() if hasattr(f, "serialized") else f.serialize()
     return hashlib.sha256(text.encode()).hexdigest()

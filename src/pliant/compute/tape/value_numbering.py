@@ -1,11 +1,10 @@
-"""Value numbering: the same operation on the same values is done once, and an operation that changes nothing, never."""
+"""Value numbering: equal operations on equal values become one, and operations that change nothing are left out."""
 
 from __future__ import annotations
 
 import math
 import struct
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +16,13 @@ Columns = tuple[Ints, Ints, Ints, NDArray[np.float64]]
 ADD, SUB, MUL, NEG, SQ, TWICE = (CODES[name] for name in ("add", "sub", "mul", "neg", "sq", "twice"))
 SPARE_BITS = 6
 SAME = 2.0 ** (SPARE_BITS - 53)
-"""Constants that differ by less, relatively, are one number: 64 roundings, more than folding some ten operations does.
+"""Constants that differ by less, relatively, are one number: 64 roundings, more than about ten folded operations leave.
 
 A trace forms the same product of masses, lengths and integrals in several orders, and the last bits of the factors
-depend on the machine. Which of them agree in every bit must not decide what is computed, or counts would turn with the
+depend on the machine. If agreement in every bit decided which operations are equal, counts would depend on the
 processor.
 """
-FOLDED: dict[int, Callable[[float, Any], float]] = {
+FOLDED: dict[int, Callable[[float, float], float]] = {
     ADD: lambda x, y: x + y, SUB: lambda x, y: x - y, MUL: lambda x, y: x * y,
     NEG: lambda x, _: -x, SQ: lambda x, _: x * x, TWICE: lambda x, _: x + x,
 }  # fmt: skip
@@ -32,8 +31,8 @@ FOLDED: dict[int, Callable[[float, Any], float]] = {
 class Numbering:
     """Numbers of the values of one tape: rows of operation, two operands and, of a constant, its value.
 
-    CasADi has folded constants and dropped neutral elements before, judging by every bit. Here constants that are one
-    number but for rounding are one, so that identities hold which CasADi could not see.
+    CasADi has folded constants and dropped neutral elements before, comparing every bit. Here constants that differ by
+    rounding alone are one number, so that further identities hold.
     """
 
     def __init__(self) -> None:
@@ -44,7 +43,7 @@ class Numbering:
         self._called: dict[tuple[int, tuple[int, ...]], int] = {}
 
     def call(self, callee: int, arguments: tuple[int, ...]) -> int:
-        """The number of a call, of which `value(RESULT, number, k)` is result k."""
+        """The number of a call; `result(number, k)` is its result k."""
         made = self._called.setdefault((callee, arguments), len(self.calls))
         if made == len(self.calls):
             self.calls.append((callee, arguments))
@@ -72,10 +71,10 @@ class Numbering:
         return number
 
     def _without_operation(self, op: int, a: int, b: int) -> int | None:
-        """The value that `op` gives without being done, if there is one."""
+        """The value of an operation that need not be done, if there is one."""
         x, y = self._constant_of(a), self._constant_of(b) if b >= 0 else None
         if x is not None and (y is not None or b < 0):
-            return self.constant(FOLDED[op](x, y))
+            return self.constant(FOLDED[op](x, 0.0 if y is None else y))
         if op == NEG:
             return self.rows[a][1] if self.rows[a][0] == NEG else None
         if op == MUL and (x is not None or y is not None):
@@ -89,7 +88,7 @@ class Numbering:
         return a if op in (ADD, SUB) and y == 0.0 else None
 
     def _product(self, factor: float | None, value: int) -> int | None:
-        """`factor` times a value where that is no product: 0, 1, -1, 2."""
+        """`factor` times a value, if that needs no multiplication: for 0, 1, -1, 2."""
         if factor == 0.0:
             return self.constant(0.0)
         if factor == 1.0:
