@@ -116,7 +116,7 @@ def _begins(start: str, whole: str, least: int) -> bool:
 
 
 def _slips(one: str, other: str) -> int:
-    """Letters to add, drop, change or swap with a neighbour until one text is the other."""
+    """Letters to add, drop, change or swap with a neighbor until one text is the other."""
     before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
     for i, a in enumerate(one, 1):
         row = [i]

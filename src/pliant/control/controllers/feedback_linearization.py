@@ -1,4 +1,4 @@
-"""Arms with elastic drives and rigid links: exact linearisation of the link side by feedback of the motors [Spo87].
+"""Arms with elastic drives and rigid links: exact linearization of the link side by feedback of the motors [Spo87].
 
 The positions y of the links have relative degree four: y'''' = b(x) + A(x) tau with A = M^-1 K J^-1, never singular. So
 tau = A^-1 (v - b) makes y'''' = v, and v places all poles of the error. y'' and y''' are computed from the state by the

@@ -1,4 +1,4 @@
-"""Linear quadratic regulator about a configuration, from the exact linearisation: continuous or sampled [TG95] (37)."""
+"""Linear quadratic regulator about a configuration, from the exact linearization: continuous or sampled [TG95] (37)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WEIGHTS = {"joints", "flexible", "joint_rates", "flexible_rates", "rates"}
 @checked
 @dataclass(frozen=True)
 class LQR(Controller):
-    """u = u_0 - G (x - x_0) with x = [q; qd] and the gain that minimises the integral of dx^T Q dx + du^T R du.
+    """u = u_0 - G (x - x_0) with x = [q; qd] and the gain that minimizes the integral of dx^T Q dx + du^T R du.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class LQR(Controller):
     inner : "torque" or "decoupling"
         What u is: the torques themselves, or the accelerations commanded through the decoupling law (31), as in (37).
     sample_time, delay : float, optional
-        Sample u that often and hold it, with the discrete gain that minimises the same integral; `delay` is the time
+        Sample u that often and hold it, with the discrete gain that minimizes the same integral; `delay` is the time
         between measuring and acting.
 
     Notes
@@ -89,7 +89,7 @@ class LQR(Controller):
         return {"joints": wanted.goal if wanted.moves else wanted.start, "Q": Q, "R": 0.01}
 
     def bind(self, model: Model) -> Law:
-        """Solves the Riccati equation; refuses a pair that cannot be stabilised."""
+        """Solves the Riccati equation; refuses a pair that cannot be stabilized."""
         law = _LQRLaw(model, self.inner, self.design(model))
         return law if self.sample_time is None else SampledLaw(law, self.sample_time, self.delay)
 
@@ -241,7 +241,7 @@ def regulator(A: Array, B: Array, Q: Array, R: Array) -> Array:
 
 
 def sampled_regulator(A: Array, B: Array, Q: Array, R: Array, period: float) -> tuple[Array, Any]:
-    """Gain of the held input that minimises the same integral (Van Loan), and the poles as continuous ones."""
+    """Gain of the held input that minimizes the same integral (Van Loan), and the poles as continuous ones."""
     from scipy.linalg import expm
 
     n, m = B.shape

@@ -55,7 +55,7 @@ Range = tuple[float, float] | float
 
 
 class StrainBound(NamedTuple):
-    """Strain of a fibre that stays within plus and minus `limit`.
+    """Strain of a fiber that stays within plus and minus `limit`.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class StrainBound(NamedTuple):
     x : float or "middle"
         Station, m from its root.
     at : (float, float)
-        Fibre (y, z), m from the neutral axis.
+        Fiber (y, z), m from the neutral axis.
     limit : float
         Strain.
     """
@@ -134,7 +134,7 @@ class BoundedOutput(NamedTuple):
 @checked
 @dataclass(frozen=True)
 class MPC(Controller):
-    """Torques that minimise a cost over a horizon ahead, along the nonlinear model, within bounds, anew at each sample.
+    """Torques that minimize a cost over a horizon ahead, along the nonlinear model, within bounds, anew at each sample.
 
     The cost is the integral of dx^T Q dx + dtau^T R dtau, and of what is given besides, from now to the horizon, by its
     values at the nodes; dx and dtau are from the reference and from what rests there. Bounds of torques are kept
@@ -173,7 +173,7 @@ class MPC(Controller):
         Bounds of coordinates, deflections among them, and of their rates, by name: (least, most), or one number for
         both sides.
     strains : sequence of StrainBound
-        Fibres whose strain is bounded, by the curvature of the shapes.
+        Fibers whose strain is bounded, by the curvature of the shapes.
     tip_bounds : mapping, optional
         Bounds of the tip by axis, "x", "y" or "z", m.
     slack_weight : number, optional
@@ -181,7 +181,7 @@ class MPC(Controller):
     stages, steps : int
         Stages of the Radau method, and steps of it in an interval.
     iterations, first_iterations : int
-        Rounds of linearising and solving at each step, and for a first plan.
+        Rounds of linearizing and solving at each step, and for a first plan.
     program_iterations : int
         Most iterations of a quadratic program; each lets one bound be met, left, or given up.
     damping : number or (m,)
@@ -633,7 +633,7 @@ class Pilot:
         self.solver.forget(np.clip(self.parts.holding if tau is None else tau, *self.parts.torque))
 
     def prepare(self, t: float) -> None:
-        """Linearise ahead of a measurement.
+        """Linearize ahead of a measurement.
 
         Parameters
         ----------

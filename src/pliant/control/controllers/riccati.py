@@ -18,7 +18,7 @@ frequencies spread over five decades; where it does not settle the residual is o
 
 
 def continuous(A: Array, B: Array, Q: Array, R: Array) -> Array:
-    """P of A^T P + P A - P B R^-1 B^T P + Q = 0 that stabilises A - B R^-1 B^T P; `LinAlgError` if there is none."""
+    """P of A^T P + P A - P B R^-1 B^T P + Q = 0 that stabilizes A - B R^-1 B^T P; `LinAlgError` if there is none."""
     from scipy.linalg import solve_continuous_are
 
     try:
@@ -33,7 +33,7 @@ def continuous(A: Array, B: Array, Q: Array, R: Array) -> Array:
 
 
 def discrete(A: Array, B: Array, Q: Array, R: Array, S: Array | None = None) -> Array:
-    """P of A^T P A - P - (A^T P B + S) K + Q = 0, K = (R + B^T P B)^-1 (B^T P A + S^T), that stabilises A - B K."""
+    """P of A^T P A - P - (A^T P B + S) K + Q = 0, K = (R + B^T P B)^-1 (B^T P A + S^T), that stabilizes A - B K."""
     from scipy.linalg import solve_discrete_are
 
     try:

@@ -49,7 +49,7 @@ def inverse_kinematics(
     deflected : bool
         Whether the arm sags under gravity at the solution (static rest), or is undeformed.
     tolerance : float
-        Metres (and radians).
+        Meters (and radians).
     tries : int
         Starts before it gives up.
     frame : str

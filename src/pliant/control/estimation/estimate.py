@@ -21,7 +21,7 @@ class Belief:
     covariance : (2n + k, 2n + k) array
         Of its error.
     surprise : float
-        Normalised square of the innovation that led here (NIS).
+        Normalized square of the innovation that led here (NIS).
     readings : int
         How many numbers were read for it.
     """
@@ -47,7 +47,7 @@ class StateHistory:
     covariance : (N, 2n + k, 2n + k) array
         Of the errors of all of them.
     nis : (N,) array
-        Normalised squares of the innovations; of mean `readings` where model and noises are right.
+        Normalized squares of the innovations; of mean `readings` where model and noises are right.
     readings : (N,) array
         How many numbers arrived at each sample.
     """
@@ -80,7 +80,7 @@ class StateHistory:
         return np.hstack([np.asarray(q, dtype=float) - self.q, np.asarray(qd, dtype=float) - self.qd])
 
     def nees(self, q: ArrayLike, qd: ArrayLike) -> Array:
-        """(N,) normalised squares of the errors against the true states (N, n), of mean 2n where all is right.
+        """(N,) normalized squares of the errors against the true states (N, n), of mean 2n where all is right.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """States of an arm from its readings, along the nonlinear model: extended and unscented Kalman filters.
 
-Between two samples the arm follows xd = f(x, tau, p) + w with white generalised forces w. About an estimate this is
+Between two samples the arm follows xd = f(x, tau, p) + w with white generalized forces w. About an estimate this is
 xd = f + A (x - x0), which is solved exactly over the sample time: stiff links cost nothing, and the error is that of
 A's change within one sample. The transition, the step of the mean and the covariance of the forces come from one series
 over a short piece of it and doubling, which knows no growing exponentials. Numbers of the arm that are not known, such

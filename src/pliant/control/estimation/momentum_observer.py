@@ -63,7 +63,7 @@ class DisturbanceObserver(Controller):
     Notes
     -----
     What is estimated is any torque on the coordinates on which torques act: a load, friction that the model has not, an
-    error of the payload. A constant one is cancelled without an integral of the error.
+    error of the payload. A constant one is canceled without an integral of the error.
 
     Examples
     --------

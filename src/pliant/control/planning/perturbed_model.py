@@ -1,5 +1,5 @@
 """Arms that follow a command which was made for another: the same arm with another payload or stiffness, whose motors
-do what they are told. What they ring by at the end is bounded, mode by mode, in metres at the tip."""
+do what they are told. What they ring by at the end is bounded, mode by mode, in meters at the tip."""
 
 from __future__ import annotations
 

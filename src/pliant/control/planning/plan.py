@@ -130,7 +130,7 @@ class ShapedMotion:
         Returns
         -------
         dict
-            Seconds, metres, shares.
+            Seconds, meters, shares.
 
         Examples
         --------

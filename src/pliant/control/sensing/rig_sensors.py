@@ -116,7 +116,7 @@ class TipCamera(Sensor):
 
     Its own z axis looks ahead, x points right and y down in the image; `position` and `rpy` (URDF's Rz Ry Rx) place it
     in the base. By default it looks down from above, with the x of the base to the right, and y up. With `focal` the
-    image is that of a pinhole, in pixels from its middle; without, metres, as of a camera that was calibrated in the
+    image is that of a pinhole, in pixels from its middle; without, meters, as of a camera that was calibrated in the
     plane of motion.
 
     Parameters
@@ -152,7 +152,7 @@ class TipCamera(Sensor):
             raise ModelError(f"focal: got {self.focal!r}, expected a positive number of pixels")
 
     def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
-        """(2, 1) metres or pixels."""
+        """(2, 1) meters or pixels."""
         away = position_of(model, q, self.frame) - ca.DM(self.position)
         seen = ca.mtimes(ca.DM(np.array(rotation_rpy(self.rpy))).T, away)  # right, down, ahead
         return seen[:2] if self.focal is None else self.focal * seen[:2] / seen[2]
@@ -163,7 +163,7 @@ class TipCamera(Sensor):
         return (".right", ".down")
 
     def unit(self, model: Model) -> str:
-        """Metres or pixels."""
+        """Meters or pixels."""
         return "m" if self.focal is None else "px"
 
     def default_name(self, model: Model) -> str:

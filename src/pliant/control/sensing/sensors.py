@@ -274,7 +274,7 @@ class Encoder(Sensor):
     rate : bool
         Read the speed (rad/s, m/s) instead of the position.
     resolution : float, optional
-        Counts per turn (per metre of a sliding joint), of the motor's own shaft on the motor side of a gear; in place
+        Counts per turn (per meter of a sliding joint), of the motor's own shaft on the motor side of a gear; in place
         of `quantum`.
 
     Examples
@@ -348,12 +348,12 @@ def shaft_of(model: Model, joint: str) -> Shaft:
 @dataclass(frozen=True)
 class StrainGauge(Sensor):
     """A strain gauge at station `x` (m from the root of a beam): the curvature (1/m) in the plane "bending_y" or
-    "bending_z"; with `at` the strain of a fibre; with a `bridge` volts per volt of its excitation.
+    "bending_z"; with `at` the strain of a fiber; with a `bridge` volts per volt of its excitation.
 
     The curvature is the bending moment that the section carries over EI, as in `Result.strain`, in recordings and
     exports. Torques and loads enter at once: at the root of a link without a hub the moment is the joint torque itself.
 
-    A quarter bridge has one gauge, on the fibre `at` (y, z); a half bridge a second one, on the opposite fibre
+    A quarter bridge has one gauge, on the fiber `at` (y, z); a half bridge a second one, on the opposite fiber
     (-y, -z), which cancels tension; a full bridge two of each. With r = gauge_factor * strain of a gauge, the dividers
     of the bridge give (r1 - r2) / (2 + r1 + r2), of which a quarter (r2 = 0) and a half bridge have half.
 
@@ -368,7 +368,7 @@ class StrainGauge(Sensor):
     frame : str, optional
         In place of `link` and `x`: one of `model.frames`, at whose section the gauge is.
     at : (float, float), optional
-        Fibre (y, z), m from the neutral axis.
+        Fiber (y, z), m from the neutral axis.
     bridge : "quarter", "half" or "full", optional
         How gauges are wired; needs `at`.
     gauge_factor : float
@@ -471,7 +471,7 @@ class TipPosition(Sensor):
     frame: str = "tip"
 
     def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
-        """(len(axes), 1) metres."""
+        """(len(axes), 1) meters."""
         if not len(self.axes) or any(a not in (0, 1, 2) for a in self.axes):
             raise ModelError(f"axes: got {self.axes!r}, expected some of 0, 1, 2")
         return position_of(model, q, self.frame)[list(self.axes)]
@@ -482,7 +482,7 @@ class TipPosition(Sensor):
         return tuple(f".{'xyz'[axis]}" for axis in self.axes)
 
     def unit(self, model: Model) -> str:
-        """Metres."""
+        """Meters."""
         return "m"
 
     def default_name(self, model: Model) -> str:
@@ -882,7 +882,7 @@ class Measurement:
         return ca.vertcat(*(ca.floor(part / step + 0.5) * step if step else part for part, step in parts))
 
     def matrices(self, x0: Array, u0: Array) -> tuple[Array, Array, Array]:
-        """C, D and the reading y0 of the linearisation about a state.
+        """C, D and the reading y0 of the linearization about a state.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What would have made a run cheaper, told once per model."""
+"""Advice that would have made a run cheaper, given once per model."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pliant.robot.parts.shapes import amplitudes
 from pliant.simulation.runs.composition import Composition
 
 MANY_STEPS = 10_000
-"""Of a run: from here on somebody waits for it."""
+"""Steps of a run from which on advice is given."""
 MANY_SHAPES = 20
-"""Amplitudes of elements: the fastest of so many are faster than anything that is looked at."""
+"""Amplitudes of elements from which on the fastest are faster than anything of interest."""
 
 
 def advice(composed: Composition, stats: Stats) -> Findings:
-    """On the method where it crawls, and on elements that make a run take many short steps."""
+    """Advice on the method where a run crawls, and on elements that make it take many short steps."""
     return _crawl(composed, stats) | _elements(composed, stats)
 
 

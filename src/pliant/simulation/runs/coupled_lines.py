@@ -1,8 +1,6 @@
-"""Couplings and contacts of a run: how long and how far apart they are, what they carry, when they touch."""
+"""Couplings and contacts of a run: lengths of couplings, gaps of contacts, and their forces."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -18,12 +16,13 @@ from pliant.model.model import Model
 
 
 def line_kernel(model: Model) -> Kernel:
-    """Lengths, their rates, and forces apart of what acts by itself, each (N, couplings), of states q, qd and p."""
+    """Lengths of couplings, their rates, and forces by which they push apart by themselves, each (N, couplings), as a
+    function of q, qd and p."""
     recipe = None if model.recipe is None else f"{model.recipe} lines"
     return Kernel(Recorded(lambda: _line_function(model), recipe, title=f"couplings of {model.robot.name}"), "vm")
 
 
-def _line_function(model: Model) -> Any:
+def _line_function(model: Model) -> ca.Function:
     with SYMBOLS:
         chain, q, qd = model.chain, ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         at = lines(chain, q, qd)
@@ -33,7 +32,7 @@ def _line_function(model: Model) -> Any:
 
 
 def line_histories(model: Model, q: Array, qd: Array, p: Array) -> tuple[Array, Array, Array]:
-    """(N, couplings) lengths, their rates, and forces apart of what acts by itself."""
+    """(N, couplings) lengths, their rates, and forces by which couplings push apart by themselves, without commands."""
     kernel = model.derived("lines", (), lambda: line_kernel(model))
     shape = len(q), len(model.layout.couplings)
     L, rate, force = kernel(q, qd, np.broadcast_to(p, (len(q), np.shape(p)[-1])))
@@ -54,7 +53,7 @@ def touch_histories(model: Model, q: Array, qd: Array, p: Array) -> dict[str, Ar
     return numbers | {name: x.reshape(*shape, 3) for name, x in zip(("normal", "push"), found[3:])}
 
 
-def _touch_function(model: Model) -> Any:
+def _touch_function(model: Model) -> ca.Function:
     with SYMBOLS:
         chain, q, qd = model.chain, ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         numbers = range(len(chain.contacts))
@@ -69,7 +68,8 @@ def _touch_function(model: Model) -> Any:
 
 
 def require_strokes(model: Model, q: Array, p: Array) -> None:
-    """Refuse starts (N, n_q) of arms with parameters (N, P) at which a cylinder is shorter or longer than it can be."""
+    """Raise `ModelError` if a cylinder is shorter or longer than it can be at starts (N, n_q) with parameters (N,
+    P)."""
     strokes = {one.name: one.cylinder for one in model.robot.couplings if one.cylinder is not None}
     if not strokes:
         return

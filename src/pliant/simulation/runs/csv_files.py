@@ -1,4 +1,4 @@
-"""Tables of measurements from CSV files: a header of names, then numbers; every fault is told with its line."""
+"""Tables of measurements from CSV files: a header of names, then numbers; errors give the line number."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from pliant.robot.files.error_messages import suggestion
 from pliant.simulation.runs.digest import without_comment
 
 MOST_BYTES = 256 << 20
-"""Bytes of a table, also of one that is packed: with its numbers it takes less than 1 GiB of memory."""
+"""Bytes of a table, unpacked, at most: with its numbers it takes less than 1 GiB of memory."""
 MOST_NUMBERS = 1 << 25
 MOST_CELLS = 100_000
-"""Cells of a line."""
+"""Cells of a line, at most."""
 LONGEST_LINE = 16 << 20
-"""Bytes."""
+"""Bytes of a line, at most."""
 REMEDY = "cut it, or give arrays in Python"
 
 
@@ -100,7 +100,7 @@ def _check_numbers(count: int, name: str) -> None:
 
 
 def _content(source: Path) -> tuple[bytes, int]:
-    """Bytes of a table, unpacked and without its comment, and the lines of the comment."""
+    """Bytes of a table, unpacked and without its comment, and the number of lines of the comment."""
     raw = read_input(source, MOST_BYTES, REMEDY)
     if source.suffix.lower() == ".gz":
         raw = _unpacked(raw, source.name)
@@ -112,7 +112,7 @@ def _content(source: Path) -> tuple[bytes, int]:
 
 
 def _rows(content: bytes, above: int, file: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """Names of the columns, and the lines below them with their numbers, one after another."""
+    """Names of the columns, and an iterator over the lines below them, each with its line number."""
     lines = _lines(content, above, file)
     first = next(lines, "")
     separator = max(",;\t", key=first.count)
@@ -158,7 +158,7 @@ def _check_cells(count: int, file: str, line: int) -> None:
 
 
 def _lines(content: bytes, above: int, file: str) -> Iterator[str]:
-    """Lines as text, one at a time: letters that are no ASCII make all of a text four times as large."""
+    """Lines as text, one at a time: one letter beyond ASCII would make the whole text four times as large."""
     source = io.BytesIO(content)
     for number in count(above + 1):
         if not (line := source.readline(LONGEST_LINE + 1)):
@@ -172,7 +172,7 @@ def _lines(content: bytes, above: int, file: str) -> Iterator[str]:
 
 
 def _unpacked(raw: bytes, name: str) -> bytes:
-    """Contents of all members of a gzip file, up to the size that is read; zeros behind the last fill up a block."""
+    """Contents of all members of a gzip file, up to the size that is read; zeros after the last member are padding."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
             found = read_at_most(file.read, MOST_BYTES + 1)

@@ -1,9 +1,9 @@
-"""One number for all that a file of runs holds, so that damage is noticed: SHA-256 over attributes and arrays.
+"""Digests of files of runs, so that damage is noticed: SHA-256 over attributes and arrays.
 
 Arrays may come whole or slice by slice along their first axis; the digest is the same. Numbers count by their bits,
-texts by their characters, whatever the kind of file does with them.
+texts by their characters, however the format stores them.
 
-A NetCDF file is sealed besides: behind its end stands a digest of all its bytes, which other programs do not see. HDF5
+A NetCDF file is sealed besides: a digest of all its bytes follows its end, where other programs do not see it. HDF5
 itself may loop for ever in a damaged file, so that such a file has to be refused before HDF5 opens it.
 """
 
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.base.reading import open_input
 from pliant.errors import ModelError
@@ -30,14 +31,14 @@ PIECE = 1 << 26
 
 
 class ContentDigest:
-    """Takes arrays by name, then the attributes."""
+    """Digest of a dataset: takes arrays by name, then the attributes."""
 
     def __init__(self) -> None:
         self._hashes: dict[str, Any] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
 
-    def add(self, name: str, values: Any) -> None:
-        """An array, or its next slice along the first axis."""
+    def add(self, name: str, values: ArrayLike) -> None:
+        """Add an array, or its next slice along the first axis."""
         a = np.asarray(values)
         if a.dtype.kind in "OUS":
             raw = "".join(f"{json.dumps(str(text))}\n" for text in a.ravel()).encode()
@@ -49,14 +50,14 @@ class ContentDigest:
         self._hashes.setdefault(name, hashlib.sha256()).update(raw)
 
     def text(self, attributes: Mapping[str, Any]) -> str:
-        """64 hexadecimal digits."""
+        """The digest, 64 hexadecimal digits."""
         arrays = {name: [list(self._shapes[name]), found.hexdigest()] for name, found in self._hashes.items()}
         texts = {key: str(value) for key, value in attributes.items() if key != NAME}
         return hashlib.sha256(json.dumps([texts, arrays], sort_keys=True).encode()).hexdigest()
 
 
 def digest(data: xr.Dataset) -> str:
-    """Of a dataset in memory or on disk, of which no more than a piece is read at once."""
+    """Digest of a dataset in memory or on disk; no more than a piece of it is read at once."""
     found = ContentDigest()
     for name in data.variables:
         for values in _pieces(data.variables[name]):
@@ -64,8 +65,8 @@ def digest(data: xr.Dataset) -> str:
     return found.text(data.attrs)
 
 
-def _pieces(variable: xr.Variable) -> Iterator[Any]:
-    """The values whole where they are few (xarray then keeps them), else by whole chunks of the file."""
+def _pieces(variable: xr.Variable) -> Iterator[ArrayLike]:
+    """Values whole where they are few (xarray then keeps them), else by whole chunks of the file."""
     if variable.nbytes <= PIECE or not variable.ndim:
         yield variable.values
         return
@@ -81,13 +82,13 @@ _SEAL_BYTES = len(SEAL) + 64 + 1
 
 
 def seal(path: Path) -> None:
-    """Append the digest of a whole file to it."""
+    """Append to a file the digest of its bytes."""
     with open(path, "r+b") as file:
         file.write(SEAL + _file_digest(file, path.stat().st_size) + b"\n")
 
 
 def sealed(path: Path) -> bool:
-    """Whether a file has a seal; one that does not match is refused."""
+    """Whether a file has a seal; raises `ModelError` if it does not match."""
     with open_input(path) as file:
         size = path.stat().st_size - _SEAL_BYTES
         file.seek(max(0, size))
@@ -101,7 +102,7 @@ def sealed(path: Path) -> bool:
 
 
 def _file_digest(file: BinaryIO, size: int) -> bytes:
-    """Of the next `size` bytes; the file then stands behind them."""
+    """Digest of the next `size` bytes of a file, which are read."""
     found = hashlib.sha256()
     while size and (piece := file.read(min(size, PIECE))):
         found.update(piece)
@@ -114,12 +115,12 @@ _COMMENT = re.compile(rb"# pliant format (\S+) sha256 ([0-9a-f]{64})\s*")
 
 
 def csv_comment(content: bytes) -> bytes:
-    """The first line of a table: a comment with the digest of what follows."""
+    """First line of a table: a comment with the digest of the rest."""
     return f"# pliant format {CSV_FORMAT} sha256 {_lines_digest(content)}\n".encode()
 
 
 def without_comment(raw: bytes, source: str) -> bytes:
-    """A table below its comment, if it has one of ours and matches it."""
+    """A table without its comment with a digest, if it has one; raises `ModelError` if the digest does not match."""
     if not raw.startswith(b"# pliant"):
         return raw
     first, _, content = raw.partition(b"\n")
@@ -140,5 +141,5 @@ def without_comment(raw: bytes, source: str) -> bytes:
 
 
 def _lines_digest(content: bytes) -> str:
-    """Whatever the system ends lines with."""
+    """Digest of a table; both kinds of line ends give the same."""
     return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()

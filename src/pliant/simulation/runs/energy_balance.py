@@ -28,9 +28,10 @@ STATIC = 1e-4
 SLOW = 1e-12
 """J/kg that count as moved: an arm at a micrometer per second, where there is neither gravity nor strain."""
 SINGLE_STATIC = 1e-2
-"""The same part in single precision, whose rounding is 1e-7 of every energy."""
+"""Part of the gravity and strain energy that counts as moved in single precision, whose rounding is 1e-7 of every
+energy."""
 ROWS = 250
-"""Rows of a run that are looked at, evenly spaced; all of them where the arm touches something, which is brief."""
+"""Rows of a run that are judged, evenly spaced; all of them where the arm may touch something, which is brief."""
 MOST_INTERPRETED = 1e6
 """Instructions times states that NumPy interprets to judge the energy. Measured on two x86-64 cores: up to 0.03 s, and
 some 25 us per instruction to read the tape of a new arm, where a compile takes 90 us."""
@@ -58,8 +59,8 @@ class EnergyBalance:
     _reference: Array | None = field(default=None, init=False)
 
     def add(self, t: Array, energy: Energy, work: Array, worked: Array) -> None:
-        """Take up rows: times (N,), and by arm and row (B, N) energies, work since the start, and how much work was
-        done in all, to and fro. Rows of NaN, behind the end of an arm, do not count."""
+        """Take up rows: times (N,), and by arm and row (B, N) energies, work since the start, and the sum of the
+        magnitudes of the work done. Rows of NaN, after the end of an arm, do not count."""
         with np.errstate(invalid="ignore"):  # arms that break down have energies beyond all numbers
             total = energy.total - work
             if self._reference is None:
@@ -84,7 +85,7 @@ class EnergyBalance:
         return bool(self._extremes)
 
     def restart(self) -> None:
-        """Take the next rows as a new beginning: what has moved counts on, the energy was changed from outside."""
+        """Take the next rows as a new beginning, after the energy was changed from outside; moved energy is kept."""
         self._reference = None
 
     @property
@@ -92,7 +93,8 @@ class EnergyBalance:
         """(B,) energy that moved, J."""
         most = self._extremes
         static = STATIC if self.precision == "double" else SINGLE_STATIC
-        floor = static * (most["gravity"] + most["strain"]) + SLOW * _mass(self.model)
+        mass = float(self.model.derived("mass", (), partial(robot_mass, self.model.robot)))
+        floor = static * (most["gravity"] + most["strain"]) + SLOW * mass
         return np.asarray(most["kinetic"] + most["top"] + most["bottom"] + most["worked"] + floor)
 
     @property
@@ -102,17 +104,23 @@ class EnergyBalance:
             return np.asarray(self.error / np.maximum(self.moved, np.finfo(float).tiny))
 
     def finding(self, arm: int = 0) -> str:
-        """The words for an arm whose error is too large."""
+        """Message about an arm whose error is too large."""
         return (
             f"energy: got an error of {self.error[arm]:.3g} J at t = {self.at[arm]:.6g} s in a run that moved "
-            f"{self.moved[arm]:.3g} J, expected below {ALLOWED:.0%}; {_remedy(self.model)}"
+            f"{self.moved[arm]:.3g} J, expected below {ALLOWED:.0%}; {self._remedy()}"
         )
+
+    def _remedy(self) -> str:
+        """Advice against an error of the energy."""
+        if self.model.options.rotation == "linear":
+            return 'rotation="linear" does not conserve energy; take rotation="exact"'
+        return "its steps are too long: give a smaller `step`, or a smaller `rtol` to a method that has one"
 
 
 def balance_of(
     model: Model, t: Array, q: Array, qd: Array, work: Array, p: Array | None, precision: str = "double"
 ) -> EnergyBalance:
-    """Energy balance of finished histories: q and qd (B, N, n), work (B, N), parameters (B, P) or (P,)."""
+    """Judge the energy of finished histories: q and qd (B, N, n), work (B, N), parameters (B, P) or (P,)."""
     found = EnergyBalance(model, precision)
     worked = np.zeros(work.shape)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -129,8 +137,8 @@ def balance_of(
 
 
 def energies_to_judge(model: Model, q: Array, qd: Array, p: Array | None) -> Energy:
-    """Energies of states (B, ..., n); of the few states of one arm, without a compile. Their number alone decides, so
-    that equal runs are judged by equal bits."""
+    """Energies of states (B, ..., n), without a compile for few states of one arm. Their number alone decides which
+    way, so that equal runs are judged by equal bits."""
     kernel = model.kernel("energy")
     if len(q) > 1 or np.prod(q.shape[:-1]) * kernel.n_instructions() > MOST_INTERPRETED:
         return model.energy(q, qd, p)
@@ -140,19 +148,8 @@ def energies_to_judge(model: Model, q: Array, qd: Array, p: Array | None) -> Ene
 
 
 def touches(model: Model) -> bool:
-    """Whether something of the arm is pressed against something else now and then."""
+    """Whether the arm has contacts or stops, which act now and then."""
     stops = (
         freedom.limits is not None and freedom.limits.stop is not None for freedom in model.robot.freedoms.values()
     )
     return bool(model.robot.contacts) or any(stops)
-
-
-def _mass(model: Model) -> float:
-    return float(model.derived("mass", (), partial(robot_mass, model.robot)))
-
-
-def _remedy(model: Model) -> str:
-    """What to do about an error of the energy."""
-    if model.options.rotation == "linear":
-        return 'rotation="linear" does not conserve energy; take rotation="exact"'
-    return "its steps are too long: give a smaller `step`, or a smaller `rtol` to a method that has one"

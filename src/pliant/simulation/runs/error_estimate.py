@@ -1,16 +1,21 @@
-"""What a run says of its own beams: how far their sections turned, and what small deflections and few shapes lost."""
+"""Error estimates of a run for its bent beams: how far sections turned, and what small deflections and few shapes cost.
+
+Two estimates are made of each beam, and the larger one counts. By forces: an exact beam takes the section forces of
+some rows of the run, and its tip is compared with that of the model (`known_shapes`, `exact_shape.py`). By shapes: the
+share of the last natural shape in the strain energy tells what further shapes would add (`few_shapes`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from pliant.algebra.pencil import natural_modes
 from pliant.algebra.rotations import SX
-from pliant.arrays import Array
+from pliant.arrays import Array, Integers
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.formulations.denoc import euler_matrix
 from pliant.mechanics.formulations.generalized_forces import dissipation
@@ -40,21 +45,22 @@ STRAINS = {
 CELLS = 6
 """Least number of cells of a beam: its tip is then found to 1e-6 of its length at deflections of 0.4."""
 INSTANTS = 12
-"""Rows of a run that are looked at, spread over its time, besides those with the largest slope and bend."""
+"""Rows of a run that are judged, spread over its time, besides those with the largest slope and bend."""
 SAFETY = 1.7
-"""What an exact beam under the forces of a run shows is multiplied by it, so that the estimate lies above what was lost
-where loads vary with time: see tests/physics/test_validity_estimate.py."""
+"""Factor of the estimate by forces, so that it lies above the true error where loads vary with time: see
+tests/physics/test_validity_estimate.py."""
 TOLERANCE = 5e-3
-"""Of the length: what the number of pieces that would do may lose at the tip. Slopes of 0.2 rad lose about as much."""
+"""Error of the tip, as a part of the length, that a sufficient number of pieces may have. Slopes of 0.2 rad cost about
+as much."""
 READ = 5
 """Outputs of a beam that `_carried` gives."""
 ORDER = 3
-"""Power of the number of pieces with which that falls."""
+"""Power of the number of pieces with which the error falls."""
 
 
 @dataclass(frozen=True)
 class Validity:
-    """How far a run kept to what its model of a link holds for.
+    """Error estimate of a run for one link.
 
     Attributes
     ----------
@@ -66,13 +72,13 @@ class Validity:
         Largest rotation of a section against the root of its piece by bending, rad; of a body from a file that of one
         of its frames.
     time : float
-        When that was, s.
+        Time of that rotation, s.
     error : float or None
         Estimate of the largest error of the link's tip against its root, at equal loads, over the link's length; None
-        where it is not judged. What adds up over time, as the phase of a vibration that goes on, is not in it.
+        where it is not judged. Errors that add up over time, as in the phase of a vibration, are not in it.
     source : str
-        How the error was found: by "forces" (an exact beam under those of the run), by "shapes" (the share of the last
-        one in the strain energy), or "not judged: ..." with the reason.
+        How the error was found: by "forces" (an exact beam under the forces of the run), by "shapes" (the share of the
+        last shape in the strain energy), or "not judged: ..." with the reason.
     enough : int
         Pieces that would do; as many as it has, if these do.
     """
@@ -92,7 +98,7 @@ class Validity:
 
 
 def judge(result: Result) -> tuple[Validity, ...]:
-    """Of each link of a run that bends."""
+    """Estimates for all links of a run that bend."""
     rows = np.flatnonzero(np.isfinite(result.q).all(axis=1))
     if not len(rows):
         return ()
@@ -101,13 +107,22 @@ def judge(result: Result) -> tuple[Validity, ...]:
 
 
 def _of_body(name: str, t: Array, turns: Array) -> Validity:
-    """Of a body from a file: how far its frames turned; what that cost is not known."""
+    """Rotation of the frames of a body from a file; its error is not known."""
     largest = turns.max(axis=1)
     at = int(np.argmax(largest))
-    return Validity(name, 1, float(largest[at]), float(t[at]), None, "not judged: its body is linear", 1)
+    return Validity(
+        link=name,
+        pieces=1,
+        slope=float(largest[at]),
+        time=float(t[at]),
+        error=None,
+        source="not judged: its body is linear",
+        enough=1,
+    )
 
 
-def _judged(result: Result, beam: BentBeam, rows: Any) -> Validity:
+def _judged(result: Result, beam: BentBeam, rows: Integers) -> Validity:
+    """Estimate for one beam from rows of a run."""
     slope, bend = beam.turns(result.q[rows])
     at, most = int(np.argmax(slope)), float(np.max(bend))
     spread = np.linspace(0, len(rows) - 1, INSTANTS).astype(int)
@@ -116,12 +131,18 @@ def _judged(result: Result, beam: BentBeam, rows: Any) -> Validity:
     steepest, count = float(slope[at]), len(beam.pieces)
     enough = max(beam.enough(steepest, most), int(np.ceil(min(fewer, SENSIBLE_PIECES) * count)))
     return Validity(
-        beam.name, count, steepest, float(result.t[rows[at]]), error, source, max(count, min(enough, SENSIBLE_PIECES))
-    )  # fmt: skip
+        link=beam.name,
+        pieces=count,
+        slope=steepest,
+        time=float(result.t[rows[at]]),
+        error=error,
+        source=source,
+        enough=max(count, min(enough, SENSIBLE_PIECES)),
+    )
 
 
-def _lost(result: Result, beam: BentBeam, rows: Any) -> tuple[float | None, str]:
-    """The larger estimate, and which it is."""
+def _lost(result: Result, beam: BentBeam, rows: Integers) -> tuple[float | None, str]:
+    """The larger of the two estimates, and its source; None with the reason where there is none."""
     if not _judgeable(result.model, beam):
         return None, "not judged: it slides" if beam.slides else "not judged: its shapes follow the arm"
     try:
@@ -142,7 +163,7 @@ def _lost(result: Result, beam: BentBeam, rows: Any) -> tuple[float | None, str]
 
 
 def known_shapes(history: RunHistory, beam: BentBeam) -> list[KnownShape]:
-    """The beam in each state of a history, with the forces that its sections carry."""
+    """Shape of a beam in each state of a history, with the forces that its sections carry."""
     chain, numbers = history.model.chain, [piece.number for piece in beam.pieces]
     beams = {one.name: one for one in bent_beams(history.model) if _judgeable(history.model, one)}
     every = history.over_time(
@@ -182,7 +203,7 @@ def _side_by_side(blocks: list[Array]) -> Array:
 
 
 def _judgeable(model: Model, beam: BentBeam) -> bool:
-    """Whether the sections of a beam are followed: not where it slides, or its shapes follow the arm."""
+    """Whether a beam can be judged: not if it slides, or if its shapes follow the arm."""
     return not (beam.slides or any(model.chain.links[piece.number].body.follows for piece in beam.pieces))
 
 
@@ -207,12 +228,12 @@ def _allowed(link: ChainLink, edges: Array) -> Array:
     assert link.body.data is not None
     columns = np.diag([float(field in link.body.shapes.fields) for field in STRAINS.values()])
     e_y, e_z = link.body.data.shear_centre
-    columns[4:, 0] = columns[0, 0] * np.array([e_z, -e_y])  # twist is about the shear centre
+    columns[4:, 0] = columns[0, 0] * np.array([e_z, -e_y])  # twist is about the shear center
     return np.tile(columns, (2 * len(edges) - 2, 1, 1))
 
 
 def _carried(forces: InternalForces, beam: BentBeam) -> list[SX]:
-    """Of the points of a beam, in axes of its root: what `_known_shape` reads, in its order, and forces of damping."""
+    """Points of a beam in axes of its root, as `_known_shape` reads them in its order, and forces of damping."""
     chain, frames = forces.chain, placements(forces.chain, forces.q)
     numbers = [piece.number for piece in beam.pieces]
     root, last = frames[numbers[0]], forces.carried[numbers[-1]].motion
@@ -268,7 +289,7 @@ def _hanging(chain: Chain, q: SX, frames: list[Placement], last: int) -> tuple[S
 def _known_shape(
     found: list[Array], cells: list[Array], allowed: Array, damped: Array, free: bool
 ) -> KnownShape:  # fmt: skip
-    """From a row of what `_carried` gives."""
+    """Shape of a beam from one row of the outputs of `_carried`."""
     points, ends = found[0].reshape(-1, 25), found[1].reshape(-1, 12)
     place, axes, moment, force, stiff, mass = np.split(points, [3, 12, 15, 18, 24], axis=1)
     omega, (beyond,), lever, pull = np.split(found[3], [3, 4, 7])
@@ -293,12 +314,12 @@ def _known_shape(
 
 
 def few_shapes(history: RunHistory, beam: BentBeam) -> float:
-    """Estimate of what shapes beyond the last one would move the tip by, m.
+    """Estimate of the displacement of the tip that shapes beyond the last one would add, m.
 
     A force at the tip of a beam bends it by shapes in proportion to their strain energies, which fall like the fourth
-    power of their roots: the share of the last natural shape, times what the series holds beyond it, of the deflection.
-    Only the strain energy that this shape exchanges with motion counts: what it does slowly, an exact beam under the
-    forces of the run does likewise, with all shapes.
+    power of their roots. So the estimate is the deflection, times the share of the last natural shape, times the sum of
+    the series beyond it over its last term. Only strain energy that this shape exchanges with motion counts: its slow
+    part is in the exact beam under the forces of the run, which has all shapes.
     """
     model = history.model
     places, indices = (
@@ -324,7 +345,8 @@ def few_shapes(history: RunHistory, beam: BentBeam) -> float:
 
 
 def beyond_shape(count: int) -> float:
-    """Sum of the shapes beyond the last of some over the last one, at the tip of a clamped beam with a force there."""
+    """Contributions of all shapes beyond the first `count` to the tip deflection of a clamped beam under a tip force,
+    as a part of that of shape number `count`."""
     roots = np.append(1.8751, (np.arange(2, 1000) - 0.5) * np.pi)
     return float(np.sum((roots[count - 1] / roots[count:]) ** 4))
 

@@ -1,8 +1,8 @@
-"""The shape that a beam takes under forces that are known, by exact kinematics: no slope need be small.
+"""Shape of a beam under known forces by exact kinematics: no slope need be small.
 
-R' = R [kappa]x and r' = R (e_x + nu), with the strains (kappa, nu) that the wrench of each section asks for. The beam
-is a row of cells with two Gauss points each, over which the strains are linear (Magnus' fourth order); cells may meet
-at an angle. Loads act where they acted on a known shape: between two points half-way, with a couple that stays.
+R' = R [kappa]x and r' = R (e_x + nu), with the strains (kappa, nu) that follow from the wrench of each section. The
+beam is a row of cells with two Gauss points each, over which the strains are linear (Magnus' fourth order); cells may
+meet at an angle. Loads act where they acted on a known shape: half-way between two points, with a constant couple.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pliant.arrays import Array
 GAUSS = 0.5 + np.array([-1.0, 1.0]) * np.sqrt(3.0) / 6
 MOST_STEPS = 30
 CONVERGED, SMALL, LARGE = 1e-9, 1e-6, 0.3
-"""Change of the angle over half a cell at which the shape is found, by which slopes are taken, and taken at most."""
+"""Changes of the angle over half a cell: below the first, the iteration has converged; the second is the step of
+differences; the third is the largest step that an iteration takes."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,11 @@ class KnownShape:
     damped : (N, 6) strains that would carry as much of the wrench as damping does
     place, attitude : (N + 1, 3), (N + 1, 3, 3)
     force, moment : (N + 1, 3) of the outer part on the inner part; the last ones act on the tip
-    mass : (N + 1,) that goes with the points
+    mass : (N + 1,) mass that moves with the points
     outward : (3, 3) force per mass and displacement, in a frame that turns
-    lever : (3,) from the tip to the mass that goes with it, in axes of the end section
-    pull : (3,) of that mass: its weight and inertia
-    free : whether nothing holds the root: then all accelerates so that its wrench stays as it is
+    lever : (3,) from the tip to the mass that moves with it, in axes of the end section
+    pull : (3,) weight and inertia of that mass
+    free : whether nothing holds the root: the beam then accelerates so that the wrench of the root does not change
     """
 
     size: Array
@@ -54,7 +55,7 @@ class KnownShape:
     free: bool
 
     def tip(self) -> Array | None:
-        """(3,) where the tip comes to rest under the same forces, by Newton's method; None if no rest is found."""
+        """(3,) place of the tip at rest under the same forces, by Newton's method; None if no rest is found."""
         strains = self._strains(self.attitude[None, :-1], self.moment[None, :-1], self.force[None, :-1])[0].ravel()
         active = np.flatnonzero(self.compliance.any(axis=2).ravel())
         lever = np.repeat(self.size / 2, 12)[active]
@@ -97,7 +98,7 @@ class KnownShape:
         return force, np.cumsum(steps[:, ::-1], axis=1)[:, ::-1]
 
     def _set_free(self, r: Array, force: Array, moment: Array) -> Array:
-        """(B, N + 1, 3) forces -m (a + alpha x r) that take back what the wrench of the first point has gained."""
+        """(B, N + 1, 3) forces -m (a + alpha x r) that cancel the change of the wrench at the first point."""
         gained = np.concatenate([moment[:, 0] - self.moment[0], force[:, 0] - self.force[0]], axis=1)
         arm = r - r[:, :1]
         turning = np.cross(np.eye(3), arm[:, :, None])  # (B, N + 1, axis, 3)

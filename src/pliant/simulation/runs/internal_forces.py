@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.algebra.quaternions import between
 from pliant.algebra.rotations import SX
-from pliant.arrays import Array
+from pliant.arrays import Array, Integers
 from pliant.base.content import content
 from pliant.base.derived import Same
 from pliant.compute.llvm.kernel import Kernel
@@ -21,7 +21,9 @@ from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.links.clamped_link import section_shift
 from pliant.mechanics.links.section_forces import InternalForces, section_data, twisting
 from pliant.mechanics.links.stations import link_length, locate, place_of
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
+from pliant.protocols import MovingBase
 from pliant.robot.parts.sections import Section
 from pliant.robot.tree import BASE
 
@@ -77,7 +79,7 @@ ALONG = ("qd", "qdd", "push", "multipliers")
 
 @dataclass(frozen=True)
 class RunHistory:
-    """States of a run, and what acted on it."""
+    """States of a run, and all that acted on it."""
 
     model: Model
     t: Array
@@ -88,24 +90,24 @@ class RunHistory:
     push: Array
     """(N, k) forces of couplings that are commanded."""
     multipliers: Array
-    """(N, rows) of what closes loops."""
-    loads: Sequence[Any] = ()
-    base: Any = None
+    """(N, rows) forces and moments that close loops."""
+    loads: Sequence[Load] = ()
+    base: MovingBase | None = None
 
     def between(self, t: Array) -> RunHistory:
-        """At other times, linear between rows."""
+        """The history at other times, linear between rows."""
         q = interpolated_states(self.model.chain, t, self.t, self.q)
         others: dict[str, Any] = {name: interpolated(t, self.t, getattr(self, name)) for name in ALONG}
         return replace(self, t=t, q=q, **others)
 
-    def rows(self, rows: Any) -> RunHistory:
-        """At some of its rows."""
-        others: dict[str, Any] = {name: getattr(self, name)[rows] for name in ALONG}
+    def rows(self, rows: Integers) -> RunHistory:
+        """The history at some of its rows."""
+        others = {name: getattr(self, name)[rows] for name in ALONG}
         return replace(self, t=self.t[rows], q=self.q[rows], **others)
 
     def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
-        """What the link receives through its joint, drive and friction included; in link or base axes. The base
-        receives what all links on it exert."""
+        """Force and moment that a link receives through its joint, drive and friction included, in link or base axes;
+        for the base, those that all links on it exert."""
         if axes not in ("link", "base"):
             raise ModelError(f"axes: got {axes!r}, expected 'link' or 'base'")
         chain = self.model.chain
@@ -121,7 +123,7 @@ class RunHistory:
         return Reaction(*self.over_time(("reaction", place, axes, on_base), wrench))
 
     def internal(self, link: str | int, x: float | str) -> SectionForces:
-        """Section forces at station `x` (metres, "tip" or "middle")."""
+        """Section forces at station `x` (meters, "tip" or "middle")."""
         place, eta = self.station(link, x)
         return SectionForces(*self.over_time(("section", place, eta), lambda forces: forces.section(place, eta)))
 
@@ -133,7 +135,7 @@ class RunHistory:
         )[0]  # fmt: skip
 
     def strain(self, link: str | int, x: float | str, at: tuple[float, float] | None = None) -> Array:
-        """(N,) strain along x of the fibre at (y, z) metres of a section, from its forces.
+        """(N,) strain along x of the fiber at (y, z) meters of a section, from its forces.
 
         N/EA - y M_z/EI_z + z M_y/EI_y; without `at`, the largest magnitude on the outline of the link's section. A beam
         without EA is not stretched.
@@ -142,7 +144,7 @@ class RunHistory:
         section = self._section(place, "give the fibre as at=(y, z) in metres") if at is None else None
         if section is not None and not section.is_drawn:
             return self.largest_strains(place, [eta], *section.half_sizes(np.array([eta])))[:, 0]
-        fibres: Any = (at,) if section is None else tuple(map(tuple, section.outline().tolist()))
+        fibres: tuple[Any, ...] = (at,) if section is None else tuple(map(tuple, section.outline().tolist()))
 
         def strains(forces: InternalForces) -> list[SX]:
             found = forces.stretches(place, eta)
@@ -152,14 +154,14 @@ class RunHistory:
         return np.asarray(found[:, 0] if at is not None else np.abs(found).max(axis=1))
 
     def _section(self, place: int, otherwise: str) -> Section:
-        """The section of a link's beam; where it has none, a message that says what to do."""
+        """Section of a link's beam; raises `ModelError` if it has none, with advice what to do `otherwise`."""
         link = self.model.bodies[place]
         if link.beam is None or link.beam.section is None:
             raise ModelError(f"link {link.name!r} has no section; {otherwise}")
         return link.beam.section
 
     def shear_stress(self, link: str | int, x: float | str) -> Array:
-        """(N,) largest shear stress of the torque about the shear centre, Pa."""
+        """(N,) largest shear stress of the torque about the shear center, Pa."""
         place, eta = self.station(link, x)
         modulus = self._section(place, "divide internal(...).torque by its torsion modulus").torsion_modulus(eta)
         data = section_data(self.model.chain.links[place])
@@ -197,8 +199,8 @@ class RunHistory:
         section_data(self.model.chain.links[place])
         return place, eta
 
-    def over_time(self, what: tuple[Any, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
-        """Values (N, size) of expressions, over the run; their kernel is kept with the model."""
+    def over_time(self, what: tuple[object, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
+        """Values (N, size) of expressions over the run. Their kernel is kept with the model by the name `what`."""
 
         def trace() -> ca.Function:
             forces = InternalForces(self.model.chain, self.loads, self.base)
@@ -223,7 +225,7 @@ def interpolated(t: Array, rows: Array, values: Array) -> Array:
 
 
 def interpolated_states(chain: Chain, t: Array, rows: Array, q: Array) -> Array:
-    """Likewise of coordinates: a quaternion turns evenly in between."""
+    """Coordinates at other times: linear in between, and quaternions turn evenly."""
     found = interpolated(t, rows, q)
     after = np.clip(np.searchsorted(rows, t), 1, max(len(rows) - 1, 1))
     for link in chain.links if len(rows) > 1 else ():
@@ -236,7 +238,7 @@ def interpolated_states(chain: Chain, t: Array, rows: Array, q: Array) -> Array:
 
 
 def station(model: Model, link: str | int, x: float | str, parameters: Array) -> tuple[int, float]:
-    """Number of the piece of a link on which a station is with these parameters, and the part of its length."""
+    """Number of the piece of a link on which a station lies with these parameters, and the part of its length."""
     first = model.chain.links[place_of(model.chain, link)]
     if isinstance(x, str) or first.slides:
         return locate(model.chain, link, x)
@@ -245,8 +247,8 @@ def station(model: Model, link: str | int, x: float | str, parameters: Array) ->
 
 
 def station_kernel(model: Model, place: int, eta: float) -> Kernel:
-    """(q, p) -> displacement and rotation vector of a station of a link, in its own root frame; of one in pieces the
-    rotation matrix, by rows."""
+    """Displacement and rotation vector of a station of a link in its own root frame, a function of q and p; for a link
+    in pieces the rotation matrix, by rows, instead of the vector."""
 
     def trace() -> ca.Function:
         link = model.chain.links[place]

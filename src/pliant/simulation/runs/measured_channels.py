@@ -1,10 +1,9 @@
-"""What sensors read in a run: each at its own times, of states that the run gave at these times."""
+"""Readings of sensors in a run: each at its own times, of states that the run gave at these times."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,9 @@ from pliant.compute.tape import one_sided_time
 from pliant.control.sensing.sensor_chain import Instrument, capture_times, reading_times
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.errors import ModelError
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
+from pliant.protocols import MovingBase
 from pliant.simulation.runs.composition import Composition
 from pliant.simulation.runs.inputs import Inputs
 from pliant.simulation.runs.measured_series import MeasuredSeries
@@ -23,17 +24,19 @@ from pliant.simulation.runs.rate_jumps import Impulses
 from pliant.simulation.runs.results import Result
 
 MOST_READINGS = 1e7
-"""Of one sensor in a run: beyond, it is memory that ends it."""
+"""Readings of one sensor in a run, at most: more would fill the memory."""
 
 
-def measurement_of(model: Model, sensors: Sequence[Sensor], loads: Sequence[Any], base: Any) -> Measurement:
-    """The sensors on this arm, kept with it."""
+def measurement_of(
+    model: Model, sensors: Sequence[Sensor], loads: Sequence[Load], base: MovingBase | None
+) -> Measurement:
+    """Functions of these sensors on this arm, kept with the model."""
     key = (*map(Same, sensors), Same(base), *map(Same, loads))
     return model.derived("sensors", key, lambda: Measurement(model, sensors, loads, base))
 
 
 class Watching:
-    """Sensors of a run: asks for the states that they need, and reads them."""
+    """Sensors of a run: names the times at which they need states, and reads these."""
 
     def __init__(
         self, model: Model, sensors: Sequence[Sensor], composed: Composition, rows: Array, t_end: float
@@ -54,7 +57,7 @@ class Watching:
 
     @property
     def outputs(self) -> Array:
-        """Times at which states are wanted: rows of the result, and what is read."""
+        """Times at which states are wanted: rows of the result, and times of readings."""
         return np.unique(np.concatenate([self.rows, *self.captures]))
 
     def split(self, solution: Solution) -> tuple[Solution, Solution]:
@@ -64,7 +67,7 @@ class Watching:
 
     def read(self, solution: Solution, inputs: Inputs, impulses: Impulses) -> dict[str, MeasuredSeries]:
         """Channels by name, as far as the run went."""
-        good = np.isfinite(solution.x).all(axis=1)  # of a run that broke down, up to there
+        good = np.isfinite(solution.x).all(axis=1)  # rows before a breakdown
         t, x = solution.t[good], solution.x[good]
         ideal = self._ideal(t, x, inputs, impulses)
         found: list[MeasuredSeries] = []
@@ -82,7 +85,7 @@ class Watching:
         return {one.name: one for one in found}
 
     def _ideal(self, t: Array, x: Array, inputs: Inputs, impulses: Impulses) -> Array:
-        """(N, k) ideal readings, of what acted until these times."""
+        """(N, k) ideal readings, under the inputs that acted until these times."""
         c, measured = self.composed, self.measured
         behind = impulses.behind(t)
         q, qd, _ = c.histories(behind, x)
@@ -95,7 +98,7 @@ class Watching:
 
 
 def ideal_readings(run: Result, sensor: Sensor) -> Array:
-    """(N, k) what a sensor should read at the rows of a run."""
+    """(N, k) ideal readings of a sensor at the rows of a run."""
     h = run.history
     reading = measurement_of(run.model, (sensor,), h.loads, h.base).reading(h.loads, h.base)
     p = np.tile(h.parameters, (len(h.t), 1))

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.arrays import Array
 
+if TYPE_CHECKING:
+    from pliant.control.sensing.sensors import Sensor
+
 
 @dataclass(frozen=True)
 class MeasuredSeries:
-    """What a sensor has read in a run.
+    """Readings of one channel of a sensor in a run.
 
     Attributes
     ----------
     name : str
-        Of the channel.
+        Name of the channel.
     t, values : (K,)
-        Times of the readings, s, and what was read.
+        Times of the readings, s, and the readings.
     unit : str
-        Of the values.
+        Unit of the readings.
     noise : float
         Standard deviation of a reading by noise and digits, in its unit.
     sensor : Sensor or None
-        That read it; a file does not keep it.
+        The sensor; a file does not keep it.
 
     Examples
     --------
@@ -41,10 +44,10 @@ class MeasuredSeries:
     values: Array
     unit: str = ""
     noise: float = 0.0
-    sensor: Any = field(default=None, repr=False)
+    sensor: Sensor | None = field(default=None, repr=False)
 
     def held(self, t: Array) -> Array:
-        """The last reading at other times; the first before it.
+        """Latest reading at other times; before the first reading, that one.
 
         Parameters
         ----------

@@ -1,20 +1,24 @@
-"""What a run says of the terms of second order that its model leaves out by our own choice."""
+"""Effect of second-order terms that the model of a run leaves out where the user left the choice to us.
+
+Before a run, `fitted_to_start` takes a model with these terms if its start, loads or prescribed motion ask for it.
+After the run, `judge_run` estimates their effect from the forces in the links, and warns if they would have counted.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.compute.tape import one_sided_time
 from pliant.control.trajectories.trajectories import RUN_TIME, looking_up
 from pliant.errors import UnsupportedModel
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.states import read_state
 from pliant.model.stiffening_check import (
@@ -31,6 +35,8 @@ from pliant.model.stiffening_check import (
 from pliant.model.stiffening_choice import effects
 from pliant.model.stiffening_order import Effect, is_checked
 from pliant.model.validity import Findings
+from pliant.protocols import MovingBase, PrescribedMotion
+from pliant.robot.parts.link import Link
 from pliant.robot.pieces import in_pieces
 from pliant.simulation.runs.composed_equations import path_of
 from pliant.simulation.runs.composition import prescribed_index
@@ -39,33 +45,36 @@ from pliant.simulation.runs.piece_tables import series_in, series_table
 from pliant.simulation.runs.results import Result
 
 LOOKS = 4096
-"""Times of a run at which its loads and prescribed motions are looked at before it begins: a pulse of a thousandth of
-its time is seen."""
+"""Times of a run at which its loads and prescribed motions are judged before it begins: a pulse of a thousandth of its
+time is seen."""
 EARLY, HOURS, SOON = 1e-3, 1e4, 10.0
-"""Seconds: where nobody says how long a run is, it is looked at evenly until the last, and between the first two ever
-more seldom."""
+"""Seconds: a run without an end is judged at even times until the last, and at geometric ones between the first two."""
 PER_DECADE = 40
 MOST_ARMS = 4
-"""Arms of a batch whose forces are looked at."""
+"""Arms of a batch whose forces are judged."""
 FARTHER = 1.05
 """Coordinates, rates and torques over the largest ones so far, from which on arms are judged again."""
 
 
 def fitted_to_start(
-    model: Model, q0: Any, qd0: Any, loads: Sequence[Any] = (), p: ArrayLike | None = None, t_end: float | None = 0.0,
-    many: bool = False, *, motion: Mapping[str, Any] | None = None, base: Any = None,
+    model: Model, q0: StateLike | None, qd0: StateLike | None, loads: Sequence[Load] = (),
+    p: ArrayLike | None = None, t_end: float | None = 0.0, many: bool = False, *,
+    motion: Mapping[str, PrescribedMotion] | None = None, base: MovingBase | None = None,
 ) -> Model:  # fmt: skip
-    """The model of a run, or the same with second order where its start, its loads, its prescribed motion and that of
-    its base over the time, or its parameters ask for it. Of a run without an end (None) hours are looked at."""
+    """The model of a run, or the same with second order if its start, its parameters, or its loads, prescribed motion
+    or motion of the base over the time ask for it. For a run without an end (None) hours are judged."""
     if not model.level.can_rise or hasattr(q0, "__cuda_array_interface__"):
-        return model  # judged behind the run, by its forces or its speeds
+        return model  # judged after the run, by its forces or its speeds
     q = read_state(model, None if isinstance(q0, str) else q0, "q0", many)
     qd = read_state(model, qd0, "qd0", many)
     own = None if p is None else np.asarray(p, dtype=float)[..., : len(model.parameters)]  # gains may follow
     return fitted(model, q, loads, own, qd, _course(model, loads, motion or {}, base, t_end))
 
 
-def _course(model: Model, loads: Sequence[Any], motion: Mapping[str, Any], base: Any, t_end: float | None) -> Course:
+def _course(
+    model: Model, loads: Sequence[Load], motion: Mapping[str, PrescribedMotion], base: MovingBase | None,
+    t_end: float | None,
+) -> Course:  # fmt: skip
     """Times and inputs of a run that are known before it; loops follow prescribed coordinates in the run only."""
     if t_end is None:
         decades = int(PER_DECADE * np.log10(HOURS / EARLY))
@@ -80,8 +89,8 @@ def _course(model: Model, loads: Sequence[Any], motion: Mapping[str, Any], base:
     return Course(times, base, _paths(model, motion, times) if motion and model.layout.is_open else ())
 
 
-def _paths(model: Model, motion: Mapping[str, Any], times: Array) -> tuple[Path, ...]:
-    """Prescribed coordinates at these times; a joint goes with its motor."""
+def _paths(model: Model, motion: Mapping[str, PrescribedMotion], times: Array) -> tuple[Path, ...]:
+    """Prescribed coordinates at these times; a joint moves with its motor."""
     series = series_in(motion)
     t = ca.SX.sym(RUN_TIME if series else "t")
     with looking_up(series):
@@ -102,8 +111,9 @@ def _paths(model: Model, motion: Mapping[str, Any], times: Array) -> tuple[Path,
 
 
 def judge_run(result: Result) -> Findings:
-    """What second order would have changed under the forces of this run, if it is to be told."""
-    model, p = result.model, _parameters(result)
+    """Finding about the effect of second order under the forces of this run, if it is large enough for a warning."""
+    model = result.model
+    p = result.parameters if len(model.parameters) else None
     loads, base = result.acted or ((), None)
     if not is_checked(model) or not asks_forces(model, loads, base, p, result.qd, differences(result.t, result.qd)):
         return {}
@@ -112,10 +122,10 @@ def judge_run(result: Result) -> Findings:
 
 
 def asks_forces(
-    model: Model, loads: Sequence[Any], base: Any, p: Array | None, qd: Array, qdd: Array | None = None
+    model: Model, loads: Sequence[Load], base: MovingBase | None, p: Array | None, qd: Array, qdd: Array | None = None
 ) -> bool:
-    """Whether the forces of a run are to be looked at: always, unless bodies alone lack second order, which nothing
-    but slow joints moves."""
+    """Whether the forces of a run are to be judged: always, unless only bodies lack second order, and only slow joints
+    move them."""
     tied = model.robot.couplings or model.robot.contacts or model.constraints
     return bool(
         model.level.in_doubt or len(loads) or base is not None or tied or speeds_bound(model, p, qd, qdd).noticed
@@ -123,7 +133,7 @@ def asks_forces(
 
 
 def differences(t: Array, qd: Array) -> Array | None:
-    """Accelerations of rows by differences; what vibrates faster is no joint."""
+    """Accelerations by differences of rows, as bounds for joints; faster vibrations are not joints."""
     steps = np.diff(t)
     if not (steps > 0).any():
         return None
@@ -131,8 +141,8 @@ def differences(t: Array, qd: Array) -> Array | None:
 
 
 def second_order_effect(history: RunHistory, chosen: bool = False) -> Effect | None:
-    """The largest change that second order would have made under the forces of a run, also where its absence was
-    `chosen`; None where these are not known."""
+    """The largest change that second order would have made under the forces of a run; with `chosen`, also where the
+    user chose to leave it out. None where the forces are not known."""
     model = history.model
     links = checked_links(model, chosen)
     if not links:
@@ -154,8 +164,8 @@ def second_order_effect(history: RunHistory, chosen: bool = False) -> Effect | N
 
 
 def judge_speeds(model: Model, qd: Array, p: Array | None = None) -> Findings:
-    """What weight at the worst pose, these rates (..., n) and parameters (..., P) may have changed, if it is to be
-    told."""
+    """Finding about the effect of second order that weight at the worst pose, these rates (..., n) and parameters
+    (..., P) may have, if it is large enough for a warning."""
     if not is_checked(model):
         return {}
     rates = np.nan_to_num(qd).reshape(-1, qd.shape[-1])  # arms that ended early have no more rates
@@ -163,7 +173,7 @@ def judge_speeds(model: Model, qd: Array, p: Array | None = None) -> Findings:
 
 
 def judge_histories(histories: Iterable[RunHistory]) -> Findings:
-    """Finding about the worst of some arms, if terms of second order that its model leaves out would count."""
+    """Finding about the arm with the largest effect of second order, if it is large enough for a warning."""
     found: Findings = {}
     most = 0.0
     for history in histories:
@@ -183,7 +193,7 @@ class Farthest:
         """Magnitudes beyond which an arm is judged again."""
 
     def arms(self, *rows: Array) -> list[int]:
-        """Numbers of the arms that go farthest, of values (B, ...); none where all have been as far before."""
+        """Numbers of the arms that go farthest, from values (B, ...); none if arms have been as far before."""
         each = [np.abs(np.nan_to_num(x)).reshape(len(x), -1, x.shape[-1]).max(axis=1) for x in rows if x.shape[-1]]
         reach = np.concatenate(each, axis=1)
         most = reach.max(axis=0, initial=0.0)
@@ -196,17 +206,13 @@ class Farthest:
         return sorted(list(dict.fromkeys(order))[:MOST_ARMS])
 
 
-def _parameters(result: Result) -> Array | None:
-    return result.parameters if len(result.model.parameters) else None
-
-
 def _rows(found: Array) -> Array:
-    """(N, 6) of all sections and times."""
+    """Loads (N, 6) of all sections and times, one below the other."""
     return np.moveaxis(found.reshape(len(found), 6, -1), 1, 2).reshape(-1, 6)
 
 
-def _length(history: RunHistory, link: Any) -> float | None:
-    """Of a beam that slides, as long as it came out."""
+def _length(history: RunHistory, link: Link) -> float | None:
+    """Largest free length of a sliding beam in the run; None for other links."""
     if link.beam is None or not link.beam.slides:
         return None
     return float(np.max(history.q[:, history.model.index(link.name)]))

@@ -1,17 +1,17 @@
-"""What a run looks up while it goes on: pieces of sampled torques and of long series, each held in p from its start on.
+"""Tables that a run looks up by the time: pieces of sampled torques and of long series, each held in p from its start.
 
-The equations see the polynomial of the moment; how many there are, they do not know.
+The equations contain the polynomial of the present piece only, so that they do not depend on the number of pieces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Integers
 
 DEEPEST = 12
 """Most levels of parts inside parts that are searched, as in `pliant.base.content`."""
@@ -19,18 +19,18 @@ DEEPEST = 12
 
 @dataclass(frozen=True)
 class PieceTable:
-    """`starts` (K,) of the pieces, the first of them -inf; `pieces` (A, K, width) numbers that hold from there on, of
-    one arm or of A."""
+    """`starts` (K,) of the pieces, the first of them -inf; `pieces` (A, K, width) numbers that hold from there on, for
+    one arm or for A."""
 
     starts: Array
     pieces: Array
 
-    def piece(self, t: Array) -> Any:
+    def piece(self, t: Array) -> Integers:
         """Number of the piece at each time."""
         return np.searchsorted(self.starts, t, side="right") - 1
 
     def beside(self, other: PieceTable) -> PieceTable:
-        """Both side by side, the numbers of the other behind."""
+        """Both tables side by side, the numbers of the other one last."""
         starts = np.union1d(self.starts, other.starts)
         own, others = (table.pieces[:, table.piece(starts)] for table in (self, other))
         arms = max(len(own), len(others))
@@ -38,28 +38,29 @@ class PieceTable:
         return PieceTable(starts, np.ascontiguousarray(np.concatenate(wide, axis=2)))
 
 
-def series_in(parts: Any) -> tuple[Any, ...]:
-    """The series inside motions, controllers, loads and other parts, each once, as they are come upon."""
+def series_in(parts: object) -> tuple[Any, ...]:
+    """Series inside motions, controllers, loads and other parts, each once, in the order in which they are found."""
     found: dict[int, Any] = {}
     for part in _walk(parts, DEEPEST):
         found.setdefault(id(part), part)
     return tuple(found.values())
 
 
-def pattern(parts: Any) -> str:
-    """Which series stand where: equal parts with equal patterns have equal equations."""
+def pattern(parts: object) -> str:
+    """Places of the series as text: equal parts with equal patterns have equal equations."""
     order = [id(part) for part in _walk(parts, DEEPEST)]
     known = {one: k for k, one in enumerate(dict.fromkeys(order))}
     return " ".join(str(known[one]) for one in order)
 
 
-def _walk(part: Any, depth: int) -> Iterator[Any]:
+def _walk(part: object, depth: int) -> Iterator[Any]:
+    """Series inside a part, down to a depth."""
     if getattr(part, "is_series", False) is True:
         yield part
     if depth == 0:
         return
     if isinstance(part, Mapping):
-        inner: Any = part.values()
+        inner: Iterable[object] = part.values()
     elif isinstance(part, list | tuple):
         inner = part
     elif type(part).__module__.startswith("pliant.") and not hasattr(part, "recipe"):  # a model is no part of a run
@@ -71,7 +72,7 @@ def _walk(part: Any, depth: int) -> Iterator[Any]:
 
 
 def series_table(series: Sequence[Any]) -> PieceTable | None:
-    """The pieces of all series side by side, each with its start behind, as the equations read them."""
+    """Pieces of all series side by side, each followed by its start, as the equations read them."""
     table: PieceTable | None = None
     for one in series:
         rows = one.series_rows.reshape(len(one.series_starts), -1)

@@ -1,5 +1,4 @@
-"""The history of a run, readable alone: a result carries its robot, options and versions, and knows how to save
-itself whole."""
+"""`Result`, the history of a run: it carries its robot, options and versions, so that its file is readable alone."""
 
 from __future__ import annotations
 
@@ -32,28 +31,31 @@ from pliant.simulation.runs.measured_series import MeasuredSeries
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.figure import Figure
 
     from pliant.compute.integrate.solution import Solution
+    from pliant.mechanics.loads.wrenches import Load
+    from pliant.protocols import MovingBase
     from pliant.simulation.runs import coupled_lines, error_estimate, internal_forces
     from pliant.simulation.runs.error_estimate import Validity
     from pliant.simulation.runs.internal_forces import Reaction, RunHistory, SectionForces
-else:  # what makes expressions
+else:  # modules that make expressions, and import CasADi
     coupled_lines, internal_forces, error_estimate = (
         LaterModule(f"pliant.simulation.runs.{name}") for name in ("coupled_lines", "internal_forces", "error_estimate")
     )
 
 
 MEASURED, CLOCK = "measured.", "time."
-"""Before the name of a channel: what it is called in files, and its times."""
+"""Prefixes of the name of a channel in files, for its values and for its times."""
 
 
 @dataclass(frozen=True)
 class RunStats:
     """How a run went: `status` is "finished", "event", "stopped" by a limit of time or steps, "interrupted", "failed",
-    or "energy error", where it came to its end with an energy that does not balance; `energy_error` is that error as a
-    part of the energy that moved.
+    or "energy error" if it reached its end with an energy that does not balance; `energy_error` is that error as a part
+    of the energy that moved.
 
-    `wall` are the seconds of the integration; what was built, traced and compiled for it took `compile` seconds more.
+    `wall` are the seconds of the integration; building, tracing and compiling took `compile` seconds more.
     """
 
     status: str
@@ -81,16 +83,16 @@ class Readings:
         self._compute = compute
 
     @classmethod
-    def of(cls, *values: Any) -> Readings:
+    def of(cls, *values: Array | None) -> Readings:
         """Readings that are already numbers."""
         return cls(lambda: values)
 
     @cached_property
-    def values(self) -> tuple[Any, ...]:
+    def values(self) -> tuple[Array | None, ...]:
         """The arrays."""
         return self._compute()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Readings.of, self.values
 
 
@@ -116,17 +118,17 @@ class Result:
     readings : Readings
         Torques, power residual and accelerations, evaluated when first asked for.
     versions : dict
-        Of the libraries that decide the bits.
+        Versions of the libraries that decide the bits.
     roots : (N, k), optional
         Roots of the frequency equations of sliding beams, where the run integrated them (`roots="integrated"`).
     built : Model, optional
         The model of the run, where there was one; a file has only its robot and options.
     acted : (loads, base), optional
-        What acted on the arm; a file does not keep it.
+        Loads and motion of the base that acted on the arm; a file does not keep them.
     drives : (N, k), optional
         States of friction, gears and motors, where the arm has some; `result["shoulder.current"]` has one by name.
     measured : dict
-        What sensors have read, a `MeasuredSeries` by the name of its channel, each with times of its own.
+        Readings of sensors, a `MeasuredSeries` by the name of its channel, each with times of its own.
 
     Examples
     --------
@@ -162,36 +164,36 @@ class Result:
     versions: dict[str, str] = field(default_factory=dict)
     roots: Array | None = None
     built: Model | None = field(default=None, repr=False)
-    acted: tuple[tuple[Any, ...], Any] | None = field(default=None, repr=False)
+    acted: tuple[tuple[Load, ...], MovingBase | None] | None = field(default=None, repr=False)
     drives: Array | None = None
     measured: dict[str, MeasuredSeries] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_run(
         cls, model: Model, solution: Solution, q: Array, qd: Array, work: Array, parameters: Array,
-        events: tuple[str, ...], readings: Readings, loads: Sequence[Any] = (), base: Any = None,
+        events: tuple[str, ...], readings: Readings, loads: Sequence[Load] = (), base: MovingBase | None = None,
         roots: Array | None = None, drives: Array | None = None,
     ) -> Result:  # fmt: skip
-        """From a finished (or broken) integration.
+        """Make a result from an integration, finished or broken.
 
         Parameters
         ----------
         model : Model
             The arm.
         solution : Solution
-            What the integrator gave.
+            Result of the integrator.
         q, qd : (N, n) array
             Coordinates and rates.
         work : (N,) array
-            J.
+            Work done on the arm, J.
         parameters : (P,) array
             Values of the model's parameters.
         events : tuple of str
-            Names of those that occurred.
+            Names of the events that occurred.
         readings : Readings
-            What is evaluated later.
+            Torques, power residual, accelerations and multipliers, evaluated later.
         loads : sequence of Load
-            That acted.
+            Loads that acted.
         base : MovingBase, optional
             Motion of the base.
         roots : (N, k) array, optional
@@ -206,20 +208,22 @@ class Result:
         s = solution.stats
         log = tuple((float(time), name) for time, name in zip(solution.events.t, events))
         stats = RunStats(
-            solution.status, solution.message, s.method, s.reason, s.steps, s.rejected, s.rhs, s.jacobians,
-            s.factorizations, s.wall, s.crawling, log,
-            tuple(type(part).__name__ for part in (*loads, base) if part is not None),
+            status=solution.status, message=solution.message, method=s.method, reason=s.reason, steps=s.steps,
+            rejected=s.rejected, evaluations=s.rhs, jacobians=s.jacobians, factorizations=s.factorizations,
+            wall=s.wall, crawling=s.crawling, events=log,
+            loads=tuple(type(part).__name__ for part in (*loads, base) if part is not None),
         )  # fmt: skip
-        result = cls(
-            solution.t, q, qd, work, model.robot, asdict(model.options), parameters, stats, readings, saved.versions(),
-            roots,
+        return cls(
+            t=solution.t, q=q, qd=qd, work=work, robot=model.robot, options=asdict(model.options),
+            parameters=parameters, stats=stats, readings=readings, versions=saved.versions(), roots=roots,
+            built=model, acted=(tuple(loads), base), drives=drives,
         )  # fmt: skip
-        return replace(result, built=model, acted=(tuple(loads), base), drives=drives)
 
     @property
     def tau(self) -> Array:
-        """(N, n_joints) torques that acted; for prescribed joints, what the motion needed. Couplings that are commanded
-        have columns behind them: their forces (N), apart, in the order of `model.layout.inputs`."""
+        """(N, n_joints) torques that acted; for prescribed joints, torques that the motion needed. Couplings that are
+        commanded have further columns: their forces (N), positive where they push apart, in the order of
+        `model.layout.inputs`."""
         return cast("Array", self.readings.values[0])
 
     @property
@@ -230,12 +234,12 @@ class Result:
     @property
     def qdd(self) -> Array | None:
         """(N, n) accelerations."""
-        return cast("Array | None", self.readings.values[2])
+        return self.readings.values[2]
 
     @property
     def multipliers(self) -> Array:
-        """(N, rows) forces (N) and moments (N m) that hold loops together, in the order of `model.constraints`: what
-        the first frame of a loop exerts on the second, in the axes of the first."""
+        """(N, rows) forces (N) and moments (N m) that hold loops together, in the order of `model.constraints`: those
+        that the first frame of a loop exerts on the second, in the axes of the first."""
         found = self.readings.values[3] if len(self.readings.values) > 3 else None
         return np.zeros((len(self), 0)) if found is None else np.asarray(found)
 
@@ -289,7 +293,7 @@ class Result:
         return np.asarray(self.q[:, self.model.index(name)])
 
     def _line(self, name: str, what: str) -> Array:
-        """Length of a coupling, or the whole force apart."""
+        """Length of a coupling, or the whole force by which it pushes its ends apart."""
         layout = self.model.layout
         L, _, force = coupled_lines.line_histories(self.model, self.q, self.qd, self.parameters)
         k = [one.name for one in layout.couplings].index(name)
@@ -347,13 +351,13 @@ class Result:
 
     @cached_property
     def momentum(self) -> Array:
-        """(N, 6) momentum [angular about the centre of mass; linear], in axes that stand still, N m s and N s."""
+        """(N, 6) momentum [angular about the center of mass; linear], in axes that stand still, N m s and N s."""
         return self.model.momentum(self.q, self.qd, self.parameters)
 
     @property
     def energy_balance(self) -> Array:
-        """(N,) energy gained since the start less work done on the arm: zero but for the error of the integrator. The
-        first row of `work` is that of a jump at the start, which the first row of `energy` has behind it."""
+        """(N,) energy gained since the start less work done on the arm: zero but for the error of the integrator. Work
+        of a jump at the start is in the first row of `work`, and the first row of `energy` is right after the jump."""
         total = self.energy.total
         return np.asarray(total - total[0] - (self.work - self.work[0]))
 
@@ -403,11 +407,11 @@ class Result:
 
     @cached_property
     def validity(self) -> tuple[Validity, ...]:
-        """Of each link that bends: how far its sections turned, and what small deflections and few shapes lost.
+        """For each link that bends: how far its sections turned, and the error of small deflections and few shapes.
 
-        The estimate takes some rows of the run, each with the forces that it carries, and asks where an exact beam
-        under the same ones would have its tip; where the share of the last shape in the strain energy says more, that
-        counts. Computed when first asked for.
+        The estimate takes some rows of the run and the forces in each of them, and computes where an exact beam under
+        the same forces would have its tip. An estimate from the share of the last shape in the strain energy counts
+        where it is larger. Computed when first asked for.
         """
         return error_estimate.judge(self)
 
@@ -415,9 +419,9 @@ class Result:
 
     @checked
     def internal(self, link: str | int, x: float | str = 0.0) -> SectionForces:
-        """Forces and moments inside a beam at station `x` (metres from the root, "tip", "middle"), each over time.
+        """Forces and moments inside a beam at station `x` (meters from the root, "tip", "middle"), each over time.
 
-        What the outer part exerts on the inner part, in section axes: `.axial`, `.shear_y`, `.shear_z`, `.torque`,
+        Forces of the outer part on the inner part, in section axes: `.axial`, `.shear_y`, `.shear_z`, `.torque`,
         `.moment_y` (-EI_y w''), `.moment_z` (EI_z v''), each (N,). At the root it is minus the reaction of the joint,
         less the inertia of the hub.
 
@@ -477,7 +481,7 @@ class Result:
 
     @checked
     def strain(self, link: str | int, x: float | str = 0.0, at: tuple[float, float] | None = None) -> Array:
-        """Strain (N,) along the beam of the fibre at (y, z); without `at`, the largest on the section's outline.
+        """Strain (N,) along the beam of the fiber at (y, z); without `at`, the largest on the section's outline.
 
         Parameters
         ----------
@@ -486,7 +490,7 @@ class Result:
         x : float, "tip" or "middle"
             Station, m from the root.
         at : (float, float), optional
-            Fibre (y, z), m from the neutral axis; the outermost one by default.
+            Fiber (y, z), m from the neutral axis; the outermost one by default.
 
         Returns
         -------
@@ -511,7 +515,7 @@ class Result:
         x : float, "tip" or "middle"
             Station, m from the root.
         at : (float, float), optional
-            Fibre (y, z), m from the neutral axis; the outermost one by default.
+            Fiber (y, z), m from the neutral axis; the outermost one by default.
         modulus : float, optional
             Young's modulus, Pa; that of the material by default.
 
@@ -524,7 +528,7 @@ class Result:
 
     @checked
     def shear_stress(self, link: str | int, x: float | str = 0.0) -> Array:
-        """Largest shear stress (N,) of torsion in Pa: the torque about the shear centre over `Section.torsion_modulus`.
+        """Largest shear stress (N,) of torsion in Pa: the torque about the shear center over `Section.torsion_modulus`.
 
         The shear stress of bending is not in it; at a sharp corner that looks inwards the fillet decides.
 
@@ -549,15 +553,15 @@ class Result:
         """
         return self.history.shear_stress(link, x)
 
-    def acting(self, loads: Sequence[Any] = (), base: Any = None) -> Result:
+    def acting(self, loads: Sequence[Load] = (), base: MovingBase | None = None) -> Result:
         """The result with the loads and base motion of its run given again: a file does not keep them.
 
         Parameters
         ----------
         loads : sequence of Load
-            Those of the run.
+            Loads of the run.
         base : MovingBase, optional
-            That of the run.
+            Motion of the base in the run.
 
         Returns
         -------
@@ -568,7 +572,7 @@ class Result:
 
     @property
     def history(self) -> RunHistory:
-        """States, accelerations and what acted, for section forces."""
+        """States, accelerations and all that acted, for section forces."""
         acting = self.acted
         if acting is None:
             if self.stats.loads:
@@ -581,15 +585,17 @@ class Result:
         if qdd is None:
             qdd = self.model.forward_dynamics(self.q, self.qd, self.tau, self.parameters)
         commanded = self.tau[:, self.model.n_joints :]
+        loads, base = acting
         return internal_forces.RunHistory(
-            self.model, self.t, self.q, self.qd, qdd, self.parameters, commanded, self.multipliers, *acting
-        )
+            model=self.model, t=self.t, q=self.q, qd=self.qd, qdd=qdd, parameters=self.parameters, push=commanded,
+            multipliers=self.multipliers, loads=loads, base=base,
+        )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------ files
 
     @cached_property
     def dataset(self) -> xr.Dataset:
-        """Everything as one xarray dataset, with units, coordinates by name, and robot, options and versions as
+        """The result as one xarray dataset, with units, coordinates by name, and robot, options and versions as
         attributes."""
         import xarray as xr
 
@@ -631,11 +637,11 @@ class Result:
         )
         return saved.with_digest(data)
 
-    def _accelerations(self, axis: str) -> dict[str, Any]:
+    def _accelerations(self, axis: str) -> dict[str, object]:
         text = {"long_name": "accelerations", "units": "rad/s2 or m/s2"}
         return {} if self.qdd is None else {"qdd": (("time", axis), self.qdd, text)}
 
-    def _multipliers(self) -> dict[str, Any]:
+    def _multipliers(self) -> dict[str, object]:
         text = {"long_name": "forces that close loops", "units": "N or N m"}
         return {"multipliers": (("time", "row"), self.multipliers, text)} if self.model.constraints else {}
 
@@ -681,19 +687,27 @@ class Result:
                 file.real("qdd", (rows, n)) if "qdd" in data else None,
                 file.real("multipliers", (rows, data["multipliers"].shape[-1])) if "multipliers" in data else None,
             )
+            channels = [str(name).removeprefix(MEASURED) for name in data.data_vars if str(name).startswith(MEASURED)]
             return cls(
-                file.real("time", (rows,)), file.real("q", (rows, n_q)), file.real("qd", (rows, n)),
-                file.real("work", (rows,)), file.robot, file.options,
-                file.real("parameters", (len(file.options["parameters"]),)), RunStats(**stats), readings, file.versions,
-                file.real("roots", data["roots"].shape) if "roots" in data else None,
+                t=file.real("time", (rows,)),
+                q=file.real("q", (rows, n_q)),
+                qd=file.real("qd", (rows, n)),
+                work=file.real("work", (rows,)),
+                robot=file.robot,
+                options=file.options,
+                parameters=file.real("parameters", (len(file.options["parameters"]),)),
+                stats=RunStats(**stats),
+                readings=readings,
+                versions=file.versions,
+                roots=file.real("roots", data["roots"].shape) if "roots" in data else None,
                 drives=file.real("drives", data["drives"].shape) if "drives" in data else None,
-                measured={one.name: one for one in map(partial(_of_variable, file), _measured_in(data))},
-            )  # fmt: skip
+                measured={one.name: one for one in map(partial(_of_variable, file), channels)},
+            )
 
     @checked
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """Write time, coordinates, rates, torques, tip and energies as columns with a header; the last words of
-        sensors are `measured.NAME`.
+        """Write time, coordinates, rates, torques, tip and energies as columns with a header; the latest reading of
+        each sensor is `measured.NAME`.
 
         The first line is a comment with a digest of the rest, `# pliant format 2 sha256 ...`, which `read_csv` checks.
 
@@ -722,8 +736,8 @@ class Result:
             partial.write_bytes(csv_comment(content) + content)
         return target
 
-    @stages.work("plot", "drawing a figure")  # which includes the import of what draws
-    def plot(self, *what: str, **options: Any) -> Any:
+    @stages.work("plot", "drawing a figure")  # it includes the import of Matplotlib
+    def plot(self, *what: str, **options: Any) -> Figure:
         """Figure of the run: see `pliant.view.plot`.
 
         Parameters
@@ -739,10 +753,11 @@ class Result:
         matplotlib.figure.Figure
             `result.plot().show()` opens it, and so does `plt.show()` in a script that uses pyplot.
         """
-        return provided("plot")(self, *what, **options)
+        figure: Figure = provided("plot")(self, *what, **options)
+        return figure
 
     @stages.work("compare", "drawing a figure")
-    def compare(self, other: Result, **options: Any) -> Any:
+    def compare(self, other: Result, **options: Any) -> Figure:
         """Figure of this run and another one: see `pliant.view.compare`.
 
         Parameters
@@ -756,7 +771,8 @@ class Result:
         -------
         matplotlib.figure.Figure
         """
-        return provided("compare")(self, other, **options)
+        figure: Figure = provided("compare")(self, other, **options)
+        return figure
 
     @stages.work("to_html", "writing a page")
     def to_html(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
@@ -804,19 +820,14 @@ class Result:
         return str(provided("result_html")(self))
 
 
-def _as_variable(one: MeasuredSeries) -> tuple[str, Array, dict[str, Any]]:
+def _as_variable(one: MeasuredSeries) -> tuple[str, Array, dict[str, object]]:
     """A channel as a file keeps it."""
     text = {"units": one.unit, "long_name": f"{one.name} as measured", "noise": one.noise}
     return f"{CLOCK}{one.name}", one.values, text
 
 
-def _measured_in(data: xr.Dataset) -> list[str]:
-    """Names of the channels of a file."""
-    return [str(name).removeprefix(MEASURED) for name in data.data_vars if str(name).startswith(MEASURED)]
-
-
 def _of_variable(file: saved.Saved, name: str) -> MeasuredSeries:
-    """A channel of a file."""
+    """Read a channel from a file."""
     attributes = file.data[f"{MEASURED}{name}"].attrs
     t = file.real(f"{CLOCK}{name}", file.data[f"{CLOCK}{name}"].shape)
     values = file.real(f"{MEASURED}{name}", t.shape)

@@ -1,10 +1,9 @@
-"""Loops that run away: how much energy an arm may be given, and what is likely wrong where it is given more."""
+"""Control loops that run away: how much energy drives may give to an arm, and the likely cause if they give more."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from pliant.model.robot import Robot
 from pliant.robot.files.text_table import robot_mass
 from pliant.robot.parts.rigid_body import inertia_matrix
 from pliant.simulation.runs.composition import Composition
-from pliant.simulation.runs.inputs import Inputs
+from pliant.simulation.runs.inputs import Inputs, TorqueFunction
 
 FASTEST = 300.0
 """m/s, root mean square over the mass of an arm: the tip of a rod is then at 520 m/s, and a rod of steel breaks."""
@@ -27,28 +26,30 @@ FASTEST_TURN = 1000.0
 FASTER_TURN = 10.0
 """rad/s more for each rad/s or m/s that an arm has at the start."""
 LED = 1e10
-"""Times the energy where prescribed motions alone drive an arm: what first order lets bend ever further is shown until
-it is out of all bounds."""
+"""Factor of the largest energy where only prescribed motions drive an arm: a bend that grows without bound in first
+order is shown until it is obviously wrong."""
 HOURS = 1e4
-"""Seconds for which prescribed motions are looked at where nobody says how long a run is."""
+"""Seconds for which prescribed motions are searched where the length of a run is not known."""
 NUDGE = 1e-6
-"""rad, m, rad/s or m/s by which a joint is moved to see how its torque answers."""
+"""rad, m, rad/s or m/s by which a joint is moved to see how its torque changes."""
 NOISE = 1e-13
-"""Of a torque, in rounding, by which it may answer for nothing."""
+"""Change of a torque, as a part of it, that counts as rounding."""
 WRONG_SIGNS = (
     ("{} (rate)", "speed", "{} s/{}", "drives it on instead of braking it", "kd"),
     ("{}", "position", "{}/{}", "pushes it away from its goal", "kp"),
 )
-"""Of the state on which a torque acts: its name, what it is, the unit of the gain, what a wrong sign does, the gain."""
+"""For each state to which a torque may respond: its name, the quantity, the unit of the gain, the effect of a wrong
+sign, and the gain."""
 
 
-def ceiling(composed: Composition, functions: Sequence[Any], qd: Array, t_end: float = HOURS) -> Array:
-    """Energy, J, that no drive and no prescribed motion gives to this arm from these rates (..., n) on, until `t_end`,
-    unless it runs away with it.
+def ceiling(composed: Composition, functions: Sequence[TorqueFunction], qd: Array, t_end: float = HOURS) -> Array:
+    """Energy, J, beyond which drives or prescribed motions have run away with this arm, from rates (..., n) at the
+    start until `t_end`.
 
-    Drives that see nothing of the motion cannot run away, and an arm without mass and inertia has no scale: infinite.
+    Infinite without drives, which alone can run away, and for an arm without mass and inertia, which has no scale.
     `functions` are drives that are not part of the composition.
     """
+
     drives, rates = (composed.torque, composed.controller, *functions), np.abs(qd).sum(axis=-1)
     if (all(drive is None for drive in drives) and not composed.prescribed) or composed.m == 0:
         return np.full(rates.shape, np.inf)
@@ -76,7 +77,7 @@ def ran_away(solution: Solution) -> bool:
 
 
 def breakdown_message(composed: Composition, inputs: Inputs, x0: Array, solution: Solution) -> str:
-    """What ended a run, what is likely wrong, and what to do."""
+    """Message about a run that broke down: the end, the likely cause, and what to do."""
     if ran_away(solution):
         told = runaway_message(composed, inputs, x0, solution.t_end, solution.x_end)
         return f"{told}. The run up to there is kept: `.result` of this error"
@@ -93,12 +94,12 @@ def breakdown_message(composed: Composition, inputs: Inputs, x0: Array, solution
 
 
 def first_to_go(composed: Composition, index: int) -> str:
-    """The name of the state that broke a run, in brackets; the last one is the work, which breaks none by itself."""
+    """Name of the state that broke a run, in brackets; empty for the work, the last state, which breaks no run."""
     return f" (first to go: {composed.state_name(index)})" if 0 <= index < composed.size - 1 else ""
 
 
 def runaway_message(composed: Composition, inputs: Inputs, x0: Array, t: float, x: Array) -> str:
-    """What drives have done by the time t to an arm that began at x0, which joint is likely to blame, and why."""
+    """Message about an arm that began at x0 and had run away by the time t: the energy, the likely joint and cause."""
     loop, model = _Loop(composed, inputs), composed.model
     _, rates = composed.full_state(t, x)
     torques, moved = loop.torque(t, x)[: model.n_joints], [shaft.actuated for shaft in model.layout.shafts]
@@ -118,7 +119,7 @@ def runaway_message(composed: Composition, inputs: Inputs, x0: Array, t: float, 
 
 
 def _led(model: Model) -> str:
-    """The likely cause where a prescribed motion drives an arm away."""
+    """Likely cause if a prescribed motion drives an arm away."""
     known = "it moves as told, and the arm takes ever more power from it; check this motion"
     if model.level.stiffening or not any(link.amplitudes for link in model.robot.links):
         return known
@@ -126,14 +127,14 @@ def _led(model: Model) -> str:
 
 
 class _Loop:
-    """An arm and its drives, as a function of the state alone."""
+    """An arm and its drives as functions of the state alone."""
 
     def __init__(self, composed: Composition, inputs: Inputs) -> None:
         self.composed, self.inputs = composed, inputs
         self.names = [composed.state_name(k) for k in range(composed.size)]
 
     def _given(self, t: float, x: Array) -> Array:
-        """All of p at a state; what is sampled is asked there, with nothing remembered."""
+        """All of p at a state; a sampled controller is called there, with a new memory."""
         q, qd = self.composed.full_state(t, x)
         p = np.concatenate([self.inputs.history(np.array([t]), q[None], qd[None])[0], self.inputs.parameters])
         if self.inputs.period is not None:
@@ -148,7 +149,7 @@ class _Loop:
         return np.asarray(tau[0])
 
     def wrong_sign(self, x: Array, joint: int) -> str:
-        """What a torque does that grows with the speed or the position of its own joint; empty: it does not."""
+        """Message if a torque grows with the speed or the position of its own joint; empty if it does not."""
         shaft, model = self.composed.model.layout.shafts[joint], self.composed.model
         units = ("N m", "rad") if shaft.turns else ("N", "m")
         for state, what, unit, does, gain in WRONG_SIGNS:
@@ -165,12 +166,12 @@ class _Loop:
         return ""
 
     def growth(self, x: Array) -> str:
-        """How fast the motion grows from a state, if it does."""
+        """Message about how fast the motion grows from a state."""
 
         def slopes(state: Array) -> Array:
             return np.asarray(self.composed.rhs(np.zeros(1), state, self._given(0.0, state)))
 
-        poles = np.linalg.eigvals(difference_jacobian(slopes, x)[:-1, :-1])  # nothing hangs on the work
+        poles = np.linalg.eigvals(difference_jacobian(slopes, x)[:-1, :-1])  # nothing depends on the work
         fastest = float(poles.real.max())
         if not fastest > 0:
             return "it took most of the power, though the loop starts stable; take shorter steps, or check the torque"

@@ -1,7 +1,7 @@
-"""Files of runs, written and read in one place: each says of itself which robot, options and versions made it.
+"""Files of runs, written and read in one place: each names the robot, options and versions that made it.
 
 One run and a batch of runs keep different arrays and share everything else: the attributes that make a file readable
-alone, how it is written whole, and the words for one that is missing, foreign, newer or damaged.
+alone, atomic writing, and the messages about a file that is missing, foreign, newer or damaged.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from pliant.version import VERSION
 
 if TYPE_CHECKING:
     import xarray as xr
+    from _typeshed import DataclassInstance
 
 FORMAT = 2
 """With a digest of the content; format 1, of pliant 0.1, had none."""
 UNCHECKED = 1
 OTHER_FORMATS = (".zarr", ".csv", ".json", ".mat", ".npy", ".npz", ".parquet", ".pickle", ".pkl", ".yaml", ".yml")
-"""Endings under which nobody looks for NetCDF."""
+"""Endings of other formats, under which NetCDF is not written."""
 HEAD = 20_000
 """Bytes of a NetCDF file besides its arrays, about."""
 
@@ -46,28 +47,30 @@ MOST_PACKED = 1000
 
 @cache
 def versions() -> dict[str, str]:
-    """Of pliant and of the libraries that decide the bits of a result."""
+    """Versions of pliant and of the libraries that decide the bits of a result."""
     from importlib.metadata import version
 
     return {"pliant": VERSION} | {name: version(name) for name in ("casadi", "numpy", "llvmlite")}
 
 
-def attributes(robot: Robot, options: Mapping[str, Any], made_by: Mapping[str, str], **stats: Any) -> dict[str, Any]:
-    """What makes a file readable alone; `stats` is one dataclass under the name of its attribute."""
+def attributes(
+    robot: Robot, options: Mapping[str, object], made_by: Mapping[str, str], **stats: DataclassInstance
+) -> dict[str, object]:
+    """Attributes that make a file readable alone; `stats` is one dataclass under the name of its attribute."""
     ((key, value),) = stats.items()
     parts = {"robot": robot.to_dict(), "options": options, key: asdict(value), "versions": made_by}
     return {"format": FORMAT, **{name: json.dumps(part) for name, part in parts.items()}}
 
 
 def columns(model: Model) -> dict[str, list[str]]:
-    """What the columns of a file are called: coordinates, and last what speeds are, the same unless a joint has a
-    quaternion."""
+    """Names of the columns of a file, by axis: those of coordinates, and last those of speeds, which share the axis
+    unless a joint has a quaternion."""
     named = {"coordinate": list(model.coordinates)}
     return named if model.layout.plain else named | {"speed": list(model.speeds)}
 
 
 def with_digest(data: xr.Dataset) -> xr.Dataset:
-    """The dataset with the digest of its content, which readers of its file hold against what they find."""
+    """The dataset with the digest of its content, which readers of its file compare with the content they find."""
     return data.assign_attrs({NAME: digest(data)})
 
 
@@ -88,7 +91,7 @@ def write(data: xr.Dataset, path: str | os.PathLike[str]) -> Path:
 
 @dataclass(frozen=True)
 class Saved:
-    """A file that was opened: its arrays, and what made it."""
+    """A file that was opened: its arrays, and the robot, options, statistics and versions of its run."""
 
     source: Path
     data: xr.Dataset
@@ -98,7 +101,7 @@ class Saved:
     versions: dict[str, str]
 
     def real(self, name: str, shape: tuple[int, ...]) -> Array:
-        """Real numbers of a file, if they have the shape that its other arrays demand."""
+        """Real numbers of a file; raises an error if they have another shape than its other arrays demand."""
         array = np.asarray(self.data[name])
         if array.dtype.kind not in "fiu":
             raise TypeError(f"{name} holds {array.dtype.name}, expected real numbers")
@@ -109,7 +112,7 @@ class Saved:
 
 @contextmanager
 def reading(path: str | os.PathLike[str], what: str, stats: str, arrays: Sequence[str]) -> Iterator[Saved]:
-    """Open a file of a run or a batch (`what`), and name the file in whatever goes wrong inside.
+    """Open a file of a run or a batch (`what`), and name the file in errors that are raised inside.
 
     The caller closes `data`, or keeps it to read arrays when they are asked for.
     """
@@ -143,7 +146,8 @@ def reading(path: str | os.PathLike[str], what: str, stats: str, arrays: Sequenc
 
 
 def _check(data: xr.Dataset, source: Path, what: str, whole: bool) -> None:
-    """The version is one that is known, and the content that which was written: by the seal, or by the digest."""
+    """Raise `ModelError` if the format is unknown or the content does not match its digest; a sealed file (`whole`) has
+    been checked before."""
     given = data.attrs["format"]
     known = isinstance(given, int | np.integer)
     if not known or given not in (UNCHECKED, FORMAT):
@@ -162,7 +166,7 @@ def _check(data: xr.Dataset, source: Path, what: str, whole: bool) -> None:
         return
     try:
         found = digest(data)
-    except Exception as error:  # of damaged files the libraries raise whatever their parts raise
+    except Exception as error:  # damaged files make the libraries raise errors of any type
         raise _damaged(source, what, error) from error
     if found != str(data.attrs[NAME]):
         raise ModelError(f"{source}: the content does not match its digest; the file is damaged, or was changed")
@@ -177,7 +181,7 @@ def _opened(source: Path, what: str) -> xr.Dataset:
         data = open_arrays(source)
     except PliantError:
         raise
-    except Exception as error:  # the libraries raise whatever their parts raise
+    except Exception as error:  # the libraries raise errors of any type
         raise ModelError(f"{source}: not a readable {what} file ({error}); was it written by pliant?") from error
     if not _is_zarr(source) and data.nbytes > 2 * source.stat().st_size:  # nothing is packed: a shape must be wrong
         data.close()
@@ -186,7 +190,7 @@ def _opened(source: Path, what: str) -> xr.Dataset:
 
 
 def open_arrays(source: Path) -> xr.Dataset:
-    """Dataset of a NetCDF file or a Zarr folder that holds all its values itself, which is checked before."""
+    """Dataset of a NetCDF file or a Zarr folder; both are checked first to hold all their values themselves."""
     import xarray as xr
 
     zarr = _is_zarr(source)
@@ -198,7 +202,7 @@ def open_arrays(source: Path) -> xr.Dataset:
         raise ModelError(f"{source}: {str(error).removeprefix(f'{source}: ')}") from None
     if claimed > MOST_PACKED * sum(path.stat().st_size for path in source.rglob("*")) + (1 << 30):
         raise ModelError(f"{source}: damaged: arrays of {claimed} bytes, more than its files can hold")
-    if zarr:  # what was checked is read: each array describes itself, and no list of all counts
+    if zarr:  # read what was checked: each array describes itself, and a consolidated list is ignored
         return xr.open_dataset(source, engine="zarr", consolidated=False)
     return xr.open_dataset(source, engine="h5netcdf")
 
@@ -208,8 +212,9 @@ def _is_zarr(source: Path) -> bool:
 
 
 def model_of(robot: Robot, options: Mapping[str, Any]) -> Model:
-    """The model that options of a file describe."""
+    """Model of a robot with the options of a file."""
     o = options
     return Model(
-        robot, o["formulation"], o["rotation"], o["stiffening"], tuple(o["parameters"]), o["shapes"], o["roots"]
-    )
+        robot, o["formulation"], o["rotation"], o["stiffening"], tuple(o["parameters"]), shapes=o["shapes"],
+        roots=o["roots"],
+    )  # fmt: skip

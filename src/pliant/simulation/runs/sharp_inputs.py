@@ -1,29 +1,30 @@
 """Breaks around short features of inputs that depend on the time, so that no step passes over them.
 
-The error estimate of a step knows an input at a dozen times. While an arm rests its steps grow, and one that begins and
-ends beside a short pulse sees none of it. So the inputs are sampled before a run, and the run is divided into cells in
-each of which a polynomial describes all of them. Steps end at both ends of a cell that is much shorter than one before
-it within reach of a step: about a width of a pulse each, while smooth inputs have cells of like length and get none.
+The error estimate of a step samples an input at a dozen times. While an arm rests its steps grow, and a step that
+begins before a short pulse and ends after it sees none of it. So the inputs are sampled before a run, and the run is
+divided into cells in each of which a polynomial describes all inputs. Steps end at both ends of a cell that is much
+shorter than one before it within reach of a step. Around a pulse such cells are about as long as the pulse; smooth
+inputs have cells of similar length, so that no steps have to end there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Booleans, Integers
 from pliant.compute.tape import one_sided_time
 
 Signals = Callable[[Array], Array]
 """Values (N, M) of the inputs at times (N,)."""
 
 CELLS, CALLED_CELLS = 512, 64
-"""Cells at the start, of compiled inputs and of Python functions, which take microseconds a call."""
+"""Cells at first, for compiled inputs and for Python functions, which take microseconds a call."""
 MOST = 4
-"""Times as many are there in the end at most: inputs that change fast everywhere are seen by every step."""
+"""Factor by which cells may become more: inputs that change fast everywhere are seen by every step."""
 POINTS, DEGREE = 17, 7
 """Samples in a cell, and the degree of its polynomial: about what the stages of one step can tell."""
 TOLERANCE = 1e-5
@@ -33,13 +34,13 @@ CONSTANT = 1e-9
 FINEST = 1e-7
 """Share of the run below which a cell is not halved: a jump in it, which the steps narrow down themselves."""
 SHORTER = 8.0
-"""Times that a cell is shorter than one before it, if a step may pass over it."""
+"""Factor by which a cell is shorter than one before it, if a step may pass over it."""
 REACH = 2.0
-"""Lengths of a cell to which a step that begins in it may come."""
+"""Reach of a step that begins in a cell, in lengths of the cell."""
 
 
 def _rest_of(degree: int) -> Array:
-    """Takes from samples of a cell their polynomial of least squares."""
+    """Matrix that subtracts from samples of a cell their polynomial of least squares."""
     basis, _ = np.linalg.qr(np.polynomial.legendre.legvander(np.linspace(-1, 1, POINTS), degree))
     return np.asarray(np.eye(POINTS) - basis @ basis.T)
 
@@ -49,18 +50,18 @@ BEYOND_POLYNOMIAL, BEYOND_LINE = _rest_of(DEGREE), _rest_of(1)
 
 @dataclass(frozen=True)
 class Sharp:
-    """Times at which steps are to end, and the shortest cell between them, infinite without any."""
+    """Times at which steps shall end, and the length of the shortest cell between them, infinite without times."""
 
     times: Array
     shortest: float = np.inf
 
     def with_(self, other: Sharp) -> Sharp:
-        """Both together."""
+        """The times of both."""
         return Sharp(np.union1d(self.times, other.times), min(self.shortest, other.shortest))
 
 
 def sharp_times(signals: Signals, start: float, end: float, breaks: Array, cells: int = CELLS) -> Sharp:
-    """Ends of short cells within (start, end), `breaks` left out, at which steps end already."""
+    """Ends of short cells within (start, end), without `breaks`, at which steps end anyway."""
     edges = np.concatenate([[start], breaks[(breaks > start) & (breaks < end)], [end]])
     found = _Cells.of(signals, edges, cells)
     if found is None:
@@ -75,8 +76,8 @@ def sharp_times(signals: Signals, start: float, end: float, breaks: Array, cells
     return Sharp(times[~np.isin(times, edges)], shortest)
 
 
-def _passed_over(a: Array, b: Array) -> Any:
-    """Which cells a step might pass over that has grown in one before."""
+def _passed_over(a: Array, b: Array) -> Booleans:
+    """Whether a step that has grown in an earlier cell might pass over each cell."""
     out = np.zeros(len(a), dtype=bool)
     reaching: list[tuple[float, float]] = []  # cells before, ever shorter, as (length, time they reach)
     for k, (left, right) in enumerate(zip(a.tolist(), b.tolist())):
@@ -90,19 +91,19 @@ def _passed_over(a: Array, b: Array) -> Any:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Cells [a, b] with their place among those of their stretch, as it was divided, and samples (n, POINTS) of all
-    inputs as one: a sum with uneven weights, each input scaled by its range."""
+    """Cells [a, b], each with its stretch between breaks and its place there, and `values` (n, POINTS): samples of a
+    sum of all inputs with uneven weights, each input scaled by its range."""
 
     a: Array
     b: Array
-    stretch: Any
-    place: Any
+    stretch: Integers
+    place: Integers
     values: Array
     sample: Callable[[Array, Array], Array]
 
     @classmethod
     def of(cls, signals: Signals, edges: Array, count: int) -> _Cells | None:
-        """Even cells of the stretches between breaks; None where no input changes."""
+        """Make even cells of the stretches between breaks; None where no input changes."""
         lengths = np.diff(edges)
         each = np.exp2(np.ceil(np.log2(np.maximum(1.0, count * lengths / lengths.sum())))).astype(int)
         each[lengths * MOST * count < lengths.sum()] = 0  # no step is longer than such a stretch
@@ -129,21 +130,21 @@ class _Cells:
         weights = np.where(changes, (1.0 + np.arange(len(span)) * 0.618034 % 1.0) / np.where(changes, span, 1.0), 0.0)
         return cls(a, b, stretch, place, first @ weights, lambda a, b: raw(a, b) @ weights)
 
-    def described(self) -> Any:
-        """Which of them a polynomial describes."""
+    def described(self) -> Booleans:
+        """Whether a polynomial describes each of the cells."""
         return np.asarray(np.abs(self.values @ BEYOND_POLYNOMIAL).max(axis=1) <= TOLERANCE)
 
     def split(self, most: int, shortest: float) -> _Cells:
         """Halve cells that no polynomial describes, until there are too many or they are too short."""
         cells: _Cells = self
-        open_: Any = ~self.described()
+        open_ = ~self.described()
         while open_.any() and (most := most - int(open_.sum())) >= 0:
             a, b, kept = cells.a[open_], cells.b[open_], ~open_
             middle = a + (b - a) / 2
             left, right = np.concatenate([a, middle]), np.concatenate([middle, b])
             halves = _Cells(
-                left, right, np.tile(cells.stretch[open_], 2), np.full(len(left), -1), cells.sample(left, right),
-                cells.sample,
+                a=left, b=right, stretch=np.tile(cells.stretch[open_], 2), place=np.full(len(left), -1),
+                values=cells.sample(left, right), sample=cells.sample,
             )  # fmt: skip
             cells = cells._taken(kept)._with(halves)
             open_ = np.append(np.zeros(int(kept.sum()), dtype=bool), ~halves.described())
@@ -173,8 +174,8 @@ class _Cells:
             cells = _Cells(cells.a, b, cells.stretch, place, values, cells.sample)._taken(kept)
         return cells
 
-    def runs(self) -> Any:
-        """Numbers of the cells that begin something: those behind which the same straight line goes on are left out."""
+    def runs(self) -> Integers:
+        """Numbers of the cells without those that continue the straight line of the cell before."""
         flat = np.abs(self.values @ BEYOND_LINE).max(axis=1) <= TOLERANCE
         length = self.b - self.a
         slope = (self.values[:, -1] - self.values[:, 0]) / length
@@ -185,12 +186,13 @@ class _Cells:
         )  # fmt: skip
         return np.flatnonzero(~np.append(False, goes_on))
 
-    def _taken(self, which: Any) -> _Cells:
-        return _Cells(
-            self.a[which], self.b[which], self.stretch[which], self.place[which], self.values[which], self.sample
-        )
+    def _taken(self, which: Booleans | Integers) -> _Cells:
+        return replace(self, **{name: getattr(self, name)[which] for name in COLUMNS})
 
     def _with(self, other: _Cells) -> _Cells:
-        names = ("a", "b", "stretch", "place", "values")
-        parts: list[Any] = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in names]
-        return _Cells(parts[0], parts[1], parts[2], parts[3], parts[4], self.sample)
+        columns: dict[str, Any] = {n: np.concatenate([getattr(self, n), getattr(other, n)]) for n in COLUMNS}
+        return replace(self, **columns)
+
+
+COLUMNS = ("a", "b", "stretch", "place", "values")
+"""Attributes of cells that have an entry for each."""

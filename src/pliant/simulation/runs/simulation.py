@@ -1,9 +1,8 @@
 """`simulate`: dynamics, controller, torques, loads and prescribed motion put together as one expression and stepped.
 
-What is composed here is a single function xdot = f(t, x, p), traced and compiled like any other: state x = [free q,
-their rates, controller states, drive states, carried roots, work], inputs p = [held torques, samples, parameters of the
-model].
-Controllers and trajectories are seen only through their expressions; the steppers see only addresses.
+They make a single function xdot = f(t, x, p), traced and compiled like any other: state x = [free q, their rates,
+controller states, drive states, carried roots, work], inputs p = [held torques, samples, parameters of the model].
+Controllers and trajectories are seen only through their expressions; the integrators see only addresses.
 """
 
 from __future__ import annotations
@@ -56,11 +55,11 @@ else:  # they make expressions
     )
 
 MOST_ROWS = 1e7
-"""Of a result: beyond, it is memory that ends the run."""
+"""Rows of a result, at most: more would fill the memory."""
 LONGEST = 1e9
-"""Seconds of a run, 32 years: beyond, a double tells times apart to a tenth of a microsecond only."""
+"""Seconds of a run, at most (32 years): later, a double tells times apart to a tenth of a microsecond only."""
 SEEN = 50
-"""Rows in which a run that ran away can be looked at."""
+"""Rows of the result of a run that ran away, at least."""
 
 
 @checked
@@ -196,8 +195,9 @@ def simulate(
             tell(model, drifted_rows(model, p))
             acting, sampled = listed(loads), one_table(*drives) is not None
             composed = compose(
-                model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled, True, True, True
-            )
+                model, drives[0].traced, drives[1].traced, motion or {}, acting, base, has_table=sampled, tuned=True,
+                looked_up=True, closed=True,
+            )  # fmt: skip
             inputs = Inputs(model, composed, drives, p, sample_time)
             hold = inputs.hold(t_end)
             on_paths, before = composed.on_paths, composed.before_start
@@ -236,7 +236,10 @@ def simulate(
                 log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
                 solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
             measured = {} if watching is None else watching.read(whole, inputs, impulses)
-            result = _finish(model, composed, inputs, watch, impulses, x0, solution, prepared() - begun, measured)
+            result = _finish(
+                composed=composed, inputs=inputs, watch=watch, impulses=impulses, x0=x0, solution=solution,
+                compiled=prepared() - begun, measured=measured,
+            )  # fmt: skip
         if interrupt.came or solution.status == "interrupted":
             told = solution.message or "interrupted when the run had finished"
             raise Interrupted(f"simulate: {told}; what was computed is `.result` of this", result)
@@ -273,7 +276,7 @@ def _watched(composed: Composition, chosen: Sequence[Event]) -> _Watch | None:
 
 
 def _finish(
-    model: Model,
+    *,
     composed: Composition,
     inputs: Inputs,
     watch: _Watch | None,
@@ -283,39 +286,26 @@ def _finish(
     compiled: float,
     measured: dict[str, MeasuredSeries],
 ) -> Result:
-    if solution.failure is not None:  # what went off the scale is told in the message, not kept
-        good = np.isfinite(solution.x).all(axis=1)
-        message = solution.message.replace(f", coordinate {solution.failure.index}", "")  # which has a name
-        solution = replace(solution, t=solution.t[good], x=solution.x[good], message=message)
-    if solution.t_end > solution.t[-1:].max(initial=0.0) and (solution.failure is None or ran_away(solution)):
-        # an event, Ctrl-C or the stop of a runaway between two rows: its state closes the history
-        t, x = np.append(solution.t, solution.t_end), np.vstack([solution.x, solution.x_end])
-        solution = replace(solution, t=t, x=x)
-    found = solution.stats.stiffness
-    if found is not None:  # the steppers know numbers, the user names
-        reason = solution.stats.reason.replace(f"(coordinate {found.index})", f"({composed.state_name(found.index)})")
-        solution = replace(solution, stats=replace(solution.stats, reason=reason))
+    """Result of a solution, with warnings of what was found in it; raises `SimulationError` if the run failed."""
+    model, solution = composed.model, _told_by_name(composed, solution)
     t = impulses.behind(solution.t)
     q, qd, extra = composed.histories(t, solution.x)
     history = inputs.history(solution.t, q, qd)
-    readings = Readings(lambda: composed.torques(t, solution.x, history, inputs.parameters))
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
     first, last = composed.n_states, composed.n_states + composed.n_drive_states
-    roots = extra[:, last:-1] if composed.n_roots else None
-    drives = extra[:, first:last] * model.layout.drive_units if last > first else None
     result = Result.from_run(
-        model,
-        solution,
-        q,
-        qd,
-        extra[:, -1],
-        inputs.parameters,
-        names,
-        readings,
-        composed.loads,
-        composed.base,
-        roots,
-        drives,
+        model=model,
+        solution=solution,
+        q=q,
+        qd=qd,
+        work=extra[:, -1],
+        parameters=inputs.parameters,
+        events=names,
+        readings=Readings(lambda: composed.torques(t, solution.x, history, inputs.parameters)),
+        loads=composed.loads,
+        base=composed.base,
+        roots=extra[:, last:-1] if composed.n_roots else None,
+        drives=extra[:, first:last] * model.layout.drive_units if last > first else None,
     )
     result = replace(result, stats=replace(result.stats, compile=compiled), measured=measured)
     if solution.status == "failed":
@@ -326,9 +316,32 @@ def _finish(
             "end the run earlier or change the motion",
             result,
         )
+    return _judged(result, composed, solution)
+
+
+def _told_by_name(composed: Composition, solution: Solution) -> Solution:
+    """Solution with finite rows only, closed by the state at which it ended, and with names in its messages."""
+    if solution.failure is not None:  # the message tells what went off the scale; its rows are not kept
+        good = np.isfinite(solution.x).all(axis=1)
+        message = solution.message.replace(f", coordinate {solution.failure.index}", "")  # named elsewhere
+        solution = replace(solution, t=solution.t[good], x=solution.x[good], message=message)
+    if solution.t_end > solution.t[-1:].max(initial=0.0) and (solution.failure is None or ran_away(solution)):
+        # an event, Ctrl-C or the stop of a runaway between two rows: its state closes the history
+        t, x = np.append(solution.t, solution.t_end), np.vstack([solution.x, solution.x_end])
+        solution = replace(solution, t=t, x=x)
+    found = solution.stats.stiffness
+    if found is None:
+        return solution
+    reason = solution.stats.reason.replace(f"(coordinate {found.index})", f"({composed.state_name(found.index)})")
+    return replace(solution, stats=replace(solution.stats, reason=reason))
+
+
+def _judged(result: Result, composed: Composition, solution: Solution) -> Result:
+    """The result with its energy error; warn of what was found in it."""
+    model = composed.model
     doubts = neglected_terms.judge_run(result) if is_checked(model) else {}
     result, lost = _balanced(result)
-    tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts)
+    tell(model, advice(composed, solution.stats) | in_a_run(model, result.q) | doubts)
     if solution.status == "stopped":
         warn_user(f"stopped: {solution.message}; the result ends there")
     if solution.stats.over:
@@ -339,18 +352,12 @@ def _finish(
 
 
 def _balanced(result: Result) -> tuple[Result, str]:
-    """The result with its energy error, and the words for one that is too large."""
+    """The result with its energy error, and the message if it is too large."""
     model, stats = result.model, result.stats
     if not (len(result) and model.n):
         return result, ""
-    found = balance_of(
-        model,
-        result.t,
-        result.q[None],
-        result.qd[None],
-        result.work[None],
-        result.parameters if model.parameters else None,
-    )
+    p = result.parameters if model.parameters else None
+    found = balance_of(model, result.t, result.q[None], result.qd[None], result.work[None], p)
     stats, lost = replace(stats, energy_error=float(found.part[0])), ""
     if found.part[0] > ALLOWED:
         lost = found.finding()
@@ -368,7 +375,7 @@ def _output_times(t_end: float, output_step: float | None) -> Array:
 
 
 def require_span(t_end: float) -> None:
-    """Times of a run can be told apart."""
+    """Raise `ModelError` if a run is so long that its times cannot be told apart."""
     if t_end > LONGEST:
         raise ModelError(
             f"t_end: got {t_end:g} s, expected at most {LONGEST:g} s (32 years), beyond which steps are lost in the "
@@ -377,7 +384,7 @@ def require_span(t_end: float) -> None:
 
 
 def require_count(name: str, value: int | None) -> None:
-    """A number of steps, if there is one, is at least one."""
+    """Raise `ModelError` if a number of steps is given and below one."""
     if value is not None and value < 1:
         raise ModelError(f"{name}: got {value!r}, expected 1 or more")
 

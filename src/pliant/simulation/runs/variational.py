@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 
+from pliant.algebra.rotations import SX
 from pliant.compute.integrate.problem import Problem
 from pliant.simulation.runs.composition import LARGEST_JACOBIAN, Composition
 
 
-def variational(c: Composition, t: Any, x: Any, f: Any, S: Any, by: Any, seeds: Any, p: Any) -> Problem:
+def variational(c: Composition, t: SX, x: SX, f: SX, S: SX, by: SX, seeds: SX, p: SX) -> Problem:
     """x' = f beside S' = (df/dby) seeds, one column of S (n, K) for each direction.
 
     `by` are the symbols that change, `seeds` (len(by), K) how they change along each direction: x by S itself, the
     others by expressions. The states of the problem are x and then the columns of S, its inputs `p`.
 
-    The steps are those of a run of `c`: they do not leap over what the arm meets, and close loops behind them. The
-    columns go through the derivative of what closes loops, so that they are those of the states that are computed.
+    The steps are those of a run of `c`: they do not leap over obstacles of the arm, and close loops after each step.
+    The columns pass through the derivative of this closing, so that they belong to the states that are computed.
     """
     slopes = ca.jtimes(f, by, seeds)
     whole, rates = ca.vertcat(x, ca.vec(S)), ca.vertcat(f, ca.vec(slopes))
@@ -31,8 +30,9 @@ def variational(c: Composition, t: Any, x: Any, f: Any, S: Any, by: Any, seeds: 
     return Problem.traced("variational", t, whole, p, rates, LARGEST_JACOBIAN, closing, approach)
 
 
-def run_closer(c: Composition) -> tuple[Any, Any, Any] | None:
-    """What brings the moving states of a run to closed loops, as `variational` takes it; None where there are none."""
+def run_closer(c: Composition) -> tuple[SX, SX, SX] | None:
+    """Moving states of a run nearer to closed loops, by how much they were moved, and the least part of a row that the
+    others leave; None where there are no loops."""
     if not c.model.constraints:
         return None
     x, moved, least = c.equations.closer()

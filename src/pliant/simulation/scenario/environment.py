@@ -61,7 +61,7 @@ def wrench(
     link : str
         The last by default.
     x : number, "tip" or "middle"
-        Station in metres.
+        Station in meters.
     axes : "base", "link", "section" or "frame"
         In which the vectors are given.
     frame : str
@@ -92,7 +92,7 @@ def distributed(
     link : str
         The last by default.
     start, end : number, "tip" or "middle"
-        Stations in metres between which it acts.
+        Stations in meters between which it acts.
     axes : "base", "link" or "section"
         In which the vectors are given.
     profile : mapping
