@@ -1,4 +1,4 @@
-"""Fitting an arm to measured runs."""
+"""Identification: numbers of an arm fitted to measured runs."""
 
 from pliant.identification.estimate import Channel, Identification, Unresolved
 from pliant.identification.fit_verdict import FitVerdict

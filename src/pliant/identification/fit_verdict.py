@@ -1,4 +1,4 @@
-"""Whether what a fit leaves over is noise: the outcome of `lack_of_fit.py`."""
+"""Verdict on a fit: whether its residuals are noise. `lack_of_fit.py` computes it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FitVerdict:
-    """Whether what a fit leaves over is noise.
+    """Whether the residuals of a fit are noise.
 
     Attributes
     ----------
     fits : bool
         Whether the model follows the readings.
     chi2_probability : float or None
-        Of so large a sum of squares by chance, where noise was given; None where all of it was found from residuals.
+        Probability of so large a sum of squares by chance, where noise was given; None where all of it was found from
+        residuals.
     white_probability : float or None
-        Of so large an autocorrelation by chance, in the worst channel, corrected for their number; None where channels
-        are too short to tell.
+        Probability of so large an autocorrelation by chance, in the worst channel, corrected for the number of
+        channels; None where channels are too short to tell.
     reasons : tuple of str
-        What speaks against the model, worst first, and what it may lack.
+        Reasons against the model, worst first, and effects that it may lack.
 
     Examples
     --------
@@ -39,4 +40,4 @@ class FitVerdict:
 
 
 FITS = FitVerdict(True, None, None, ())
-"""Nothing speaks against the model."""
+"""Verdict where nothing speaks against the model."""
