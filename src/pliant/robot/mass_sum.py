@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.robot.parts.rigid_body import inertia_matrix
+from pliant.robot.parts.base import BaseBody
+from pliant.robot.parts.rigid_body import Lump, RigidBody, inertia_matrix
 
 PLAUSIBLE = 1e-9
 """Part by which a principal moment may exceed the sum of the others: rounding."""
@@ -29,7 +29,7 @@ class MassSum:
         return cls(m, m * com, inertia + m * (com @ com * np.eye(3) - np.outer(com, com)))
 
     @classmethod
-    def lump(cls, body: Any) -> MassSum:
+    def lump(cls, body: Lump | RigidBody | BaseBody) -> MassSum:
         """A lump, a rigid body or a base, about the frame that it is given in."""
         return cls.of(body.mass, np.array(body.com, dtype=float), np.array(inertia_matrix(body.inertia), dtype=float))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
@@ -52,7 +52,7 @@ MATERIALS = {
 }
 
 
-def _named(value: Any) -> Any:
+def _named(value: object) -> object:
     if not isinstance(value, str):
         return value
     if value not in MATERIALS:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import fsum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def signed_area(loop: Sequence[tuple[float, float]]) -> float:
     return fsum(y * Z - Y * z for (y, z), (Y, Z) in zip(loop, (*loop[1:], loop[0]))) / 2
 
 
-def area_integrals(loops: Sequence[Any]) -> Area:
+def area_integrals(loops: Sequence[Array | Sequence[tuple[float, float]]]) -> Area:
     """Integrals over the area between an outline and its holes, exact."""
     sums = np.zeros(6)
     for loop in loops:
@@ -303,5 +303,5 @@ def lies_inside(corner: tuple[float, float], loop: Sequence[tuple[float, float]]
     return bool(np.sum(passed & (corner[0] < (Y - y) * (corner[1] - z) / rise + y)) % 2)
 
 
-def _cross(a: Array, b: Array) -> Any:
-    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+def _cross(a: Array, b: Array) -> Array:
+    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
