@@ -47,7 +47,7 @@ class CalibrationNumber:
 
     @property
     def own(self) -> str:
-        """Its name without the recording."""
+        """Name without the recording."""
         return self.name.removeprefix(f"{self.run}: ") if self.run else self.name
 
 

@@ -49,7 +49,7 @@ class Strain:
 @checked
 @dataclass(frozen=True)
 class Recording:
-    """One measured run.
+    """Recording of one measured run.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class BeamAxis:
 
     @classmethod
     def of(cls, beam: Entries, length: float) -> BeamAxis:
-        """Axis of a beam as it stands in a file. One with faults, which are reported with the robot, counts as
+        """Axis of a beam from its entries in a file. A beam with faults, which are reported with the robot, counts as
         straight."""
         straight = cls(np.zeros(1), (HERE,), length)
         try:

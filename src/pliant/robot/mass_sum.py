@@ -25,7 +25,7 @@ class MassSum:
 
     @classmethod
     def of(cls, m: float, com: Array, inertia: Array) -> MassSum:
-        """A body with its centre of mass at `com` and `inertia` (3, 3) about it."""
+        """A body with its center of mass at `com` and `inertia` (3, 3) about it."""
         return cls(m, m * com, inertia + m * (com @ com * np.eye(3) - np.outer(com, com)))
 
     @classmethod
@@ -35,7 +35,7 @@ class MassSum:
 
     @classmethod
     def nothing(cls) -> MassSum:
-        """No mass."""
+        """Return a sum without mass."""
         return cls(0.0, np.zeros(3), np.zeros((3, 3)))
 
     def __add__(self, other: MassSum) -> MassSum:
@@ -53,7 +53,7 @@ class MassSum:
         return MassSum.of(m, R @ com + p, R @ inertia @ R.T)
 
     def about_com(self) -> tuple[float, Array, Array]:
-        """Mass, centre of mass, and the inertia about it, exactly symmetric."""
+        """Mass, center of mass, and the inertia about it, exactly symmetric."""
         com = self.s / self.m if self.m else np.zeros(3)
         inertia = self.I - self.m * (com @ com * np.eye(3) - np.outer(com, com))
         return self.m, com, (inertia + inertia.T) / 2.0

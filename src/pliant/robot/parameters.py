@@ -26,7 +26,7 @@ def numbers(value: object, path: str = "") -> Iterator[tuple[str, float]]:
 
 
 def join(path: str, key: str) -> str:
-    """One step further along a path."""
+    """Path to an entry of the part at `path`."""
     return f"{path}.{key}" if path else key
 
 
@@ -57,8 +57,8 @@ def unknown(path: str, known: Mapping[str, object] | list[str]) -> ModelError:
 
 
 def plain(value: object, full: bool = False) -> Any:
-    """Mappings, lists and numbers as they stand in a file; without what equals its default unless `full`, which leaves
-    the content of bodies and meshes as it is."""
+    """Plain mappings, lists and numbers, as in a file. Entries that equal their defaults are left out unless `full`,
+    which leaves the content of bodies and meshes as it is."""
     if isinstance(value, BaseModel):
         short = getattr(value, "short_form", None)
         if short is not None and not full and (text := short()) is not None:

@@ -24,8 +24,8 @@ HERE: Pose = (np.eye(3), np.zeros(3))
 
 @dataclass(frozen=True)
 class Bone:
-    """A link, or a piece of one, in the frame after its joint: where it stands on its parent at q = 0, its mass with
-    the hub, and what its tip carries, by name."""
+    """A link, or a piece of one, in the frame after its joint: its pose on its parent at q = 0, its mass with the hub,
+    and the masses that its tip carries, by name."""
 
     link: Link
     parent: int | None
@@ -98,7 +98,7 @@ def place(link: Link, at: At) -> Pose:
 
 
 def joined(outer: Pose, inner: Pose) -> Pose:
-    """One pose after the other."""
+    """Compose two poses: that of `inner`, given in the frame of `outer`, in the frame in which `outer` is given."""
     return outer[0] @ inner[0], outer[1] + outer[0] @ inner[1]
 
 

@@ -9,7 +9,7 @@ from pliant.arrays import Array
 
 @dataclass(frozen=True)
 class ChannelMatch:
-    """One channel, measured and predicted.
+    """Measured and predicted values of one channel, and how well they agree.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From pydantic's list of errors to a short text: the place, what was given, what was expected, a remedy."""
+"""Short error messages from pydantic's list of errors: place, given value, expected values, and a remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pliant.base.signatures import near
 
 Place = tuple[int | str, ...]
 Entries: TypeAlias = dict[str, Any]
-"""A mapping as it stands in a file: numbers, texts, lists and mappings by their keys."""
+"""A mapping of a file: numbers, texts, lists and mappings by their keys."""
 
 MOST_FAULTS_SHOWN = 12
 _TAGS = ("<load>", "<auto>", "<one>", "<many>")
@@ -26,7 +26,7 @@ def fault(expected: str, remedy: str = "") -> PydanticCustomError:
 
 
 def clash(text: str) -> PydanticCustomError:
-    """Error for a validator of several fields at once: a sentence that stands by itself."""
+    """Error for a validator of several fields at once, whose message is a whole sentence."""
     return PydanticCustomError("clash", "{text}", {"text": text})
 
 

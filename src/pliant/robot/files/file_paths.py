@@ -1,10 +1,10 @@
-"""Paths that stand in files: resolved against the folder of the file, and refused where they lead elsewhere.
+"""Paths in files: resolved against the folder of the file, and refused where they lead elsewhere.
 
-A file reads what lies beside it and below, and what lies in folders that the user named (`search_paths=`, `--package`).
+A file may read files in its own folder and below, and in folders that the user named (`search_paths=`, `--package`).
 The nearest folder above it with a `package.xml`, and the packages on ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, count as
-named. Links are resolved before the check. Nothing outside is touched, so that no message tells what is there.
+named. Links are resolved before the check. Nothing outside is touched, so that no message reveals what exists there.
 
-What users name themselves, on the command line or in a call, does not come here.
+Paths that users give themselves, on the command line or in a call, are not checked here.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class FilePaths:
         return replace(self, folder=_absolute(path).parent)
 
     def find(self, name: str, encoded: bool = False) -> Path:
-        """The file of that name; `encoded` says that `%20` and its kin stand for letters, as in every URI.
+        """Return the file of that name. If `encoded`, sequences such as `%20` are decoded, as in every URI.
 
         Raises
         ------

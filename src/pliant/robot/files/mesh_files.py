@@ -156,7 +156,7 @@ def _read(path: Path, *_: int) -> Triangles:
 
 
 def coarser(points: Array, faces: NDArray[np.int64], most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Which points are kept of a mesh, and its triangles between them, of which there are at most `most`."""
+    """Coarsen a mesh to at most `most` triangles; return the numbers of the points that are kept, and the triangles."""
     low, cells = points.min(axis=0), 1 << 20
     box = low, float((points.max(axis=0) - low).max()) or 1.0
     kept, found = _merged(points, faces, cells, *box)

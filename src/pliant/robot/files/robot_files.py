@@ -59,7 +59,7 @@ def read_file(
     tip: str | None = None,
     floating: bool = False,
 ) -> AnyRobot:
-    """The robot of a file that exists; `paths` says what it may read."""
+    """Read a robot from a file that exists; `paths` has the folders that the file may read."""
     if path.suffix.lower() == ".urdf":
         raw = read_input(path, _MOST_URDF_BYTES, RIGHT)
         return _read_urdf(kind, raw, path.name, paths, flexible, tip, floating)
@@ -101,7 +101,7 @@ def read_text_of(kind: type[AnyRobot], text: str, source: str, search_paths: Sea
 
 @checked
 def save(robot: RobotDescription, path: str | os.PathLike[str]) -> None:
-    """Write a robot file that `load` reads back as an equal robot; bodies and meshes from files stand beside it."""
+    """Write a robot file that `load` reads back as an equal robot, and beside it bodies and meshes from files."""
     data = with_files(robot, Path(path).absolute().parent)
     with atomic_write(Path(path)) as partial:
         partial.write_text(write_yaml(data), encoding="utf-8")

@@ -177,7 +177,7 @@ def from_urdf(
 
 
 def _robot(kind: type[AnyRobot], kept: _Kept, side: Entries, floating: bool) -> AnyRobot:
-    """The robot of what is kept, with what the side file says."""
+    """Make the robot of the kept links and joints, with the entries of the side file."""
     tree, joints, source = kept.tree, kept.joints, kept.tree.source
     names = {joint.child: tree.called[joint.child] for joint in joints}
     if BASE in names.values() and (floating or len(kept.on[tree.root]) > 1):
@@ -313,7 +313,7 @@ def _mass(tree: _Tree, name: str) -> MassSum:
 
 
 def _branches(tree: _Tree, name: str, kept: list[_UrdfJoint]) -> MassSum:
-    """Everything that hangs on link `name` by other joints, at joint position zero, in the frame of `name`."""
+    """Mass of all links that hang on link `name` by other joints, at joint position zero, in the frame of `name`."""
     return sum((_mass(tree, child).moved(R, p) for child, R, p in _beside(tree, name, kept)), MassSum.nothing())
 
 
@@ -338,7 +338,7 @@ def _placed(looks: Iterable[Entries], R: Array, p: Array | float = 0.0) -> list[
 
 
 def _link(kept: _Kept, joint: _UrdfJoint) -> Entries:
-    """One link as it stands in a robot file: rigid, its tip frame where the next joint is, if there is one alone."""
+    """Entries of a rigid link in a robot file. Its tip frame is at the next joint, if there is exactly one."""
     where = f"{kept.tree.source}: line {joint.element.line}: joint `{joint.name}`"
     if joint.element.one("mimic") is not None:
         raise ModelError(f"{where}: mimic joints are not supported; fix it, or choose a tip beside it")
@@ -441,8 +441,8 @@ def _side_links(side: Entries, names: dict[str, str], source: str) -> dict[str, 
 
 
 def _make_flexible(kept: _Kept, joint: _UrdfJoint, places: dict[str, Entries], extra: Entries) -> list[Entries]:
-    """Add what the side file says to a link; a beam turns its frame so that x points along the beam. Returns the links
-    that ride on the beam with what it cannot carry."""
+    """Add the entries of the side file to a link; a beam turns its frame so that x points along the beam. Return links
+    that ride on the beam with the mass that it cannot have."""
     tree, name = kept.tree, joint.child
     link, where = places[name], f"{tree.source}: link `{name}`"
     ends = [(places[further.child], further.xyz) for further in kept.on[name]]

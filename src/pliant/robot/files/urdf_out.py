@@ -29,7 +29,7 @@ NAMESPACE = "https://pliant.readthedocs.io/urdf"
 
 
 def urdf_text(robot: RobotDescription) -> str:
-    """The skeleton as a URDF document; what the format cannot hold stands in a comment."""
+    """Write the skeleton as a URDF document; a comment lists what the format cannot hold."""
     writer = _Writer(robot)
     body = "\n".join(writer.lines())
     if robot.loops:

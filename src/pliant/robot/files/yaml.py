@@ -154,5 +154,5 @@ def _scalar(kind: str, text: str) -> str | int | float | bool | None:
 
 
 def write_yaml(data: object) -> str:
-    """YAML text that `read_yaml` reads back unchanged; the innermost lists and mappings stand on one line."""
+    """Write YAML text that `read_yaml` reads back unchanged; the innermost lists and mappings are on one line each."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, default_flow_style=None, allow_unicode=True, width=120)

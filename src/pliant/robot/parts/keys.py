@@ -150,7 +150,7 @@ def _either(words: Iterator[str]) -> str:
 
 
 def written(value: object) -> str:
-    """A default or an example as it stands in a file."""
+    """Write a default or an example as a file has it."""
     if value is ... or value is None:
         return ""
     if isinstance(value, bool):

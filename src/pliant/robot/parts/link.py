@@ -174,7 +174,7 @@ class Link(Description):
         mass: float = 0.0,
         origin: Origin | None = None,
     ) -> Self:
-        """A reaction wheel: a link that turns about an axis through its centre of mass, and has a moment about it.
+        """A reaction wheel: a link that turns about an axis through its center of mass, and has a moment about it.
 
         The torque of its joint drives it, and acts on the parent with the opposite sign; what it stores is
         h = J (Omega + a . omega), with its own speed Omega and the angular velocity omega of the parent. Its moments

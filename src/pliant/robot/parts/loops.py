@@ -96,7 +96,7 @@ class Loop(Description):
 
 
 def places(link: Link) -> tuple[str, ...]:
-    """Frames that every link has, as they stand behind its name."""
+    """Frames of a link, by the part of their names behind the name of the link."""
     return ("tip", "root") if link.body is None else link.body.reduced.frames
 
 

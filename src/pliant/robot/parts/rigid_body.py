@@ -87,7 +87,7 @@ _ORIGIN = (0.0, 0.0, 0.0)
 class Lump(Description):
     """A hub, a tip load or the payload: a small rigid body on a frame.
 
-    `inertia` is about the lump's centre of mass `com`, along the axes of the frame it sits on. A moment about one axis
+    `inertia` is about the lump's center of mass `com`, along the axes of the frame it sits on. A moment about one axis
     alone is allowed: it is the rotor's spin inertia, or what a planar problem states.
 
     Examples
@@ -114,7 +114,7 @@ class Payload(Lump):
 
 
 class RigidBody(Description):
-    """A link that does not bend: mass, centre of mass and inertia (about `com`) in the frame after the joint.
+    """A link that does not bend: mass, center of mass and inertia (about `com`) in the frame after the joint.
 
     `tip` and `tip_rpy` place the tip frame, on which the next link hangs.
 

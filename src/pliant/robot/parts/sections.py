@@ -3,7 +3,7 @@
 y is the width direction, z the height direction. A table interpolates the *dimensions* linearly, never the stiffness.
 Rods, tubes, rectangles and boxes have formulas, for numbers and symbols, with the axis through the middle; the others
 are drawn as polygons. Their axis goes through the centroid, their moments are about the principal axes, which may be
-turned from the drawn ones, and they twist about the shear centre (`saint_venant`).
+turned from the drawn ones, and they twist about the shear center (`saint_venant`).
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Section(Description):
     The axis of the beam goes through the centroid, and y and z of the link along the principal axes: where those of
     the drawing are others (an angle), the link's axes are turned about x from the frame after the joint to them, by 45
     degrees at most; `rotation` turns the drawing as well. With `offset` the axis, and the tip frame at its end, stand
-    beside x of that frame. A section twists about its shear centre; its warping is free.
+    beside x of that frame. A section twists about its shear center; its warping is free.
 
     With `x` (m from 0 to the beam's length, or fractions from 0 to 1) each dimension is one number or a column over x.
     A beam keeps `x` as fractions: the taper stretches with its length.

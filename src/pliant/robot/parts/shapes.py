@@ -278,7 +278,7 @@ class Shapes(Description):
         return amplitudes(self)
 
     def short_form(self) -> str | None:
-        """The word `auto` where it says everything, for files.
+        """Short form for files: the word `auto`, if all other entries have their defaults.
 
         Returns
         -------
