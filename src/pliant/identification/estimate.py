@@ -11,7 +11,6 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.identification.fit_verdict import FITS, FitVerdict
 from pliant.model.robot import Robot
 
 if TYPE_CHECKING:
@@ -69,6 +68,44 @@ class Channel:
     def residual(self) -> Array:
         """Measured less fitted."""
         return np.asarray(self.measured - self.fitted)
+
+
+@dataclass(frozen=True)
+class FitVerdict:
+    """Whether the residuals of a fit are noise.
+
+    Attributes
+    ----------
+    fits : bool
+        Whether the model follows the readings.
+    chi2_probability : float or None
+        Probability of so large a sum of squares by chance, where noise was given; None where all of it was found from
+        residuals.
+    white_probability : float or None
+        Probability of so large an autocorrelation by chance, in the worst channel, corrected for the number of
+        channels; None where channels are too short to tell.
+    reasons : tuple of str
+        Reasons against the model, worst first, and effects that it may lack.
+
+    Examples
+    --------
+    >>> pliant.identification.FitVerdict(True, 0.4, 0.2, ()).fits
+    True
+    """
+
+    fits: bool
+    chi2_probability: float | None
+    white_probability: float | None
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if self.fits:
+            return "the residuals are noise: the model follows the readings"
+        return "THE MODEL DOES NOT FOLLOW THE READINGS: " + "; ".join(self.reasons)
+
+
+FITS = FitVerdict(True, None, None, ())
+"""Verdict where nothing speaks against the model."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import PliantError, warn_user
-from pliant.identification.fit_verdict import FitVerdict
+from pliant.identification.estimate import FitVerdict
 from pliant.identification.residuals import Residuals
 from pliant.model.stiffening_order import NOTICED, is_checked
 from pliant.simulation.runs.inputs import listed
