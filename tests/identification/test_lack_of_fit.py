@@ -12,7 +12,7 @@ import pytest
 import pliant
 from pliant import Recording
 from pliant.identification import fitting
-from pliant.identification.fit_verdict import FITS
+from pliant.identification.estimate import FITS
 from pliant.identification.lack_of_fit import DOUBT, autoregression, degrees_of_freedom, independent, spread_of
 
 from .conftest import FOUR, GAUGES, Q0, START, arm, coloured, measure, model, perturbed

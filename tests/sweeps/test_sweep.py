@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from pliant import Drive, ModelError, PliantError
 from pliant.cli import app
 from pliant.robot.files.yaml import write_yaml
 from pliant.sweeps import METRICS, SweepStudy, sweep
-from pliant.sweeps.journal import Journal
+from pliant.sweeps.journal import Journal, _checksum
 from pliant.sweeps.points import Outcomes, Points
 
 from .conftest import BASE, always_dies, dies_once, journalled, study
@@ -228,26 +229,18 @@ def test_a_head_that_a_crash_cut_short(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_journal(tmp_path: Path, line: str) -> None:
-    """With checksums, and of the first format, which has none."""
+    """Lines without a checksum, and with the right one."""
     journal = Journal(tmp_path, "x", ["energy"], 12)
     journal.record(Outcomes([0], {"energy": [1.0]}))
     journal.close()
     path = tmp_path / "points.jsonl"
-    entries = [json.loads(text) for text in path.read_text().splitlines()]
-    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries) + line + "\n")
-    with pytest.raises(ModelError, match="line 3 is damaged"):
-        Journal(tmp_path, "x", ["energy"], 12)
-    old = [{key: value for key, value in entry.items() if key != "check"} for entry in entries]
-    old[0]["format"] = 1
-    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in old))
-    with pytest.warns(UserWarning, match="format 1"):
-        again = Journal(tmp_path, "x", ["energy"], 12)
-    again.record(Outcomes([1], {"energy": [2.0]}))
-    again.close()
-    with path.open("a") as file:
-        file.write(line + "\n")
-    with pytest.warns(UserWarning, match="format 1"), pytest.raises(ModelError, match="line 4 is damaged"):
-        Journal(tmp_path, "x", ["energy"], 12)
+    sound, lines = path.read_text(), [line]
+    with suppress(ValueError):
+        lines.append(json.dumps({**dict(json.loads(line)), "check": _checksum(json.loads(line))}))
+    for damaged in lines:
+        path.write_text(sound + damaged + "\n")
+        with pytest.raises(ModelError, match="line 3 is damaged"):
+            Journal(tmp_path, "x", ["energy"], 12)
 
 
 def test_a_point_is_not_written_twice(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a model and its runs tell: vibration, closed loops, convergence, sensitivity."""
+"""Analyses of a model and its runs: vibration, closed loops, convergence, sensitivity."""
 
 from __future__ import annotations
 

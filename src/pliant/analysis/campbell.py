@@ -1,4 +1,4 @@
-"""How an arm vibrates while a joint spins steadily: frequencies and damping over the speed."""
+"""Vibrations of an arm while a joint spins steadily: frequencies and damping over the speed."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Campbell:
     Attributes
     ----------
     joint : str
-        That spins.
+        Joint that spins.
     speeds : (N,) array
-        rad/s, or m/s of a slide.
+        Speeds, rad/s, or m/s of a slide.
     values : (N, k) complex array
-        Eigenvalues, 1/s: the one of each pair that swings forward.
+        Eigenvalues, 1/s: the one of each pair with positive imaginary part.
 
     Examples
     --------
@@ -56,16 +56,16 @@ class Campbell:
 
     @property
     def damping(self) -> Array:
-        """(N, k) parts of the critical damping, less than 0 for what grows."""
+        """(N, k) damping ratios, negative for growing vibrations."""
         return damping(self.values)
 
     def crossings(self, order: float = 1.0) -> list[tuple[int, float]]:
-        """Vibrations, and speeds at which they swing `order` times per turn, on straight lines between the speeds.
+        """Vibrations, and speeds at which they oscillate `order` times per turn, interpolated linearly.
 
         Parameters
         ----------
         order : float
-            Swings per turn.
+            Oscillations per turn.
 
         Returns
         -------
@@ -89,16 +89,16 @@ class Campbell:
         return sorted(set(found), key=lambda one: one[1])
 
     def plot(self, orders: Sequence[int] = (1, 2, 3), count: int | None = None, path: Paths = None) -> Figure:
-        """Campbell diagram: frequencies and damping over the speed, with the lines of so many swings per turn.
+        """Draw the Campbell diagram: frequencies and damping over the speed, with lines of oscillations per turn.
 
         Parameters
         ----------
         orders : sequence of int
-            Swings per turn.
+            Oscillations per turn.
         count : int, optional
-            How many vibrations; all by default.
+            Number of vibrations; all by default.
         path : str, path or list of them, optional
-            Where to write it.
+            File to write.
 
         Returns
         -------
@@ -125,10 +125,10 @@ def campbell(
     loads: Sequence[Load] = (),
     p: ArrayLike | None = None,
 ) -> Campbell:
-    """Vibrations about steady spins of a joint: what is held goes on at its speed, and the rest of the arm swings.
+    """Vibrations about steady spins of a joint: joints and motors keep their speeds, and the rest of the arm vibrates.
 
-    At every speed the arm is bent as the spin bends it (`Model.equilibrium`), and linearised there with damping and
-    gyroscopic terms. A spin that is not steady, such as one about a level axis under gravity, is refused.
+    At every speed the arm is bent by the spin (`Model.equilibrium`), and linearized there with damping and gyroscopic
+    terms. A spin that is not steady, such as one about a level axis under gravity, is refused.
 
     Parameters
     ----------
@@ -137,9 +137,9 @@ def campbell(
     joint : str
         Name of the joint that spins; its motor where the drive is elastic.
     speeds : (N,) array
-        rad/s, rising; N of 2 or more, close enough to follow a vibration from one to the next.
+        Rising speeds, rad/s; 2 or more, close enough to follow a vibration from one to the next.
     at : positions of the joints, optional
-        As `Model.equilibrium` takes them; the straight arm by default.
+        Positions for `Model.equilibrium`; the straight arm by default.
     loads : sequence of Load
         Objects of `pliant.loads`, taken at t = 0.
     p : (P,) array, optional

@@ -44,7 +44,7 @@ def closed_loop_matrix(
     model : Model
         The arm that is driven.
     controller : Controller
-        Of `pliant.control`, not sampled.
+        Controller of `pliant.control`, not sampled.
     t : float
         Time, s.
     q : (n,) array
@@ -70,7 +70,7 @@ def closed_loop_matrix(
 
 
 class ClosedLoop:
-    """The composed closed loop and its Jacobian, which the virtual machine runs: it is large and asked seldom."""
+    """The composed closed loop and its Jacobian, which CasADi interprets: it is large and called seldom."""
 
     def __init__(self, model: Model, controller: Controller) -> None:
         model.layout.require_plain("the closed loop")
@@ -85,7 +85,7 @@ class ClosedLoop:
         self.n = model.n
 
     def matrix(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike | None = None) -> Array:
-        """d f / d x at a state."""
+        """Jacobian d f / d x at a state."""
         x = self.composed.start(numbers("q", q, self.n), numbers("qd", qd, self.n))
         if z is not None:
             x[2 * self.n : 2 * self.n + self.composed.n_states] = numbers("z", z, self.composed.n_states)
@@ -111,7 +111,7 @@ def closed_loop_eigenvalues(
     model : Model
         The arm that is driven.
     controller : Controller
-        Of `pliant.control`, not sampled.
+        Controller of `pliant.control`, not sampled.
     t : float
         Time, s.
     q : (n,) array
@@ -124,7 +124,7 @@ def closed_loop_eigenvalues(
     Returns
     -------
     (2n + n_z,) complex array
-        1/s.
+        Eigenvalues, 1/s.
 
     Examples
     --------
@@ -179,12 +179,12 @@ class EigenvalueHistory:
         link : str
             Name of the link.
         count : int, optional
-            How many; as many as there are at every time by default.
+            Number of vibrations; by default as many as there are at every time.
 
         Returns
         -------
         (N, count) array
-            rad/s.
+            Frequencies, rad/s.
         """
         rows = []
         for values, names in zip(self.values, self.links):
@@ -207,11 +207,11 @@ def eigenvalues_along(
     model : Model
         The arm that is driven.
     controller : Controller
-        Of `pliant.control`, not sampled.
+        Controller of `pliant.control`, not sampled.
     times : (N,) array
-        Seconds.
+        Times, s.
     path : Trajectory, or pair of (N, n) arrays
-        Of the joints (links undeformed), or the states (q, qd).
+        Trajectory of the joints (links undeformed), or the states (q, qd).
 
     Returns
     -------
@@ -239,7 +239,8 @@ def eigenvalues_along(
     return EigenvalueHistory(at, np.array(values), np.array(links), np.array(shapes))
 
 
-def _states(model: Model, at: Array, path: Any) -> tuple[Array, Array]:
+def _states(model: Model, at: Array, path: Trajectory | tuple[ArrayLike, ArrayLike]) -> tuple[Array, Array]:
+    """Coordinates and rates along a path."""
     q, qd = np.zeros((len(at), model.n)), np.zeros((len(at), model.n))
     if isinstance(path, Trajectory):
         joints, rates, _ = path(at)
@@ -281,17 +282,18 @@ def link_frequencies(model: Model, link: str, q: StateLike | None = None, load: 
     q : (n,), optional
         State: its free length matters for a sliding beam.
     load : TipLoad or mass, optional
-        What the tip carries; by default the `tip_load` of the link's shapes, else nothing.
+        Load at the tip; by default the `tip_load` of the link's shapes, or no load without one.
 
     Returns
     -------
     (k,) array
-        Rising, rad/s.
+        Rising frequencies, rad/s.
 
     Notes
     -----
-    From kinetic energy of the link and of the load, T = (M yd^2 + 2 D yd y'd + J y'd^2) / 2, and strain energy over the
-    link's own shapes; so with modes as with elements these are Rayleigh quotients, never below the exact frequencies.
+    The frequencies follow from the kinetic energy of the link and of the load, T = (M yd^2 + 2 D yd y'd + J y'd^2) / 2,
+    and the strain energy over the link's own shapes. With modes and with elements these are Rayleigh quotients, never
+    below the exact frequencies.
 
     Examples
     --------
@@ -310,8 +312,8 @@ def link_frequencies(model: Model, link: str, q: StateLike | None = None, load: 
     return np.asarray(np.sqrt(eigh(K, M, eigvals_only=True)))
 
 
-def _piece_matrices(model: Model, places: list[int]) -> Any:
-    """Likewise of a link in pieces, straight."""
+def _piece_matrices(model: Model, places: list[int]) -> ca.Function:
+    """Stiffness and mass of one straight link in pieces, with a load (M, D, J) at its tip."""
     alone = held(model.chain, places)
     c, load = ca.SX.sym("c", alone.n_q), ca.SX.sym("load", 3)
     stiffness, mass, tip = vibrations(alone)
@@ -327,7 +329,7 @@ def _loaded(J: SX, y: SX, slope: SX, load: SX) -> SX:
     return mass + load[1] * (ca.mtimes(y.T, slope) + ca.mtimes(slope.T, y)) + load[2] * ca.mtimes(slope.T, slope)
 
 
-def _link_matrices(model: Model, places: list[int]) -> Any:
+def _link_matrices(model: Model, places: list[int]) -> ca.Function:
     """Stiffness and mass of one link over its own shapes, with a load (M, D, J) at its tip."""
     link = model.chain.links[places[0]]
     skip = int(link.slides)  # a free length comes first

@@ -1,11 +1,10 @@
-"""How a result settles as modes or elements are added."""
+"""Convergence of a result with the number of modes or elements."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -20,19 +19,16 @@ from pliant.model.robot import Robot
 class Convergence:
     """`values` of a quantity for rising `counts`.
 
-    `changes` are differences of neighbours; `limit` is the value extrapolated from the last three counts as a power law
-    in 1/count, and `order` its power (NaN where the last three do not behave like one); `error` is |last - limit|.
-
     Attributes
     ----------
     counts : (K,)
         Numbers of shapes.
     values : (K,)
-        The quantity.
+        Values of the quantity.
     limit : float
-        Extrapolated value.
+        Value extrapolated from the last three counts by a power law in 1/count.
     order : float
-        Power of 1/count.
+        Power of 1/count; NaN where the last three values do not follow a power law.
     """
 
     counts: tuple[int, ...]
@@ -42,12 +38,12 @@ class Convergence:
 
     @property
     def changes(self) -> Array:
-        """(len - 1,) value less the one before."""
+        """Differences (len - 1,) of values from the ones before."""
         return np.diff(self.values)
 
     @property
     def error(self) -> float:
-        """Estimated error of the last value."""
+        """Estimated error of the last value: |last - limit|."""
         return float(abs(self.values[-1] - self.limit))
 
     def __str__(self) -> str:
@@ -66,7 +62,7 @@ def with_shapes(robot: Robot, count: int, links: Sequence[str] | None = None) ->
     count : int
         Modes of each field, or elements.
     links : sequence of str, optional
-        Which links; all that bend by default.
+        Names of links; all that bend by default.
 
     Returns
     -------
@@ -80,7 +76,7 @@ def with_shapes(robot: Robot, count: int, links: Sequence[str] | None = None) ->
     if count < 1:
         raise ModelError(f"count: got {count!r}, expected at least 1")
     robot = resolved(robot)[0]
-    data: dict[str, Any] = robot.to_dict()
+    data = robot.to_dict()
     chosen = [link.name for link in robot.links if link.shapes is not None] if links is None else list(links)
     unknown = [name for name in chosen if name not in {link.name for link in robot.links if link.shapes is not None}]
     if unknown or not chosen:
@@ -104,18 +100,18 @@ def convergence(
     counts: Sequence[int] = (1, 2, 3, 4, 6, 8),
     vary: Callable[[Robot, int], Robot] = with_shapes,
 ) -> Convergence:
-    """`quantity(robot)`, any number computed from a robot, for rising numbers of shapes.
+    """Compute `quantity(robot)`, any number that follows from a robot, for rising numbers of shapes.
 
     Parameters
     ----------
     robot : Robot
         The arm.
     quantity : function
-        Of a robot, gives a number.
+        Returns a number for a robot.
     counts : sequence of int
-        Rising.
+        Rising numbers of shapes.
     vary : function
-        Of (robot, count), gives the robot with so many shapes.
+        Returns the robot with so many shapes for (robot, count).
 
     Returns
     -------
@@ -136,7 +132,7 @@ def convergence(
 
 
 def _power_law(n: Array, v: Array) -> tuple[float, float]:
-    """v = limit + a n^-p through three points, p by bisection; the last value and NaN where there is no such law."""
+    """Limit and order p of v = limit + a n^-p through three points; the last value and NaN where there is none."""
     first, second = v[1] - v[0], v[2] - v[1]
     if first == 0 or second == 0 or first * second < 0:
         return float(v[2]), float("nan")

@@ -1,7 +1,7 @@
 """Operation counts of an arm, taken from the tape, beside the published formulas evaluated for the same arm.
 
-Every row says what it counts. Beside a published count stands a tape that does at least the same work; where the
-published count leaves work out that ours contains, the row says so.
+Every row describes what it counts. A published count is compared with a tape that does at least the same work; if the
+published count leaves out work that the tape contains, the row says so.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ FUNCTIONS: dict[str, str] = {
     "accelerations": "qdd from q and given generalised forces: no velocity, gravity or elastic terms",
     "forward dynamics": "qdd from q, qd, tau: everything",
 }
-"""What is counted on the tape, and what each means. Numbers of the robot are constants, structural zeros are used."""
+"""Functions that are counted, with descriptions. Numbers of the robot are constants, structural zeros are used."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """Operations of one method for one function; divisions stand apart on the tape, among the products in print."""
+    """Operations of one method for one function; divisions are separate on the tape, part of the products in print."""
 
     method: str
     function: str
@@ -72,10 +72,11 @@ class CountComparison:
 
 @dataclass(frozen=True)
 class ArmSize:
-    """What the published formulas see of an arm.
+    """Sizes of an arm that the published formulas use.
 
     `n` moving joints, `n_f` flexible links, `m` the fewest amplitudes of a flexible link (`uniform`: all have as
-    many), `joints` letters such as RRP, `flexible` places of the flexible links, `slides` whether a beam does.
+    many), `joints` letters such as RRP, `flexible` places of the flexible links, `loaded` whether the last link carries
+    a load, `slides` whether a beam slides.
     """
 
     n: int
@@ -89,7 +90,7 @@ class ArmSize:
 
 
 def arm_size(chain: Chain) -> ArmSize:
-    """Read off a chain what the formulas need."""
+    """Sizes of a chain."""
     amplitudes = set(partition(chain)[1])
     moving = [link for link in chain.links if link.shafts]
     counts = [len(amplitudes & set(link.body_indices)) for link in moving]
@@ -124,7 +125,7 @@ def tape_count(chain: Chain, formulation: FormulationName | Formulation, functio
 
 
 def _accelerations(e: Equations, q: SX, qd: SX, x: SX) -> list[SX]:
-    """From given generalised forces `x`, as [MS07] counts."""
+    """Accelerations from given generalized forces `x`, as [MS07] counts them."""
     if e.formulation.forward is None:
         return [solve_positive(e.mass_matrix(q), x)]
     weightless, rotor = replace(e.chain, gravity=ca.SX.zeros(3)), rotors(e.chain)
@@ -148,13 +149,13 @@ _EXPRESSIONS: dict[str, Callable[[Equations, SX, SX, SX], list[SX]]] = {
 
 
 def published_counts(chain: Chain) -> list[Count]:
-    """The printed formulas and tables that fit the arm, evaluated for it; each row says what it counts."""
+    """Counts by the printed formulas and tables that fit the arm; each row describes what it counts."""
     size = arm_size(chain)
     return [*_flexible(size), *_rigid(size), *_tables(size)]
 
 
 def _flexible(size: ArmSize) -> list[Count]:
-    """[KS09] Table 2: forming I(Theta) and Re of revolute arms."""
+    """Counts of [KS09] Table 2: forming I(Theta) and Re of revolute arms."""
     if "P" in size.joints or not size.n:
         return []
     text = f"[KS09] n = {size.n}, n_f = {size.n_f}, m = {size.m}: I(Theta) and Re formed, not solved; no trig"
@@ -165,7 +166,7 @@ def _flexible(size: ArmSize) -> list[Count]:
 
 
 def _rigid(size: ArmSize) -> list[Count]:
-    """[MS07] Table 1: accelerations of rigid revolute arms from given forces."""
+    """Counts of [MS07] Table 1: accelerations of rigid revolute arms from given forces."""
     if "P" in size.joints or size.n_f or not size.n:
         return []
     text = "[MS07] general DH arm of rigid {}, qdd from given forces: no velocity or gravity terms, no trig"
@@ -177,7 +178,7 @@ def _rigid(size: ArmSize) -> list[Count]:
 
 
 def _tables(size: ArmSize) -> list[Count]:
-    """[TG95] Table 2: arms with two flexible outer links; joints P are sliding beams."""
+    """Counts of [TG95] Table 2: arms with two flexible outer links; joints P are sliding beams."""
     fits = size.n in (2, 3) and size.flexible == (size.n - 2, size.n - 1) and ("P" in size.joints) == size.slides
     arms = [size.joints, f"{size.joints} with payload"] if size.loaded else [size.joints]
     rows = []
@@ -202,9 +203,9 @@ def _row(method: str, function: str, operations: Operations, text: str) -> Count
 
 
 def compare(chain: Chain, formulation: FormulationName = "denoc") -> list[CountComparison]:
-    """Every published count that fits the arm beside the tape of the same function by `formulation`.
+    """Compare every published count that fits the arm with the tape of the same function by `formulation`.
 
-    `denoc` never forms the equations: beside a count of forming stands its whole forward dynamics, which solves them
+    `denoc` never forms the equations: a count of forming is compared with its whole forward dynamics, which solves them
     too.
     """
     whole = FORMULATIONS[formulation].forward is not None

@@ -1,4 +1,4 @@
-"""The linear model and what it tells: frequency response, controllability and observability of modes, participation."""
+"""Analyses of the linear model: frequency response, controllability and observability of modes, participation."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def to_control(system: StateSpace, model: Model | None = None, outputs: Sequence
     Parameters
     ----------
     system : StateSpace
-        Of `Model.linearize`, joints free or locked.
+        Result of `Model.linearize`, joints free or locked.
     model : Model, optional
-        Gives names: states are `NAME` and `NAME.rate`, inputs the joints. Outputs that are the states are called after
-        them, each with its unit: `slide [m]`, `slide_rate [m/s]`; python-control has no dots there.
+        Model for names: states are `NAME` and `NAME.rate`, inputs the joints. Outputs that are the states have their
+        names, each with its unit: `slide [m]`, `slide_rate [m/s]`; python-control has no dots there.
     outputs : sequence of str, optional
         Names of the outputs, where `linearize` was given a function; without them they are numbered.
 
@@ -56,9 +56,9 @@ def to_control(system: StateSpace, model: Model | None = None, outputs: Sequence
         import control  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         control = None
-    if not hasattr(control, "StateSpace"):  # nor is some other thing of that name
+    if not hasattr(control, "StateSpace"):  # missing, or another module of that name
         raise PliantError(f"to_control: python-control is missing; {install('control')}")
-    names: dict[str, Any] = {}
+    names: dict[str, list[str]] = {}
     if outputs is not None:
         if isinstance(outputs, str) or len(outputs) != len(system.C):
             raise ModelError(f"outputs: got {shown(outputs)}, expected {len(system.C)} names")
@@ -93,18 +93,18 @@ def frequency_response(
 ) -> NDArray[np.complex128]:
     """Transfer matrix (N, outputs, inputs) C (i w - A)^-1 B + D at `frequencies` in Hz.
 
-    Of a linear system, or of a model about `q`, with `outputs(q, qd)` as for `linearize`.
+    The system is a linear system, or a model that is linearized about `q`, with `outputs(q, qd)` as for `linearize`.
 
     Parameters
     ----------
     system : StateSpace or Model
-        What is excited.
+        System that is excited.
     frequencies : (N,) array
-        Hz.
+        Frequencies, Hz.
     q : (n,) array, optional
-        Of a model: where it is linearised; static rest by default, as in `Model.frequencies`.
+        State at which a model is linearized; static rest by default, as in `Model.frequencies`.
     outputs : function, optional
-        Of a model: y = outputs(q, qd) in CasADi operations.
+        Outputs of a model: y = outputs(q, qd) in CasADi operations.
 
     Returns
     -------
@@ -139,7 +139,7 @@ class Modes:
         Cosine, in the inertia metric, between the mode and the motion that each torque starts: 0 cannot move it, 1
         moves nothing else. A torque moves joints, so modes are those with joints free.
     observe : (k, s) or None
-        How much each reading sees of a unit-energy vibration in the mode, per unit of the reading that sees most.
+        Amplitude of each reading in a unit-energy vibration of the mode, over its largest for any mode.
     participation : (k, n)
         Share of each coordinate in the kinetic energy of the mode; rows sum to 1 (shares of coupled coordinates may be
         negative).
@@ -160,12 +160,12 @@ class Modes:
     coordinates: tuple[str, ...]
 
     def uncontrollable(self, tolerance: float = 1e-9) -> list[int]:
-        """Rows that no torque can move.
+        """Rows of modes that no torque can move.
 
         Parameters
         ----------
         tolerance : float
-            Of the cosine.
+            Largest cosine that counts as zero.
 
         Returns
         -------
@@ -174,12 +174,12 @@ class Modes:
         return [k for k, row in enumerate(self.control) if np.abs(row).max(initial=0.0) < tolerance]
 
     def unobservable(self, tolerance: float = 1e-9) -> list[int]:
-        """Rows that no sensor sees.
+        """Rows of modes that no sensor sees.
 
         Parameters
         ----------
         tolerance : float
-            Of the share.
+            Largest share that counts as zero.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class Modes:
         return [k for k, row in enumerate(self.observe) if np.abs(row).max(initial=0.0) < tolerance]
 
     def owner(self, mode: int) -> str:
-        """The coordinate with the largest share of a mode.
+        """Coordinate with the largest share of a mode.
 
         Parameters
         ----------
@@ -216,11 +216,11 @@ def modes(
     model : Model
         The arm.
     q : (n,) array, the joints alone, or a mapping, optional
-        Where to linearise; static rest by default, as in `Model.frequencies`.
+        State at which to linearize; static rest by default, as in `Model.frequencies`.
     joints : "free" or "locked"
-        What is held.
+        Whether joints move or are held.
     sensors : sequence of Sensor, optional
-        Whose view of the modes is wanted.
+        Sensors whose view of the modes is computed.
 
     Returns
     -------

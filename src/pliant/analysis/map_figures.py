@@ -24,7 +24,7 @@ def mode_curves(x: Array, values: Array) -> tuple[Curve, ...]:
 
 
 def campbell_figure(found: Campbell, orders: tuple[int, ...], count: int | None, path: Paths) -> Figure:
-    """Frequencies and damping over the speed; lines of so many swings per turn from the origin."""
+    """Figure of frequencies and damping over the speed; lines from the origin are oscillations per turn."""
     turns = found.speeds / (2 * np.pi)
     x, frequencies = 60 * turns, found.frequencies[:, :count]
     top = 1.05 * float(frequencies.max())
@@ -41,8 +41,8 @@ def campbell_figure(found: Campbell, orders: tuple[int, ...], count: int | None,
 
 
 def pose_figure(found: PoseMap, show: str, mode: int, path: Paths, stacked: bool = False) -> Figure:
-    """Of two joints, colours over their positions and over the places of the tip, beside each other or `stacked`; of
-    one, curves."""
+    """Figure of a map. For two joints: colors over their positions and over the places of the tip, beside each other or
+    `stacked`. For one joint: curves over its position."""
     robot = found.robot
     units = [position_unit(robot, name) for name in found.joints]
     scaled = [scale * grid for (_, scale), grid in zip(units, found.positions)]

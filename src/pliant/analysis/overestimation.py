@@ -1,4 +1,4 @@
-"""What an over-estimated stiffness does to the decoupling controller, [TG95] (48)-(50).
+"""Effect of an overestimated stiffness on the decoupling controller, [TG95] (48)-(50).
 
 With K^ = K + dK in the control law the loop becomes
 
@@ -13,8 +13,8 @@ any alpha > 0 without structural damping). Both thresholds are reported.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,7 @@ from pliant.errors import ModelError
 from pliant.model.model import Model
 
 SMALLEST = 1e-6
-"""A loop that this relative error already destabilises has the threshold zero."""
+"""Relative error at which the search begins: a loop that it already destabilizes has the threshold zero."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class Overestimation:
     Gp, Gv : (m, m)
         Gains of the decoupled joints.
     joints, flexible : tuple of int
-        Which coordinates are which.
+        Places of the joints and of the flexible coordinates.
     H : (f, f)
         Matrix of (50).
     bound : float
         The paper's bound 1 / lambda_max(H).
     threshold : float
         Largest alpha (within the search) up to which every eigenvalue of the loop has a real part <= tolerance; 0 where
-        any over-estimation destabilises.
+        any overestimation destabilizes the loop.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Overestimation:
     threshold: float
 
     def effective_stiffness(self, alpha: float) -> Array:
-        """K - H dK of (50) for dK = alpha K.
+        """Effective stiffness K - H dK of (50) for dK = alpha K.
 
         Parameters
         ----------
@@ -117,7 +117,8 @@ class Overestimation:
         return float(np.linalg.eigvals(self.matrix(alpha)).real.max())
 
     def table(self, alphas: ArrayLike) -> Array:
-        """(N, 3): alpha, largest real part, smallest real part of the eigenvalues of K - H dK over the stiffest.
+        """Table (N, 3): alpha, largest real part of the loop, least real part of the eigenvalues of K - H dK over their
+        largest.
 
         Parameters
         ----------
@@ -139,7 +140,7 @@ class Overestimation:
 def overestimation(
     model: Model, joints: AnglesLike, kp: ArrayLike, kv: ArrayLike, damping: float = 0.0, largest: float = 1.0
 ) -> Overestimation:
-    """The study of [TG95] (48)-(50) at rest in `joints`, with decoupling gains `kp`, `kv`.
+    """Study of [TG95] (48)-(50) at rest in `joints`, with decoupling gains `kp`, `kv`.
 
     `damping` adds stiffness-proportional damping (seconds) to that of the links; thresholds are sought up to `largest`.
 
@@ -150,11 +151,11 @@ def overestimation(
     joints : (m,) array
         Joint positions of the configuration.
     kp, kv : number, (m,) or (m, m)
-        G_p in 1/s^2 and G_v in 1/s.
+        Gains G_p in 1/s^2 and G_v in 1/s.
     damping : float
-        Stiffness-proportional, s.
+        Stiffness-proportional damping, s.
     largest : float
-        Of the search for the threshold.
+        Largest relative error in the search for the threshold.
 
     Returns
     -------
@@ -177,21 +178,25 @@ def overestimation(
     M, K = model.mass_matrix(q), model.stiffness(q)
     C = -M @ model.linearize(q).A[model.n :, model.n :] + damping * K
     Gp, Gv = gain_matrix("kp", kp, model.n_joints), gain_matrix("kv", kv, model.n_joints)
-    H = _lemma_matrix(M, r, f)
-    bound = 1 / float(np.linalg.eigvals(H).real.max())
-    threshold = _threshold(lambda alpha: _loop(M, K, C, Gp, Gv, r, f, alpha), largest)
-    return Overestimation(M, K, C, Gp, Gv, tuple(r), tuple(f), H, bound, threshold)
-
-
-def _lemma_matrix(M: Array, r: list[int], f: list[int]) -> Array:
-    """H of (50)."""
     Mrr, Mrf, Mff = M[np.ix_(r, r)], M[np.ix_(r, f)], M[np.ix_(f, f)]
     carried = Mrf.T @ np.linalg.solve(Mrr, Mrf)
-    return np.asarray(carried @ np.linalg.inv(Mff - carried))
+    H = np.asarray(carried @ np.linalg.inv(Mff - carried))
+    return Overestimation(
+        M=M,
+        K=K,
+        C=C,
+        Gp=Gp,
+        Gv=Gv,
+        joints=tuple(r),
+        flexible=tuple(f),
+        H=H,
+        bound=1 / float(np.linalg.eigvals(H).real.max()),
+        threshold=_threshold(lambda alpha: _loop(M, K, C, Gp, Gv, r, f, alpha), largest),
+    )
 
 
 def _loop(M: Array, K: Array, C: Array, Gp: Array, Gv: Array, r: list[int], f: list[int], alpha: float) -> Array:
-    """Arm under the law (48): torques that decouple the joints for a stiffness (1 + alpha) K of the links."""
+    """State matrix of the arm under the law (48), which decouples the joints for a stiffness (1 + alpha) K of links."""
     n, m = len(M), len(r)
     Mrf, Mff = M[np.ix_(r, f)], M[np.ix_(f, f)]
     lever = Mrf @ np.linalg.inv(Mff)
@@ -208,7 +213,7 @@ def _loop(M: Array, K: Array, C: Array, Gp: Array, Gv: Array, r: list[int], f: l
     return np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), lower])
 
 
-def _threshold(loop: Any, largest: float, relative: float = 1e-10) -> float:
+def _threshold(loop: Callable[[float], Array], largest: float, relative: float = 1e-10) -> float:
     """Largest alpha up to which no eigenvalue grows, by bisection; real parts within rounding count as zero."""
 
     def grows(alpha: float) -> bool:

@@ -10,12 +10,12 @@ from pliant.arrays import Array, Complex
 from pliant.errors import ModelError
 
 REAL = 1e-6
-"""Imaginary over absolute value, below which an eigenvalue does not swing: rounding of a double root leaves 1e-8."""
+"""Imaginary over absolute value below which an eigenvalue does not oscillate: rounding of a double root leaves 1e-8."""
 
 
 def vibrations(A: Array) -> tuple[Complex, Complex]:
-    """Of x' = A x with k pairs of eigenvalues, the one of each that swings forward, or grows or decays slower, (k,), by
-    absolute value, and its eigenvectors (2k, k)."""
+    """Eigenvalues (k,) of x' = A x, one of each of k pairs, by absolute value, and their eigenvectors (2k, k): the one
+    with positive imaginary part, and of real pairs the one that grows faster or decays slower."""
     values, vectors = (np.asarray(a, dtype=complex) for a in np.linalg.eig(A))
     swings = np.abs(values.imag) > REAL * np.abs(values)
     still = np.flatnonzero(~swings)
@@ -26,27 +26,27 @@ def vibrations(A: Array) -> tuple[Complex, Complex]:
 
 
 def require_vibrations(values: Complex) -> None:
-    """Refuses an arm that has none."""
+    """Refuse an arm that has no vibrations."""
     if not len(values):
         raise ModelError("frequencies: the arm is rigid with its joints held, it has none; let a link or a drive bend")
 
 
 def natural(values: Complex) -> Array:
-    """Hz: absolute value of eigenvalues, the natural frequency of a damped vibration."""
+    """Natural frequencies of damped vibrations, Hz: absolute values of eigenvalues."""
     return np.asarray(np.abs(values) / (2 * np.pi))
 
 
 def damping(values: Complex) -> Array:
-    """Part of the critical damping: less than 0 for what grows, 1 for what does not swing; NaN where nothing moves."""
+    """Damping ratios: negative for growing vibrations, 1 for decay without oscillation; NaN where nothing moves."""
     size = np.abs(values)
     return np.asarray(-values.real / np.where(size > 0, size, np.nan))
 
 
 def followed(found: Sequence[tuple[Complex, Complex]]) -> Complex:
-    """(N, k) eigenvalues of N neighbouring systems, of each its values and vectors; a column is one vibration.
+    """Eigenvalues (N, k) of N neighboring systems, given by values and vectors, with one vibration in each column.
 
-    The same is what is most alike: parallel (1 less the squared cosine of the angle between the vectors) and close
-    (difference of the values over the sum of their sizes). Where curves cross, vectors tell them apart.
+    Vibrations of two systems are matched by their vectors (1 less the squared cosine of the angle between them) and
+    their values (difference over the sum of their sizes). Where curves cross, vectors tell them apart.
     """
     from scipy.optimize import linear_sum_assignment
 

@@ -38,13 +38,13 @@ class PoseMap:
     robot : Robot
         The arm.
     joints : tuple of str
-        One or two, that go through `positions`.
+        One or two joints that go through `positions`.
     positions : tuple of arrays
-        (K,) and (L,), rad or m.
+        Positions (K,) and (L,), rad or m.
     values : (K, k) or (K, L, k) complex array
         Eigenvalues at static rest, 1/s: one of each pair, by absolute value.
     tip : (K, 3) or (K, L, 3) array
-        Where the tip rests, m.
+        Positions of the tip at rest, m.
 
     Examples
     --------
@@ -62,30 +62,30 @@ class PoseMap:
 
     @property
     def frequencies(self) -> Array:
-        """Natural frequencies, Hz, shaped as `values`."""
+        """Natural frequencies, Hz, in the shape of `values`."""
         return natural(self.values)
 
     @property
     def damping(self) -> Array:
-        """Parts of the critical damping, shaped as `values`; less than 0 for what grows."""
+        """Damping ratios in the shape of `values`, negative for growing vibrations."""
         return damping(self.values)
 
     @property
     def least_damping(self) -> Array:
-        """Of all vibrations at a pose, (K,) or (K, L): the loop is unstable where it is negative."""
+        """Least damping of all vibrations at a pose, (K,) or (K, L): the loop is unstable where it is negative."""
         return np.asarray(np.nanmin(self.damping, axis=-1))
 
     def plot(self, show: str = "frequency", mode: int = 1, path: Paths = None) -> Figure:
-        """The map over both joints, and over the places of the tip; of one joint, curves over its position.
+        """Draw the map over both joints, and over the places of the tip; for one joint, curves over its position.
 
         Parameters
         ----------
         show : "frequency" or "damping"
-            What is drawn: a frequency, or the least damping of all vibrations.
+            Draw a frequency, or the least damping of all vibrations.
         mode : int
             Number of the vibration whose frequency is drawn, from 1.
         path : str, path or list of them, optional
-            Where to write it.
+            File to write.
 
         Returns
         -------
@@ -124,9 +124,9 @@ def frequency_map(
     positions : mapping
         One or two joints by name, and the positions that each goes through, rad or m.
     at : positions of the other joints, optional
-        As `Model.equilibrium` takes them; the straight arm by default.
+        Positions for `Model.equilibrium`; the straight arm by default.
     joints : "locked" or "free"
-        What is held meanwhile.
+        Whether joints are held or move while the arm vibrates.
     loads : sequence of Load
         Objects of `pliant.loads`, taken at t = 0.
     p : (P,) array, optional
@@ -167,11 +167,11 @@ def damping_map(
     model : Model
         The arm.
     controller : function
-        Of the positions (n_joints,) to be held; gives the controller that holds them, not sampled.
+        Returns the controller, not sampled, that holds given positions (n_joints,).
     positions : mapping
         One or two joints by name, and the positions that each goes through, rad or m.
     at : positions of the other joints, optional
-        As `Model.equilibrium` takes them; the straight arm by default.
+        Positions for `Model.equilibrium`; the straight arm by default.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def damping_map(
 
     Notes
     -----
-    The arm is linearised at rest in the pose. A controller that sags, as PD without gravity does, rests nearby.
+    The arm is linearized at rest in the pose. A controller that sags, as PD without gravity does, rests nearby.
 
     Examples
     --------

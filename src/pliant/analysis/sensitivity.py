@@ -1,14 +1,13 @@
 """Exact derivatives of results by numbers of the robot: frequencies, static rest, and the outcome of a run.
 
-All take a model made with `parameters=[...]`; the derivative is by those. Nothing here is a difference quotient, but
-for `finite_difference`, which serves any result at all and checks the others.
+All take a model made with `parameters=[...]`, by which they differentiate. Only `finite_difference` is a difference
+quotient: it works for any result, and checks the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -37,9 +36,9 @@ EPS = float(np.finfo(np.float64).eps)
 COINCIDE = 1e-9
 """Relative gap of two squared frequencies below which they count as one: some 1e6 units of round-off."""
 MIXED = 1e-6
-"""Largest angle by which round-off may turn one mode into another: what is left of its gradient's accuracy."""
+"""Largest angle by which round-off may turn one mode into another, and so the relative error of its gradient."""
 LOOKS = 33
-"""Times of a run at which its rates are judged."""
+"""Number of times in a run at which its rates are judged."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +48,13 @@ class Sensitivity:
     Attributes
     ----------
     values : (k,)
-        The quantities.
+        Values of the quantities.
     gradient : (k, P)
-        Their derivatives.
+        Derivatives of the quantities.
     parameters : tuple of str
-        Paths of the numbers.
+        Paths of the parameters.
     nominal : (P,)
-        Their values.
+        Values of the parameters.
     """
 
     values: Array
@@ -65,11 +64,11 @@ class Sensitivity:
 
     @property
     def logarithmic(self) -> Array:
-        """(k, P) relative change of the value per relative change of the parameter."""
+        """Relative change (k, P) of the value per relative change of the parameter."""
         return np.asarray(self.gradient * self.nominal / self.values[:, None])
 
     def __getitem__(self, path: str) -> Array:
-        """(k,) derivatives by one parameter."""
+        """Derivatives (k,) by one parameter."""
         if path not in self.parameters:
             raise ModelError(f"parameter: got {path!r}, expected one of {', '.join(self.parameters)}")
         return np.asarray(self.gradient[:, self.parameters.index(path)])
@@ -77,23 +76,23 @@ class Sensitivity:
 
 @checked
 def frequency_sensitivity(model: Model, q: StateLike | None = None, joints: JointsName = "locked") -> Sensitivity:
-    """Natural frequencies (Hz) about `q`: d(w^2) = phi^T (dK - w^2 dM) phi.
+    """Sensitivity of natural frequencies (Hz) about `q`: d(w^2) = phi^T (dK - w^2 dM) phi.
 
-    A state that is given stands; the state of rest moves with the parameters, and K and M with it.
+    A given state is fixed; the state of rest moves with the parameters, and K and M with it.
 
     Parameters
     ----------
     model : Model
-        With parameters.
+        Model with parameters.
     q : (n,) array, optional
-        Where to linearise; static rest by default, as in `Model.frequencies`.
+        State at which to linearize; static rest by default, as in `Model.frequencies`.
     joints : "locked" or "free"
-        What is held.
+        Whether joints are held or move.
 
     Returns
     -------
     Sensitivity
-        Hz, and Hz per unit of each parameter; NaN for the zero frequency of a joint that nothing holds.
+        Frequencies in Hz, derivatives in Hz per unit of each parameter; NaN for the zero frequency of a free joint.
 
     Examples
     --------
@@ -124,10 +123,10 @@ def frequency_sensitivity(model: Model, q: StateLike | None = None, joints: Join
 
 
 def _mixing(K: Array, squares: Array, Phi: Array) -> float:
-    """Largest angle between a computed mode and the true one: what K leaves between two modes, over their gap.
+    """Largest angle between a computed mode and the true one: coupling of two modes by K over the gap of their squares.
 
-    Exact modes leave nothing; computed ones leave the errors of the eigenvalue solution and of this product itself.
-    A spring that is stiff in coordinates of its own, such as EA, mixes nothing, however large it is.
+    Exact modes have no coupling; computed ones have the errors of the eigenvalue solution and of this product itself.
+    A stiff spring in coordinates of its own, such as EA, couples no modes, however large it is.
     """
     left = np.abs(Phi.T @ K @ Phi) + len(K) * EPS * (np.abs(Phi.T) @ np.abs(K) @ np.abs(Phi))
     apart = np.abs(squares[:, None] - squares[None, :])
@@ -138,16 +137,16 @@ def _mixing(K: Array, squares: Array, Phi: Array) -> float:
 
 @checked
 def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression], joints: AnglesLike) -> Sensitivity:
-    """`quantity(q)`, in CasADi operations, at static rest with the joints at given positions.
+    """Sensitivity of `quantity(q)`, in CasADi operations, at static rest with the joints at given positions.
 
-    By the implicit function theorem on the balance of forces: dc/dp = -K^-1 d(force)/dp.
+    It follows from the implicit function theorem on the balance of forces: dc/dp = -K^-1 d(force)/dp.
 
     Parameters
     ----------
     model : Model
-        With parameters.
+        Model with parameters.
     quantity : function
-        Of q, in CasADi operations.
+        Function of q, in CasADi operations.
     joints : (m,) array
         Positions at which the joints are held.
 
@@ -174,12 +173,12 @@ def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression],
 
 @checked
 def rest_slope(model: Model, q: ArrayLike) -> Array:
-    """(n, P) derivative of the state of static rest `q` by the parameters, joints held.
+    """Derivative (n, P) of the state of static rest `q` by the parameters, joints held.
 
     Parameters
     ----------
     model : Model
-        With parameters.
+        Model with parameters.
     q : (n,) array
         A state of static rest.
 
@@ -212,28 +211,28 @@ def run_sensitivity(
     rtol: float = 1e-9,
     atol: float = 1e-11,
 ) -> Sensitivity:
-    """`quantity(t, q, qd)`, in CasADi operations, at the end of a run, by forward sensitivity.
+    """Sensitivity of `quantity(t, q, qd)`, in CasADi operations, at the end of a run, by forward sensitivities.
 
     S = dx/dp is integrated beside the state, S' = (df/dx) S + df/dp, with the error control on both. `torque` and
-    `controller` must be traced (or absent). `q0_slope` (n, P) says how the start depends on the parameters
+    `controller` must be traced (or absent). `q0_slope` (n, P) is the derivative of the start by the parameters
     (`rest_slope` for a start at rest).
 
     Parameters
     ----------
     model : Model
-        With parameters.
+        Model with parameters.
     quantity : function
-        Of (t, q, qd), in CasADi operations.
+        Function of (t, q, qd), in CasADi operations.
     t_end : float
         Duration, s.
     q0, qd0 : (n,) array, optional
         Start; zero by default.
     torque, controller : optional
-        As in `pliant.simulate`, but no Python functions.
+        Inputs as in `pliant.simulate`, but no Python functions.
     motion : mapping, optional
         Prescribed coordinates, as in `pliant.simulate`.
     q0_slope : (n, P) array, optional
-        How the start depends on the parameters; zero by default.
+        Derivative of the start by the parameters; zero by default.
     method : str
         As in `pliant.simulate`.
     rtol, atol : float
@@ -302,8 +301,15 @@ def _augmented(composed: Composition, N: int, P: int) -> Problem:
 
 
 def _outcome(
-    model: Model, composed: Composition, quantity: Any, t_end: float, x: Array, S: Array, p: Array
+    model: Model,
+    composed: Composition,
+    quantity: Callable[[Expression, Expression, Expression], Expression],
+    t_end: float,
+    x: Array,
+    S: Array,
+    p: Array,
 ) -> Sensitivity:
+    """Sensitivity of a quantity at the end of a run, from the state x and its sensitivities S."""
     e = composed.equations
     value = ca.vertcat(quantity(e.t, e.q, e.qd))
     by_x, by_p = ca.jacobian(value, e.x), ca.jacobian(value, e.p)[:, model.layout.n_inputs :]
@@ -323,16 +329,16 @@ def finite_difference(robot: Robot, path: str, quantity: Callable[[Robot], Array
     robot : Robot
         The arm.
     path : str
-        Of the number.
+        Path of the number.
     quantity : function
-        Of a robot, gives numbers.
+        Returns numbers for a robot.
     step : float
-        Relative to the value (absolute where the value is zero).
+        Step relative to the value (absolute where the value is zero).
 
     Returns
     -------
     array
-        As `quantity` gives it, per unit of the number.
+        Derivative of the result of `quantity`, per unit of the number.
 
     Examples
     --------

@@ -23,16 +23,16 @@ from pliant.options import AutoresetName, DeviceName, RenderName, TaskName
 FALL = -100.0
 """Reward of an arm that was driven out of its joint limits or out of all bounds; its episode ends."""
 LONGEST, MOST_STEPS = 1e9, 1e15
-"""Seconds of an episode, and periods in it."""
+"""Most seconds of an episode, and most periods in it."""
 MOST_ENVS = 1_000_000
 
 
 class _Arms:
-    """What both kinds of environment share: B arms, a task, spaces."""
+    """Common part of both kinds of environment: B arms, a task, spaces."""
 
     def __init__(
         self, robot: str | Robot, task: TaskName, count: int, period: float, horizon: float, spread: float,
-        torque_limit: Any, vary: Mapping[str, tuple[float, float]] | None,
+        torque_limit: ArrayLike | None, vary: Mapping[str, tuple[float, float]] | None,
     ) -> None:  # fmt: skip
         if not 0 < horizon <= LONGEST:
             raise ModelError(f"horizon: got {horizon!r}, expected a number of seconds above 0, at most {LONGEST:g}")
@@ -57,11 +57,11 @@ class _Arms:
         self.steps[chosen] = 0
 
     def observe(self) -> Array:
-        """State, tip and goal."""
+        """Observations of all arms: state, tip and goal."""
         return np.hstack([self.motion.q, self.motion.qd, self.motion.tip(), self.task.goal])
 
     def step(self, action: Array) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Rewards, whether arms have fallen, whether their time is up."""
+        """Advance all arms; return rewards, whether arms have fallen, and whether their time is up."""
         bounded = np.clip(action, -1.0, 1.0)
         sound = self.motion.advance(bounded * self.limit)
         self.task.advance()
@@ -69,15 +69,15 @@ class _Arms:
         reward = np.where(sound, self.task.reward(bounded) * self.motion.period, FALL)
         return reward, ~sound, self.steps >= self.most
 
-    def picture(self, arm: int) -> Any:
-        """(H, W, 3) of one arm, with its goal."""
+    def picture(self, arm: int) -> NDArray[np.uint8]:
+        """Picture (H, W, 3) of one arm, with its goal."""
         from pliant.environments.picture import picture
 
         return picture(self.motion, self.task, arm)
 
 
-def _action(name: str, action: Any, shape: tuple[int, ...]) -> Array:
-    """Actions as numbers, of the shape of the space."""
+def _action(name: str, action: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Check that actions are numbers of the shape of the space."""
     try:
         found = np.asarray(action, dtype=float)
     except (TypeError, ValueError):
@@ -109,25 +109,26 @@ class ArmEnv(gym.Env[Array, Array]):
     robot : str or Robot
         A bundled arm, a robot file, or a robot.
     task : "reach", "track" or "rest-to-rest"
-        What is rewarded.
+        Task, which gives the rewards.
     period, horizon : float
-        Seconds between actions, and of an episode.
+        Time between actions, and duration of an episode, s.
     spread : float
-        Joints begin, and goals lie, within this of the middle, rad or m. Near a joint limit it is moved inwards.
+        Distance from the middle within which joints begin and goals lie, rad or m. Near a joint limit it is moved
+        inwards.
     torque_limit : float or (m,), optional
         Torque of an action of 1; by default enough to hold the arm in any pose, twice over. Commands of couplings
-        stand behind the torques, those of valves from -1 to 1.
+        follow the torques, those of valves from -1 to 1.
     vary : mapping from paths to (lowest, highest), optional
         Numbers of the robot that are drawn anew for each episode; shape functions stay those of the robot as given.
     render_mode : "rgb_array", optional
-        What `render` gives.
+        Result of `render`.
     device : "cpu"
-        Where arms are stepped; "cuda" is refused, since environments run on processors alone.
+        Device of the arms; "cuda" is refused, since environments run on processors only.
 
     Notes
     -----
-    Observed are coordinates, rates, the position of the tip and the goal; actions are torques in units of the limit.
-    Starts and goals lie within the joint limits of the robot file; an arm that leaves them ends its episode, and
+    Observations are coordinates, rates, the position of the tip and the goal; actions are torques in units of the
+    limit. Starts and goals lie within the joint limits of the robot file; an arm that leaves them ends its episode, and
     `info["limit"]` names the limit.
 
     Examples
@@ -155,16 +156,16 @@ class ArmEnv(gym.Env[Array, Array]):
 
     @property
     def step_length(self) -> float:
-        """Seconds of a step inside a period, as the fastest mode asks."""
+        """Length of an integration step, s, which the fastest mode determines."""
         return float(self._arms.motion.stepper.step_length or 0.0)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """A new start and goal.
+        """Begin an episode with a new start and goal.
 
         Parameters
         ----------
         seed : int, optional
-            Of the numbers that are drawn.
+            Seed of the random numbers.
         options : dict, optional
             Not used.
 
@@ -180,7 +181,7 @@ class ArmEnv(gym.Env[Array, Array]):
         return self._arms.observe()[0], {}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """One period under the torques of the action.
+        """Advance by one period under the torques of the action.
 
         Parameters
         ----------
@@ -190,7 +191,7 @@ class ArmEnv(gym.Env[Array, Array]):
         Returns
         -------
         observation, reward, terminated, truncated, info
-            As Gymnasium has them.
+            Those of Gymnasium.
         """
         reward, fallen, over = self._arms.step(_action("action", action, self.action_space.shape or ())[None])
         stopped = str(self._arms.motion.stepper.stopped[0])
@@ -198,7 +199,7 @@ class ArmEnv(gym.Env[Array, Array]):
         return self._arms.observe()[0], float(reward[0]), bool(fallen[0]), bool(over[0]), info
 
     def render(self) -> Any:
-        """A picture of the arm and its goal.
+        """Return a picture of the arm and its goal.
 
         Returns
         -------
@@ -215,26 +216,27 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
     Parameters
     ----------
     num_envs : int
-        How many arms.
+        Number of arms.
     robot : str or Robot
         A bundled arm, a robot file, or a robot.
     task : "reach", "track" or "rest-to-rest"
-        What is rewarded.
+        Task, which gives the rewards.
     period, horizon : float
-        Seconds between actions, and of an episode.
+        Time between actions, and duration of an episode, s.
     spread : float
-        Joints begin, and goals lie, within this of the middle, rad or m. Near a joint limit it is moved inwards.
+        Distance from the middle within which joints begin and goals lie, rad or m. Near a joint limit it is moved
+        inwards.
     torque_limit : float or (m,), optional
         Torque of an action of 1, as in `ArmEnv`.
     vary : mapping from paths to (lowest, highest), optional
         Numbers of the robot that are drawn anew for each episode; shape functions stay those of the robot as given.
     render_mode : "rgb_array", optional
-        What `render` gives.
+        Result of `render`.
     autoreset : "next-step" or "same-step"
-        When an arm that is done begins anew: in the next step, whose action then does not count, or at once, with its
-        last observation in `info["final_obs"]`, as Gymnasium has both.
+        Time at which an arm that is done begins anew, as in Gymnasium: in the next step, whose action is ignored, or
+        at once, with its last observation in `info["final_obs"]`.
     device : "cpu"
-        Where arms are stepped; "cuda" is refused, since environments run on processors alone.
+        Device of the arms; "cuda" is refused, since environments run on processors only.
 
     Examples
     --------
@@ -268,12 +270,12 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         self._done = np.zeros(num_envs, dtype=bool)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """New starts and goals of all arms.
+        """Begin episodes of all arms with new starts and goals.
 
         Parameters
         ----------
         seed : int, optional
-            Of the numbers that are drawn.
+            Seed of the random numbers.
         options : dict, optional
             Not used.
 
@@ -290,7 +292,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         return self._arms.observe(), {}
 
     def step(self, actions: Array) -> tuple[Array, Array, Any, Any, dict[str, Any]]:
-        """One period; with `autoreset="next-step"` arms that were done before it begin anew instead, with reward 0.
+        """Advance by one period; with `autoreset="next-step"` arms that were done begin anew instead, with reward 0.
 
         Parameters
         ----------
@@ -300,7 +302,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         Returns
         -------
         observations, rewards, terminated, truncated, info
-            As Gymnasium has them, each with num_envs rows; `info["limit"]` names the limits that arms have left.
+            Those of Gymnasium, each with num_envs rows; `info["limit"]` names the limits that arms have left.
         """
         begun = self._done.copy()
         reward, fallen, over = self._arms.step(_action("actions", actions, self.action_space.shape or ()))
@@ -323,7 +325,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         return seen, np.asarray(reward), fallen, over, info
 
     def render(self) -> Any:
-        """Pictures of all arms.
+        """Return pictures of all arms.
 
         Returns
         -------

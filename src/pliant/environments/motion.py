@@ -1,4 +1,4 @@
-"""Arms under held torques, a control period at a time: a stepper of many arms, and where they may begin."""
+"""Many arms under held torques, advanced by control periods, and the states in which they may begin."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from pliant.simulation.stepping.stepper import Stepper
 MOST_SUBSTEPS = 2000
 SETTLE_SAMPLES = 32
 SHORTEST, LONGEST = 1e-9, 1e6
-"""Seconds of a period."""
+"""Bounds of a period, s."""
 
 
 def placed_joints(model: Model) -> list[str]:
-    """Joints that are put where a task wants them: actuated ones, and passive ones that cylinders hold; others follow
-    from loops, or settle."""
+    """Names of the joints that a task places: actuated ones, and passive ones that cylinders hold; others follow from
+    loops, or settle."""
     following = looped(model.robot)
     held = any(coupling.states for coupling in model.layout.commanded)
     return [
@@ -38,7 +38,7 @@ def placed_joints(model: Model) -> list[str]:
 
 
 def _ranges(robot: Robot, vary: Mapping[str, tuple[float, float]]) -> Array:
-    """(k, 2) lowest and highest values, with which the robot is one."""
+    """Lowest and highest values (k, 2), which the description accepts."""
     for path, (low, high) in vary.items():
         if not (np.isfinite(low) and np.isfinite(high) and low <= high):
             raise ModelError(f"vary[{path!r}]: got ({low}, {high}), expected a finite lowest and highest number")
@@ -68,7 +68,7 @@ class ArmMotion:
         self._vibrating()
 
     def _substeps(self) -> int:
-        """Steps in a period that the fastest mode allows."""
+        """Integration steps in a period that the fastest mode needs."""
         steps = max(1, int(np.ceil(self.period / longest_step(self.model))))
         if steps > MOST_SUBSTEPS:
             raise UnsupportedModel(
@@ -80,16 +80,16 @@ class ArmMotion:
 
     @property
     def q(self) -> Array:
-        """(B, n)."""
+        """Coordinates (B, n)."""
         return self.stepper.q
 
     @property
     def positions(self) -> Array:
-        """(B, k) of the joints that are placed."""
+        """Positions (B, k) of the joints that are placed."""
         return self.q[:, self._places]
 
     def at_rest(self) -> Array:
-        """(joints,) of the arm as it is described: a sliding beam stands in the middle of its travel."""
+        """Positions (joints,) of the arm as it is described: a sliding beam stands in the middle of its travel."""
         return self.model.layout.rest()[self._places]
 
     @property
@@ -98,16 +98,16 @@ class ArmMotion:
 
     @property
     def qd(self) -> Array:
-        """(B, n)."""
+        """Rates (B, n)."""
         return self.stepper.qd
 
     @property
     def own(self) -> Array | None:
-        """Parameters as functions of the model take them."""
+        """Parameters for functions of the model; None if nothing varies."""
         return self.p if len(self.ranges) else None
 
     def place(self, chosen: NDArray[np.bool_], joints: Array, rng: np.random.Generator) -> None:
-        """Put the chosen arms at static rest with these joint positions (k, joints), with new values of what varies."""
+        """Put the chosen arms at static rest with these joint positions (k, joints) and new values of parameters."""
         if not chosen.any():
             return
         if len(self.ranges):
@@ -126,11 +126,11 @@ class ArmMotion:
 
     @property
     def _serial(self) -> bool:
-        """Whether all joints are actuated and no cylinders hold them: such arms settle all at once."""
+        """Whether all joints are actuated and no cylinders hold them: such arms are settled together."""
         return self.model.layout.is_open and not self.model.layout.couplings
 
     def unbent(self, joints: Array, p: Array) -> Array:
-        """Coordinates (k, n) with these joint positions and nothing bent; loops closed, by arms at rest."""
+        """Coordinates (k, n) with these joint positions and nothing bent; with loops or cylinders, those at rest."""
         return read_state(self.model, joints, many=True) if self._serial else self.settled(joints, p)
 
     def holding(self, q: Array, p: Array) -> Array:
@@ -144,8 +144,8 @@ class ArmMotion:
         return np.hstack([held, np.zeros((len(q), self.m - held.shape[1]))])
 
     def room(self, middle: Array, spread: float) -> tuple[Array, Array]:
-        """Middle and half width of the joint positions within `spread` of `middle`, moved to within the limits;
-        between limits that are nearer together, all that there is."""
+        """Middle and half width of the joint positions within `spread` of `middle`, moved to within the limits; the
+        whole range where the limits are closer together."""
         low, high = np.full(len(self.joints), -np.inf), np.full(len(self.joints), np.inf)
         for limit in (limit for limit in self._limits if limit.index in self._places):
             index, bound = self._places.index(limit.index), high if limit.direction > 0 else low
@@ -154,24 +154,24 @@ class ArmMotion:
         return np.clip(middle, low + half, high - half), half
 
     def advance(self, torque: Array) -> NDArray[np.bool_]:
-        """One period under torques (B, m); which arms are sound: those that left a joint limit or broke down stand
-        still from then on."""
+        """Advance by one period under torques (B, m); return which arms are sound. Those that left a joint limit or
+        broke down stand still from then on."""
         self.stepper.step(self.period, torque)
         return np.asarray(self.stepper.stopped == "")
 
     def tip(self) -> Array:
-        """(B, 3)."""
+        """Positions of the tips (B, 3), m."""
         return np.asarray(self.model.tip_pose(self.q, self.own)[:, :3, 3])
 
     def ringing(self) -> Array:
-        """(B,) how far the tip swings beside the rigid arm, m: rates of what bends, each over its own frequency."""
+        """Vibration (B,) of the tip relative to the rigid arm, m: rates of what bends, each over its own frequency."""
         J = self.model.jacobian(self.q, self.own)[:, 3:]
         swing = self.qd @ self._vibration.T
         return np.asarray(np.linalg.norm(np.einsum("bik,bk->bi", J[:, :, self._bending], swing), axis=1))
 
     def _vibrating(self) -> None:
-        """Numbers of the speeds that vibrate, and the matrix that makes their amplitudes of rates: those of a joint
-        behind an elastic drive are relative to its motor."""
+        """Find the speeds that vibrate, and the matrix from rates to amplitudes: those of a joint behind an elastic
+        drive are relative to its motor."""
         model, rest = self.model, self.model.layout.rest()
         driven = {shaft.index: shaft.actuated for shaft in model.layout.driven}
         moved = {shaft.actuated for shaft in model.chain.shafts}
@@ -189,7 +189,7 @@ class ArmMotion:
         return float(np.linalg.norm(self.model.tip_pose(self._poses())[:, :3, 3], axis=1).max())
 
     def _poses(self) -> Array:
-        """Poses of the unbent arm, all over its room; of one with loops or cylinders that at rest alone."""
+        """Poses of the unbent arm, all over its workspace; with loops or cylinders only the pose at rest."""
         rng = np.random.default_rng(0)
         if not self._serial:
             return self.settled(self.at_rest()[None], self.model.nominal_parameters[None])
@@ -199,8 +199,7 @@ class ArmMotion:
         return states
 
     def torque_scale(self) -> Array:
-        """(m,) torques that hold the arm in any pose, twice over, and turn it at 2 rad/s^2 besides; valves open by all
-        that they can."""
+        """Torques (m,) that hold the arm in any pose, twice over, and also turn it at 2 rad/s^2; 1 for valves."""
         states = self._poses()
         nominal = np.tile(self.model.nominal_parameters, (len(states), 1))
         rows = [shaft.actuated for shaft in self.model.chain.shafts]

@@ -1,10 +1,11 @@
-"""A picture of an arm of an environment, with its goal."""
+"""Picture of an arm of an environment, with its goal."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.drawing.style import STYLE
 from pliant.environments.motion import ArmMotion
@@ -13,11 +14,11 @@ from pliant.viewer.scene import make_scene
 from pliant.viewer.video_drawing import FrameDrawing, faces
 
 SIZE = (640, 480)
-"""Pixels."""
+"""Width and height, pixels."""
 
 
-def picture(motion: ArmMotion, task: Task, arm: int) -> Any:
-    """(H, W, 3) pixels: the arm as it is, where it shall be as a shadow, and the point that its tip shall reach."""
+def picture(motion: ArmMotion, task: Task, arm: int) -> NDArray[np.uint8]:
+    """Pixels (H, W, 3) of the arm, with its start and target as shadows, and the point that its tip is to reach."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -38,4 +39,4 @@ def picture(motion: ArmMotion, task: Task, arm: int) -> Any:
             at, _ = drawing.camera.project(task.goal[arm][None])
             drawing.axes.plot(*at.T, "x", color="#0072B2", markersize=10, markeredgewidth=2, zorder=6)
         canvas.draw()
-        return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+        return np.asarray(canvas.buffer_rgba(), dtype=np.uint8)[:, :, :3].copy()

@@ -1,12 +1,14 @@
-"""Many arms as Stable-Baselines3 takes them."""
+"""Many arms behind the interface of Stable-Baselines3."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pliant.arrays import Array, Booleans
 from pliant.environments.environments import ArmVectorEnv
 from pliant.errors import UnsupportedModel, install
 
@@ -18,20 +20,24 @@ except ImportError:
     ) from None
 
 
+Indices: TypeAlias = int | Iterable[int] | None
+"""Numbers of environments; None: all."""
+
+
 class ArmVecEnv(VecEnv):  # type: ignore[misc]
     """Many flexible arms behind the interface of Stable-Baselines3, stepped together as in `ArmVectorEnv`.
 
     Parameters
     ----------
     num_envs : int
-        How many arms.
+        Number of arms.
     **options
-        As of `ArmVectorEnv`: robot, task, period, horizon, spread, torque_limit, vary, render_mode.
+        Options of `ArmVectorEnv`: robot, task, period, horizon, spread, torque_limit, vary, render_mode.
 
     Notes
     -----
     An arm that is done begins anew at once; its last observation is in `info["terminal_observation"]`, and
-    `info["TimeLimit.truncated"]` says whether its time was up. With the same seeds runs have the same bits.
+    `info["TimeLimit.truncated"]` is True if its time was up. With the same seeds runs have the same bits.
 
     Examples
     --------
@@ -46,8 +52,8 @@ class ArmVecEnv(VecEnv):  # type: ignore[misc]
         super().__init__(num_envs, self.arms.single_observation_space, self.arms.single_action_space)
         self.actions = np.zeros((num_envs, *self.action_space.shape))
 
-    def reset(self) -> Any:
-        """New starts and goals of all arms; the seed is that of the first environment.
+    def reset(self) -> Array:
+        """Begin episodes of all arms with new starts and goals; the seed is that of the first environment.
 
         Returns
         -------
@@ -57,10 +63,10 @@ class ArmVecEnv(VecEnv):  # type: ignore[misc]
         seen, _ = self.arms.reset(seed=self._seeds[0])
         self._reset_seeds()
         self._reset_options()
-        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        self.reset_infos: list[dict[str, object]] = [{} for _ in range(self.num_envs)]
         return seen
 
-    def step_async(self, actions: Any) -> None:
+    def step_async(self, actions: Array) -> None:
         """Keep the actions of the next step.
 
         Parameters
@@ -70,16 +76,16 @@ class ArmVecEnv(VecEnv):  # type: ignore[misc]
         """
         self.actions = actions
 
-    def step_wait(self) -> Any:
+    def step_wait(self) -> tuple[Array, Array, Booleans, list[dict[str, object]]]:
         """Advance all arms.
 
         Returns
         -------
         observations, rewards, dones, infos
-            As Stable-Baselines3 has them.
+            Those of Stable-Baselines3.
         """
         seen, reward, fallen, over, info = self.arms.step(self.actions)
-        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        infos: list[dict[str, object]] = [{} for _ in range(self.num_envs)]
         for arm in np.flatnonzero(fallen | over):
             infos[arm] = {
                 "terminal_observation": info["final_obs"][arm],
@@ -90,11 +96,11 @@ class ArmVecEnv(VecEnv):  # type: ignore[misc]
         return seen, reward, fallen | over, infos
 
     def close(self) -> None:
-        """Let go of the arms."""
+        """Close the environments."""
         self.arms.close()
 
-    def get_images(self) -> Sequence[Any]:
-        """Pictures of all arms.
+    def get_images(self) -> Sequence[NDArray[np.uint8]]:
+        """Return pictures of all arms.
 
         Returns
         -------
@@ -102,15 +108,15 @@ class ArmVecEnv(VecEnv):  # type: ignore[misc]
         """
         return list(self.arms.render() or ())
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the environments, which they share.
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[object]:
+        """Return an attribute of the environments, which they share.
 
         Parameters
         ----------
         attr_name : str
-            Its name.
+            Name of the attribute.
         indices : optional
-            Which environments.
+            Numbers of environments; all by default.
 
         Returns
         -------
@@ -118,31 +124,33 @@ class ArmVecEnv(VecEnv):  # type: ignore[misc]
         """
         return [getattr(self.arms, attr_name) for _ in self._get_indices(indices)]
 
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+    def set_attr(self, attr_name: str, value: object, indices: Indices = None) -> None:
         """Set an attribute of the environments, which they share.
 
         Parameters
         ----------
         attr_name : str
-            Its name.
+            Name of the attribute.
         value : object
-            Its value.
+            New value.
         indices : optional
             Not used.
         """
         setattr(self.arms, attr_name, value)
 
-    def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
+    def env_method(
+        self, method_name: str, *method_args: object, indices: Indices = None, **method_kwargs: object
+    ) -> list[object]:
         """Call a method of the environments, which they share, once.
 
         Parameters
         ----------
         method_name : str
-            Its name.
+            Name of the method.
         *method_args, **method_kwargs
-            What it is given.
+            Arguments of the method.
         indices : optional
-            Which environments.
+            Numbers of environments; all by default.
 
         Returns
         -------
@@ -151,15 +159,15 @@ class ArmVecEnv(VecEnv):  # type: ignore[misc]
         value = getattr(self.arms, method_name)(*method_args, **method_kwargs)
         return [value for _ in self._get_indices(indices)]
 
-    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Whether environments are wrapped; they are not.
+    def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
+        """Return False for each environment: none is wrapped.
 
         Parameters
         ----------
         wrapper_class : type
-            A wrapper.
+            Class of wrappers.
         indices : optional
-            Which environments.
+            Numbers of environments; all by default.
 
         Returns
         -------

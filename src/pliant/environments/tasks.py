@@ -1,4 +1,4 @@
-"""What an arm is to learn: where it begins, what it is told, and what counts."""
+"""Tasks that an arm is to learn: its starts and goals, and the rewards."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pliant.errors import ModelError
 RINGING = 0.01
 """Amplitude of the tip, m, that counts as bad."""
 RINGING_OF_REACH = 0.005
-"""Likewise of a short arm, of its reach."""
+"""Amplitude of the tip of a short arm that counts as bad, as a part of its reach."""
 
 
 @dataclass
 class Task:
     """A task of B arms under torques up to `limit` (m,).
 
-    `goal` (B, g) is part of what is observed; subclasses set it and give the reward.
+    `goal` (B, g) is part of the observation; subclasses set it and give the reward.
     """
 
     motion: ArmMotion
@@ -39,11 +39,11 @@ class Task:
 
     @property
     def goal_size(self) -> int:
-        """Numbers that tell the goal."""
+        """Numbers of a goal."""
         return len(self.motion.joints)
 
     def begin(self, chosen: Booleans, rng: np.random.Generator) -> None:
-        """New starts and targets of the chosen arms."""
+        """Give the chosen arms new starts and targets."""
         size = (int(chosen.sum()), len(self.motion.joints))
         self.start[chosen] = self.middle + rng.uniform(-self.half, self.half, size)
         self.target[chosen] = self.middle + rng.uniform(-self.half, self.half, size)
@@ -56,24 +56,24 @@ class Task:
         self.goal[chosen] = self.target[chosen]
 
     def reward(self, action: Array) -> Array:
-        """(B,)."""
+        """Rewards (B,) per second."""
         raise NotImplementedError
 
     def advance(self) -> None:
-        """A period has passed."""
+        """Note that a period has passed."""
         self.time += self.motion.period
 
 
 class Reach(Task):
-    """Bring the tip to a point in space: minus its distance, metres."""
+    """Bring the tip to a point in space; the reward is minus its distance, m."""
 
     @property
     def goal_size(self) -> int:
-        """A position."""
+        """Three numbers: the position of the point."""
         return 3
 
     def aim(self, chosen: Booleans) -> None:
-        """Where the tip of the unbent arm would be at the target."""
+        """Set the goals to the positions that the tip of the unbent arm has at the targets."""
         if chosen.any():
             m = self.motion
             p = m.p[chosen] if m.p.shape[1] else None
@@ -81,23 +81,23 @@ class Reach(Task):
             self.goal[chosen] = m.model.tip_pose(q, p)[:, :3, 3]
 
     def reward(self, action: Array) -> Array:
-        """Minus the distance, less a little effort."""
+        """Reward: minus the distance, and minus a little effort."""
         gap = np.linalg.norm(self.motion.tip() - self.goal, axis=1)
         return np.asarray(-gap - self.effort * np.square(action).mean(axis=1))
 
 
 class Track(Task):
-    """Follow a swinging reference of the joints: minus the squared error."""
+    """Follow an oscillating reference of the joints; the reward is minus the squared error."""
 
     frequency = 0.5
 
     @property
     def goal_size(self) -> int:
-        """Position and speed of the reference."""
+        """Two numbers for each joint: position and speed of the reference."""
         return 2 * len(self.motion.joints)
 
     def aim(self, chosen: Booleans) -> None:
-        """The reference now: from the start towards the target and back."""
+        """Set the goals to the present reference, which goes from the start towards the target and back."""
         w = 2 * np.pi * self.frequency
         phase = w * self.time[chosen, None]
         swing = self.target[chosen] - self.start[chosen]
@@ -105,21 +105,21 @@ class Track(Task):
         self.goal[chosen] = np.hstack([position, 0.5 * swing * w * np.sin(phase)])
 
     def advance(self) -> None:
-        """The reference moves on."""
+        """Move the reference on by a period."""
         super().advance()
         self.aim(np.ones(self.motion.count, dtype=bool))
 
     def reward(self, action: Array) -> Array:
-        """Minus the mean squared error of the joints."""
+        """Reward: minus the mean squared error of the joints, and minus a little effort."""
         error = self.motion.positions - self.goal[:, : len(self.motion.joints)]
         return np.asarray(-np.square(error).mean(axis=1) - self.effort * np.square(action).mean(axis=1))
 
 
 class RestToRest(Task):
-    """Turn the joints to a goal and be still there: errors, ringing of the tip, and torque beyond what holds the arm.
+    """Turn the joints to a goal and rest there; errors, vibration of the tip, and torques beyond the holding ones cost.
 
-    One centimetre of ringing (or a two-hundredth of the arm's reach, if that is less) costs more than the largest
-    torques: it never pays to let the arm ring.
+    One centimeter of vibration (or a two-hundredth of the arm's reach, if that is less) costs more than the largest
+    torques: it never pays to let the arm vibrate.
     """
 
     error, ringing = 100.0, 0.05
@@ -130,14 +130,14 @@ class RestToRest(Task):
         self.amplitude = min(RINGING, self.motion.reach() * RINGING_OF_REACH)
 
     def aim(self, chosen: Booleans) -> None:
-        """The goal, and the action that holds the arm there."""
+        """Set the goals, and the actions that hold the arms there."""
         super().aim(chosen)
         if chosen.any():
             m, p = self.motion, self.motion.p[chosen]
             self.hold[chosen] = m.holding(m.settled(self.target[chosen], p), p) / self.limit
 
     def reward(self, action: Array) -> Array:
-        """Minus squared errors of the joints, ringing and effort."""
+        """Reward: minus squared errors of the joints, vibration of the tip and effort."""
         m = self.motion
         error = np.square(m.positions - self.goal).mean(axis=1)
         shaking = np.square(m.ringing() / self.amplitude)

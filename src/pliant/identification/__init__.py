@@ -1,7 +1,6 @@
-"""Fitting an arm to measured runs."""
+"""Identification: numbers of an arm fitted to measured runs."""
 
-from pliant.identification.estimate import Channel, Identification, Unresolved
-from pliant.identification.fit_verdict import FitVerdict
+from pliant.identification.estimate import Channel, FitVerdict, Identification, Unresolved
 from pliant.identification.fitting import identify
 from pliant.identification.recording import Recording, Strain
 from pliant.simulation.runs.csv_files import read_csv

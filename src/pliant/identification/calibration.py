@@ -1,8 +1,10 @@
-"""Gains, offsets and delays between an arm and its recording: what acted is `gain * command(t - delay) + offset`, what
-was read is `gain * y(t - delay) + offset`, where y has passed a low-pass of first order with the time constant `lag`.
+"""Gains, offsets and delays between an arm and its recording.
+
+An input acts as `gain * command(t - delay) + offset`. A reading is `gain * y(t - delay) + offset`, where y has passed a
+low-pass of first order with the time constant `lag`.
 
 Names: `reading.CHANNEL.gain`, `.offset`, `.delay`, `.lag`; `input.JOINT.gain`, `.offset`; `input.delay`, of all inputs.
-They hold for every recording that has the channel or the input; `RUN: reading.CHANNEL.offset` is of one recording.
+They hold for every recording that has the channel or the input; `RUN: reading.CHANNEL.offset` holds for one recording.
 """
 
 from __future__ import annotations
@@ -16,19 +18,21 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.identification.recording import Recording
+from pliant.options import Interpolation
+from pliant.protocols import Torque
 from pliant.robot.files.error_messages import suggestion
 
 NEUTRAL = {"gain": 1.0, "offset": 0.0, "delay": 0.0, "lag": 0.0}
 """Values of an ideal sensor or drive."""
 TIMES = ("delay", "lag")
-"""Kinds that are seconds, never negative."""
+"""Kinds in seconds, which are never negative."""
 SIDES = ("reading", "input")
 
 
 @dataclass(frozen=True)
 class CalibrationNumber:
-    """One number: `run` is the recording that it belongs to, "" for all; `of` is a channel, a joint, or "" for all
-    joints."""
+    """One number of a calibration. It belongs to the recording `run`, "" for all, and to `of`: a channel, a joint, or
+    "" for all joints."""
 
     name: str
     run: str
@@ -43,17 +47,17 @@ class CalibrationNumber:
 
     @property
     def own(self) -> str:
-        """Its name without the recording."""
+        """Name without the recording."""
         return self.name.removeprefix(f"{self.run}: ") if self.run else self.name
 
 
 def is_calibration(name: str) -> bool:
-    """Whether a name speaks of a reading or an input, not of a number of the robot."""
+    """Whether a name is that of a reading or an input, not of a number of the robot."""
     return name.partition(": ")[2].startswith(SIDES) if ": " in name else name.split(".")[0] in SIDES
 
 
 def calibration_number(name: str) -> CalibrationNumber:
-    """From its name."""
+    """Number of a calibration by its name."""
     run, _, own = name.rpartition(": ")
     side, _, rest = own.partition(".")
     of, _, kind = rest.rpartition(".")
@@ -67,7 +71,7 @@ def calibration_number(name: str) -> CalibrationNumber:
 
 
 def concerns(number: CalibrationNumber, recording: Recording, title: str, joints: Sequence[str]) -> bool:
-    """Whether a recording has what the number speaks of."""
+    """Whether a recording has the channel or the input of a number."""
     if number.run and number.run != title:
         return False
     if number.side == "reading":
@@ -76,7 +80,7 @@ def concerns(number: CalibrationNumber, recording: Recording, title: str, joints
 
 
 def require_use(numbers: Sequence[CalibrationNumber], recordings: Sequence[Recording], joints: Sequence[str]) -> None:
-    """Raises where no recording has what a number speaks of."""
+    """Raise `ModelError` where no recording has the channel or the input of a number."""
     titles = titles_of(recordings)
     for number in numbers:
         if any(concerns(number, r, title, joints) for r, title in zip(recordings, titles)):
@@ -99,7 +103,8 @@ def titles_of(recordings: Sequence[Recording]) -> list[str]:
 
 
 def typical_size(number: CalibrationNumber, recordings: Sequence[Recording]) -> float:
-    """By which the number is scaled: a gain of 1, the spread of a channel, the time between two samples."""
+    """Scale of a number: 1 for a gain, the spread of a channel or input for an offset, the time between samples for a
+    delay or lag."""
     if number.kind == "gain":
         return 1.0
     steps, spreads = [], []
@@ -113,8 +118,8 @@ def typical_size(number: CalibrationNumber, recordings: Sequence[Recording]) -> 
     return found or 1.0
 
 
-def _values(torque: Any, joint: str) -> Any:
-    """What is known of the size of an input: its samples, of one joint where they are named."""
+def _values(torque: Torque, joint: str) -> Array:
+    """Samples of an input, of one joint where they are named; zero where it is not given by samples."""
     values = torque[1] if isinstance(torque, tuple) and len(torque) in (2, 3) else torque
     values = values.get(joint, 0.0) if isinstance(values, Mapping) else values
     try:
@@ -123,8 +128,10 @@ def _values(torque: Any, joint: str) -> Any:
         return np.zeros(1)
 
 
-def calibrated_torque(torque: Any, joints: Sequence[str], values: Mapping[str, float], t_end: float) -> Any:
-    """What acted, from what was recorded: samples with gain, offset and delay; without such values as it is."""
+def calibrated_torque(
+    torque: Torque | None, joints: Sequence[str], values: Mapping[str, float], t_end: float
+) -> Torque | None:
+    """Torques that acted: the recorded samples with gain, offset and delay; the recorded torque if none is given."""
     used = {name: value for name, value in values.items() if name.startswith("input.")}
     if not used:
         return torque
@@ -135,8 +142,8 @@ def calibrated_torque(torque: Any, joints: Sequence[str], values: Mapping[str, f
     return times + used.get("input.delay", 0.0), rows * gains + offsets, kind
 
 
-def _table(torque: Any, joints: Sequence[str], t_end: float) -> tuple[Array, Array, str]:
-    """Times, values (K, m) and what lies in between."""
+def _table(torque: Any, joints: Sequence[str], t_end: float) -> tuple[Array, Array, Interpolation]:
+    """Times, values (K, m), and the interpolation between them."""
     if hasattr(torque, "expression") or hasattr(torque, "bind") or callable(torque) or torque is None:
         raise ModelError("gains, offsets and delays of inputs need a torque or command that was given as samples")
     sampled = isinstance(torque, tuple) and len(torque) in (2, 3) and np.ndim(torque[0]) == 1

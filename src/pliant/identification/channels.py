@@ -6,6 +6,7 @@ from typing import Any
 
 import casadi as ca
 
+from pliant.algebra.rotations import SX
 from pliant.control.sensing.sensors import Acting, Sensor
 from pliant.errors import ModelError
 from pliant.identification.recording import Recording, Strain
@@ -27,7 +28,7 @@ def known_channels(model: Model, recording: Recording) -> list[str]:
 
 
 def sensed(recording: Recording) -> dict[str, tuple[Any, int]]:
-    """What a recording says of further channels: by their name the sensor, and which of its readings it is."""
+    """Sensor of each further channel of a recording, by its name, and the number of the reading of this sensor."""
     found = {}
     for name, sensor in recording.sensors.items():
         for k, part in enumerate(sensor.parts if isinstance(sensor, Sensor) else ("",)):
@@ -36,19 +37,19 @@ def sensed(recording: Recording) -> dict[str, tuple[Any, int]]:
 
 
 def require_channels(model: Model, recording: Recording) -> None:
-    """Raises where a recording has a channel that its arm has not."""
+    """Raise `ModelError` where a recording has a channel that its arm does not have."""
     known = known_channels(model, recording)
     for channel in recording.channels:
         if channel not in known:
             raise ModelError(f"recording {recording.name!r}: no channel `{channel}`{suggestion(channel, known)}")
 
 
-def readings(composed: Composition, recording: Recording) -> Any:
-    """(C,) expression of what the sensors would read, in the order of the recording's channels."""
+def readings(composed: Composition, recording: Recording) -> SX:
+    """(C,) expression of the ideal readings, in the order of the recording's channels."""
     return ca.vertcat(*(_reading(composed, recording, channel) for channel in recording.channels))
 
 
-def _reading(composed: Composition, recording: Recording, channel: str) -> Any:
+def _reading(composed: Composition, recording: Recording, channel: str) -> SX:
     model = composed.model
     require_channels(model, recording)
     if channel in (further := sensed(recording)):
@@ -71,20 +72,20 @@ def _reading(composed: Composition, recording: Recording, channel: str) -> Any:
     return composed.equations.tau[model.joints.index(name)]
 
 
-def _pushes(composed: Composition) -> Any:
-    """Forces of couplings that are commanded."""
+def _pushes(composed: Composition) -> SX:
+    """Commands of couplings."""
     return composed.equations.tau[composed.model.n_joints :, :]
 
 
-def _scalar(channel: str, value: Any) -> Any:
-    value = ca.SX(value)
+def _scalar(channel: str, given: SX) -> SX:
+    value = ca.SX(given)
     if value.shape != (1, 1):
         raise ModelError(f"sensor {channel!r}: got shape {value.shape}, expected one value")
     return value
 
 
-def _strain(composed: Composition, recording: Recording, gauge: Strain) -> Any:
-    """Strain of the fibre under a gauge, from the forces of its section."""
+def _strain(composed: Composition, recording: Recording, gauge: Strain) -> SX:
+    """Strain of the fiber under a gauge, from the forces of its section."""
     chain = composed.model.chain
     place, eta = locate(chain, gauge.link, gauge.x)
     section_data(chain.links[place])

@@ -1,4 +1,4 @@
-"""What a fit tells: estimates, how sure they are, what the data cannot tell apart, and what is left over."""
+"""Result of a fit: estimates, their errors, directions that the data leaves open, and residuals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.identification.fit_verdict import FITS, FitVerdict
 from pliant.model.robot import Robot
 
 if TYPE_CHECKING:
@@ -22,15 +21,12 @@ if TYPE_CHECKING:
 class Unresolved:
     """A direction in the space of the fitted numbers along which the data says (almost) nothing.
 
-    `weights` are relative changes: moving all named numbers together by these leaves the readings as they are.
-    `deviation` is how far, as a fraction of the values, the data lets one move (inf: as far as one likes).
-
     Attributes
     ----------
     weights : mapping from names to float
-        Relative changes.
+        Relative changes: moving all named numbers together by these leaves the readings as they are.
     deviation : float
-        Relative; inf if nothing is known.
+        Distance, as a fraction of the values, by which the data lets the numbers move; inf if it is not bounded.
     """
 
     weights: Mapping[str, float]
@@ -47,7 +43,7 @@ class Unresolved:
 
 @dataclass(frozen=True)
 class Channel:
-    """Readings of one channel of one recording, what the fitted arm gives, and the noise found or given.
+    """Readings of one channel of one recording, those of the fitted arm, and the noise found or given.
 
     Attributes
     ----------
@@ -56,7 +52,7 @@ class Channel:
     t : (N,)
         Times, s.
     measured, fitted : (N,)
-        Readings, and what the fitted arm gives.
+        Readings, and those of the fitted arm.
     noise : float
         Standard deviation, found or given.
     """
@@ -75,25 +71,63 @@ class Channel:
 
 
 @dataclass(frozen=True)
+class FitVerdict:
+    """Whether the residuals of a fit are noise.
+
+    Attributes
+    ----------
+    fits : bool
+        Whether the model follows the readings.
+    chi2_probability : float or None
+        Probability of so large a sum of squares by chance, where noise was given; None where all of it was found from
+        residuals.
+    white_probability : float or None
+        Probability of so large an autocorrelation by chance, in the worst channel, corrected for the number of
+        channels; None where channels are too short to tell.
+    reasons : tuple of str
+        Reasons against the model, worst first, and effects that it may lack.
+
+    Examples
+    --------
+    >>> pliant.identification.FitVerdict(True, 0.4, 0.2, ()).fits
+    True
+    """
+
+    fits: bool
+    chi2_probability: float | None
+    white_probability: float | None
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if self.fits:
+            return "the residuals are noise: the model follows the readings"
+        return "THE MODEL DOES NOT FOLLOW THE READINGS: " + "; ".join(self.reasons)
+
+
+FITS = FitVerdict(True, None, None, ())
+"""Verdict where nothing speaks against the model."""
+
+
+@dataclass(frozen=True)
 class Identification:
     """The outcome of `identify`.
 
     Attributes
     ----------
     robot : Robot
-        With the estimates put in.
+        The arm with the estimates.
     parameters : tuple of str
         Names of all fitted numbers: paths of the robot, unknown start values, gains, offsets and delays.
     estimates, standard_errors : (K,)
-        Of the numbers, in their units.
+        Estimates and their standard errors, in the units of the numbers.
     covariance, correlation : (K, K)
-        Of the estimates.
+        Covariance and correlation of the estimates.
     start : (K,)
         Values at which the fit began.
     unresolved : tuple of Unresolved
-        What the data cannot tell apart; empty if all is well. Errors of the numbers involved are inf.
+        Directions that the data leaves open; empty if all is well. Errors of the numbers involved are inf.
     singular_values : (K,)
-        Of the scaled slopes: small where the data says little.
+        Singular values of the scaled slopes: small where the data says little.
     channels : tuple of Channel
         Readings, fit and noise.
     chi2 : float
@@ -107,12 +141,12 @@ class Identification:
     evaluations : int
         Runs of the arm.
     message : str
-        How the fit ended.
+        Message of the optimizer at the end of the fit.
     notes : tuple of str
-        What else is worth knowing.
+        Further remarks.
     verdict : FitVerdict
-        Whether what is left over is noise. Where it is not, the errors are those that residuals of this size and colour
-        leave open; what the model lacks may have moved the estimates further.
+        Whether the residuals are noise. Where they are not, the errors are those that residuals of this size and color
+        leave open; effects that the model lacks may have moved the estimates further.
 
     Examples
     --------
@@ -265,7 +299,7 @@ class Identification:
         Parameters
         ----------
         path : str or path, optional
-            Where to write it.
+            File to write.
 
         Returns
         -------

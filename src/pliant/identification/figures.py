@@ -1,4 +1,4 @@
-"""Residual plots."""
+"""Figures of the residuals of a fit."""
 
 from __future__ import annotations
 

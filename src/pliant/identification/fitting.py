@@ -41,20 +41,20 @@ from pliant.simulation.runs.inputs import listed
 from pliant.simulation.runs.neglected_terms import fitted_to_start
 
 ROUNDS = 4
-"""Times that the noise is estimated anew."""
+"""Most times that the noise is estimated anew."""
 SCATTER = 0.2
 """Relative deviation of further starts."""
 EARLY = 1e-3
 """Relative change of the sum of squares at which an early stage is good enough."""
 RIDGE = 0.1
-"""Weight of the start in early stages, so that what a short record does not tell stays where it is."""
+"""Weight of the start in early stages, so that numbers that a short record does not determine stay where they are."""
 FAINT = 1e-3
-"""Likewise on the whole record: each number is known to a thousand times its start, which moves what the data tells by
-less than a millionth of its error. Where the data tells nothing, it keeps the slopes at full rank: without that
-`least_squares` takes no step of Gauss and Newton, and ends each one at the edge of its trust region."""
+"""Weight of the start on the whole record: each number is known to a thousand times its start, which moves numbers that
+the data determines by less than a millionth of their error. For other numbers it keeps the slopes at full rank: without
+that `least_squares` takes no step of Gauss and Newton, and ends each one at the edge of its trust region."""
 
 LEAST_SCALE = 1e-50
-"""Of a loss, in deviations: its square is a number yet."""
+"""Least `loss_scale`, in deviations: its square is still a number above 0."""
 
 
 @checked
@@ -81,17 +81,16 @@ def identify(
     Parameters
     ----------
     model : Model or Robot
-        A model lends its formulation and switches, a robot stands for its default model with `shapes="nominal"`; their
-        values are where the fit begins.
+        A model lends its formulation and switches, a robot stands for its default model with `shapes="nominal"`. The
+        fit begins at their values.
     data : Recording or sequence of them
     parameters : sequence of str
-        Paths of numbers: stiffness, damping, payload, friction, stiffness of drives, lengths (`robot.paths()`). And
-        what stands between the arm and the recordings: `reading.CHANNEL.gain`, `.offset`, `.delay`,
-        `.lag` (of a low-pass),
-        `input.JOINT.gain`, `.offset` and `input.delay` of torques or commands, of all recordings, or of one, as in
-        `RUN: reading.CHANNEL.offset`.
+        Paths of numbers: stiffness, damping, payload, friction, stiffness of drives, lengths (`robot.paths()`). Also
+        numbers of the calibration between the arm and the recordings: `reading.CHANNEL.gain`, `.offset`, `.delay`,
+        `.lag` (of a low-pass), `input.JOINT.gain`, `.offset` and `input.delay` of torques or commands, of all
+        recordings, or of one, as in `RUN: reading.CHANNEL.offset`.
     start, bounds, prior : mapping from names, optional
-        Where the fit begins; (lowest, highest); (mean, standard deviation) of what is known beforehand. Bounds of the
+        Values at which the fit begins; (lowest, highest); (mean, standard deviation) known beforehand. Bounds of the
         description itself (no negative mass) hold by default.
     loss : str
         "linear" (normal noise), or "soft_l1", "huber", "cauchy" against outliers.
@@ -100,25 +99,24 @@ def identify(
     stages : sequence of float
         Fractions of the recordings that are fitted one after the other, the last one 1.
     restarts : int
-        Further fits from starts scattered by a fifth, of which the best counts: against valleys beside the right one.
+        Further fits from starts scattered by a fifth, of which the best counts: against local minima.
     clocks : "check" or "ignore"
         Whether to refuse readings that a shift in time would explain: the sensors' clock is then not that of the run.
     method, rtol, atol : as in `pliant.simulate`
     resume : path, optional
-        File that keeps how far the fit has come. Where it exists the same fit goes on from there; it is removed at the
-        end.
+        File for the progress of the fit. Where it exists the same fit goes on from there. It is removed at the end.
 
     Returns
     -------
     Identification
-        With a warning if the data cannot tell some numbers apart.
+        The fit warns if the data cannot tell some numbers apart.
 
     Raises
     ------
     ModelError
         Unknown parameters or channels, bad readings, clocks that differ.
     Interrupted
-        Ctrl-C, a KeyboardInterrupt; `.result` is the best that had been found, with its errors as they are there.
+        Ctrl-C, a KeyboardInterrupt; `.result` is the best fit so far, with its errors.
 
     Examples
     --------
@@ -183,8 +181,8 @@ def _model(given: Model | Robot, parameters: Sequence[str], paths: Sequence[str]
 
 
 def _in_order(model: Model, recordings: Sequence[Recording], start: Mapping[str, float]) -> Model:
-    """The model, or the same with second order where the start or the loads of a recording ask for it, with the
-    numbers at which the fit begins."""
+    """The model, or the same with second order where the start or the loads of a recording need it, at the numbers with
+    which the fit begins."""
     p = [start.get(path, value) for path, value in zip(model.parameters, model.nominal_parameters)]
     for r in recordings:
         model = fitted_to_start(model, r.q0, r.qd0, listed(r.loads), p, r.t_end, motion=r.motion, base=r.base)
@@ -192,7 +190,7 @@ def _in_order(model: Model, recordings: Sequence[Recording], start: Mapping[str,
 
 
 def _starts(responses: list[Response], p: Array) -> list[Other]:
-    """The unknown start values."""
+    """Fitted numbers of the unknown start values of all recordings."""
     found = []
     for response, title in zip(responses, titles_of([r.recording for r in responses])):
         values = response.start_values(p)
@@ -201,7 +199,7 @@ def _starts(responses: list[Response], p: Array) -> list[Other]:
 
 
 def _calibration(numbers: Sequence[CalibrationNumber], responses: list[Response]) -> list[Other]:
-    """Gains, offsets and delays, which begin where the first recording that they concern has them."""
+    """Fitted gains, offsets, delays and lags; each begins at its value in the first recording that has it."""
     found = []
     for number in numbers:
         own = [r.recording for r in responses if number in r.fitted]
@@ -214,7 +212,7 @@ def _calibration(numbers: Sequence[CalibrationNumber], responses: list[Response]
 def _best(
     residuals: Residuals, fitted: Unknowns, stages: Sequence[float], restarts: int, progress: FitProgress
 ) -> tuple[Array, str]:
-    """The best of several fits, judged by the likelihood, in which the noise they found counts as well."""
+    """The best of several fits by the likelihood, in which the noise that they found counts as well."""
     first, scatter = fitted.start / fitted.scale, np.random.default_rng(0).normal(size=(restarts, len(fitted.start)))
     low, high = fitted.lower / fitted.scale, fitted.upper / fitted.scale
     for attempt in range(progress.attempt, 1 + restarts):
@@ -273,6 +271,7 @@ def _staged(
 def _solve(
     residuals: Residuals, fitted: Unknowns, u: Array, ridge: float = FAINT, tolerance: float = 1e-9
 ) -> tuple[Array, str]:
+    """Scaled values at the optimum near `u`, and the message of the optimizer."""
     from scipy.optimize import least_squares
 
     residuals.ridge(ridge, u)
@@ -292,10 +291,11 @@ def _solve(
 def _outcome(
     robot: Robot, residuals: Residuals, fitted: Unknowns, u: Array, message: str, clocks: str
 ) -> Identification:
+    """Result of the fit at the scaled values `u`, with its errors and warnings."""
     residuals.ridge(0.0, u)
     data, J = residuals.weighted(u)
     values = u * fitted.scale
-    relative = np.maximum(np.abs(values), fitted.scale)  # what has gone to zero is judged by where it began
+    relative = np.maximum(np.abs(values), fitted.scale)  # a number that became zero is judged by its start
     relative[fitted.P :] = fitted.scale[fitted.P :]
     unresolved, spectrum = unresolved_directions(J[: len(data)] * (relative / fitted.scale), fitted.names)
     readings = max(1, len(data) - len(u))
@@ -305,10 +305,22 @@ def _outcome(
     channels = tuple(Channel(residuals.titles[k], c, *rows) for k, c, rows in residuals.channels(u))
     known = {path: float(v) for path, v in zip(fitted.names[: fitted.P], values)}
     found = Identification(
-        robot.replace(known), fitted.names, values, C, fitted.start, unresolved, spectrum, channels,
-        float(data @ data) / readings, freedom, fitted.at_bound(values),
-        residuals.evaluations, message, tuple(_clock_notes(residuals, u, clocks)), judged,
-    )  # fmt: skip
+        robot=robot.replace(known),
+        parameters=fitted.names,
+        estimates=values,
+        covariance=C,
+        start=fitted.start,
+        unresolved=unresolved,
+        singular_values=spectrum,
+        channels=channels,
+        chi2=float(data @ data) / readings,
+        freedom=freedom,
+        at_bound=fitted.at_bound(values),
+        evaluations=residuals.evaluations,
+        message=message,
+        notes=tuple(_clock_notes(residuals, u, clocks)),
+        verdict=judged,
+    )
     if not judged.fits:
         warn_user(f"identify: {judged}")
     judge_order(residuals, u)
@@ -318,7 +330,7 @@ def _outcome(
 
 
 def _clock_notes(residuals: Residuals, u: Array, clocks: str) -> list[str]:
-    """Readings that a shift in time explains: refused where it matters, noted where it is small."""
+    """Notes on readings that a small shift in time explains; raises `ModelError` where the shift is large."""
     notes = []
     for title, offset, error, explained in clock_offsets(residuals, u):
         step = residuals.sample_step(title)

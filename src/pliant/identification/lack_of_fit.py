@@ -1,7 +1,7 @@
-"""Whether a model follows its readings: chi-squared where the noise is known, whiteness of the residuals where not.
+"""Tests whether a model follows its readings: chi-squared where the noise is known, whiteness of residuals where not.
 
-A fit gives estimates and errors whatever the model; they mean something only if what is left over is noise. Where it is
-not, errors are computed anew from what is left over, and the arm of the fit is asked what it lacks.
+A fit gives estimates and errors for every model; they mean something only if the residuals are noise. Where they are
+not, errors are computed anew from the residuals, and runs of the fitted arm show which effects the model lacks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import PliantError, warn_user
-from pliant.identification.fit_verdict import FitVerdict
+from pliant.identification.estimate import FitVerdict
 from pliant.identification.residuals import Residuals
 from pliant.model.stiffening_order import NOTICED, is_checked
 from pliant.simulation.runs.inputs import listed
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from pliant.simulation.runs.results import Result
 
 DOUBT = 1e-3
-"""Probability with which a model that is right is doubted, over all channels."""
+"""Probability, over all channels, that a right model is doubted."""
 LAGS = 20
-"""Of the autocorrelation that is tested."""
+"""Most lags of the autocorrelation that is tested."""
 FEWEST = 40
-"""Readings of a channel whose residuals are tested."""
+"""Fewest readings of a channel whose residuals are tested."""
 FINEST = 1e-5
-"""Of the deviation of a channel: residuals below come from the integrator, not from a sensor."""
+"""Part of the deviation of a channel: smaller residuals come from the integrator, not from a sensor."""
 MOST_TERMS = 30
-"""Of an autoregression."""
+"""Most terms of an autoregression."""
 STRAIGHT = 0.1
-"""Slope, rad, below which a beam is as good as straight: what it lacks are shapes."""
+"""Slope, rad, below which a beam is nearly straight: it then lacks shapes, not stiffening."""
 LOST = 2e-3
-"""Of the length: what a run may have lost at the tip of a link and not be named."""
+"""Part of its length by which the tip of a link may be off in a run without being named."""
 
 
 def verdict(residuals: Residuals, u: Array, freedom: int) -> FitVerdict:
-    """Of the fit at the scaled values `u`."""
+    """Verdict on the fit at the scaled values `u`."""
     from scipy.special import chdtrc
 
     sum_of_squares, known, tested, reasons = 0.0, 0, [], []
@@ -68,10 +68,10 @@ def verdict(residuals: Residuals, u: Array, freedom: int) -> FitVerdict:
 
 
 def _series(residuals: Residuals, u: Array) -> Iterator[tuple[str, Array, bool, bool]]:
-    """Channel, residuals in units of its noise, whether that was given, and whether they are the integrator's."""
+    """Channel, residuals in units of its noise, whether the noise was given, and whether they are the integrator's."""
     for k, channel, (_, measured, fitted, noise) in residuals.channels(u):
         r = (measured - fitted) / noise
-        if residuals.loss != "linear":  # what the loss takes for outliers
+        if residuals.loss != "linear":  # residuals that the loss takes for outliers
             r = np.clip(r, -3.0 * residuals.loss_scale, 3.0 * residuals.loss_scale)
         fine = float(np.std(measured - fitted)) <= FINEST * float(np.std(measured))
         yield f"{residuals.titles[k]}: {channel}", r, residuals.responses[k].recording.sigma(channel) is not None, fine
@@ -91,7 +91,7 @@ def _whiteness(r: Array) -> float:
 
 
 def _colour(name: str, r: Array) -> str:
-    """What colour the residuals of a channel have."""
+    """Reason against a model whose residuals of a channel are not white."""
     share = max(0.0, 1.0 - autoregression(r)[1] / float(np.mean(r**2)))
     return (
         f"the residuals of {name} are not white: {100 * share:.0f} % of their variance follows from the readings before"
@@ -116,7 +116,7 @@ def autoregression(r: Array) -> tuple[Array, float]:
 
 
 def _spectrum(r: Array) -> tuple[Array, Array, int]:
-    """Power of the autoregression of r, how often each frequency counts, and how many there are in all."""
+    """Power of the autoregression of r, weight of each frequency, and number of frequencies in all."""
     a, variance = autoregression(r)
     size = 2 ** int(np.ceil(np.log2(2 * len(r))))
     power = variance / np.abs(np.fft.rfft(np.concatenate([[1.0], -a]), size)) ** 2
@@ -126,29 +126,29 @@ def _spectrum(r: Array) -> tuple[Array, Array, int]:
 
 
 def spread_of(J: Array, r: Array) -> Array:
-    """(K, K) variance of J^T r for noise that has the spectrum of r: what coloured residuals leave open."""
+    """(K, K) variance of J^T r for noise with the spectrum of r, which is that of colored residuals."""
     power, weight, size = _spectrum(r)
     waves = np.fft.rfft(J, size, axis=0)
     return np.asarray(((waves.conj().T * (weight * power)) @ waves).real / size)
 
 
 def independent(r: Array) -> float:
-    """Number of independent readings whose sum of squares is as sure as that of r: (tr R)^2 / tr R^2 of its covariance
-    R (Satterthwaite)."""
+    """Number of independent readings whose sum of squares is as certain as that of r: (tr R)^2 / tr R^2 of its
+    covariance R (Satterthwaite)."""
     power, weight, size = _spectrum(r)
     squares = size * float(weight @ power**2)
     return len(r) * float(weight @ power) ** 2 / squares if squares > 0.0 else float(len(r))
 
 
 def degrees_of_freedom(rows: Sequence[Array], fitted: int, fits: bool) -> int:
-    """Of the residuals of all channels: readings less fitted numbers; where they are not white, as many as these are
-    worth."""
+    """Degrees of freedom of the residuals of all channels: readings less fitted numbers; where the residuals are not
+    white, independent readings that are worth as much, less fitted numbers."""
     count = sum(float(len(r)) if fits else independent(r) for r in rows)
     return max(1, int(count) - fitted)
 
 
 def _lacking(residuals: Residuals, u: Array) -> Iterator[str]:
-    """What the fitted arm itself says that it lacks in these motions."""
+    """Effects that the fitted arm lacks, by its runs in these motions."""
     said: dict[str, str] = {}
     for run in _runs(residuals, u):
         stiffened = bool(run.model.options.stiffening)
@@ -169,7 +169,7 @@ def _lacking(residuals: Residuals, u: Array) -> Iterator[str]:
 
 
 def judge_order(residuals: Residuals, u: Array) -> None:
-    """Warn where second order, which "auto" left out, would change the fitted arm in a recording."""
+    """Warn where second order, which `stiffening="auto"` left out, would change the fitted arm in a recording."""
     if not any(is_checked(response.model) for response in residuals.responses):
         return
     asked = {run.model.level.reason for run in _runs(residuals, u) if run.model.level.raised}  # other runs tell it
@@ -181,7 +181,7 @@ def judge_order(residuals: Residuals, u: Array) -> None:
 
 
 def _runs(residuals: Residuals, u: Array) -> Iterator[Result]:
-    """The fitted arm in each recording, as far as it can be run."""
+    """Runs of the fitted arm under the inputs of each recording, as far as it can be simulated."""
     values = u * residuals.fitted.scale
     for k, response in enumerate(residuals.responses):
         r, model = response.recording, response.model

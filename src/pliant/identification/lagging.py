@@ -1,4 +1,4 @@
-"""A low-pass between what an arm does and what a channel reads, with its slope."""
+"""A low-pass between the motion of an arm and the reading of a channel, with its slope."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pliant.control.sensing.sensor_chain import low_pass
 def lagged(times: Array, values: Array, lag: float) -> tuple[Array, Array]:
     """(N, k) columns behind a low-pass of first order with this time constant, and (N,) the slope of the first by it.
 
-    They are straight between two times and settled at the first, as in `control.instruments`.
+    They are straight between two times and settled at the first, as in `control/sensing/sensor_chain.py`.
     """
     out, slope = np.array(values), np.zeros(len(values))
     for k, step in enumerate(np.diff(times), 1):

@@ -1,4 +1,4 @@
-"""How sure a fit is: covariance, directions that the data leaves open, and clocks that do not fit."""
+"""Precision of a fit: covariance, directions that the data leaves open, and clocks that do not agree."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pliant.identification.residuals import Residuals, loss_function
 from pliant.identification.unknowns import Unknowns
 
 LOOSE = 0.5
-"""A direction known no better than to this fraction of the values counts as unresolved."""
+"""Fraction of the values: a direction that is known no better counts as unresolved."""
 LOST = 1e-6
-"""A singular value below this fraction of the largest is the error of the integrator."""
+"""Fraction of the largest singular value: smaller ones are errors of the integrator."""
 PART = 0.2
 """Share in a direction from which a number is named as part of it."""
 SIGNIFICANT = 5.0
@@ -23,7 +23,8 @@ SIGNIFICANT = 5.0
 
 
 def unresolved_directions(J: Array, names: tuple[str, ...]) -> tuple[tuple[Unresolved, ...], Array]:
-    """Directions open to the data, from slopes (M, K) of weighted residuals by *relative* changes; singular values.
+    """Directions that the data leaves open, from slopes (M, K) of weighted residuals by *relative* changes; and all
+    singular values.
 
     The readings have unit noise, so a direction of singular value s is known to 1/s of the values.
     """
@@ -43,8 +44,8 @@ def unresolved_directions(J: Array, names: tuple[str, ...]) -> tuple[tuple[Unres
 def covariance(
     residuals: Residuals, u: Array, unresolved: tuple[Unresolved, ...], fitted: Unknowns, fits: bool = True
 ) -> Array:
-    """(K, K) covariance of u: inverse information; the sandwich H^-1 B H^-1 under a robust loss, and where the model
-    does not fit: B then is what residuals of that size and colour leave open.
+    """(K, K) covariance of u: the inverse information, or the sandwich H^-1 B H^-1 under a robust loss and where the
+    model does not fit; B then is the variance that residuals of that size and color cause.
 
     Numbers that the data leaves open and no prior holds get infinite variance.
     """
@@ -79,8 +80,8 @@ def covariance(
 def clock_offsets(residuals: Residuals, u: Array) -> Iterator[tuple[str, float, float, float]]:
     """Recordings whose residuals a shift in time explains: title, shift, its error, explained part of the squares.
 
-    The score test of one more number, the delay d of the readings, y(t - d): dr/dd = -dy/dt, with what the fitted
-    numbers could explain as well taken out.
+    This is the score test of one more number, the delay d of the readings, y(t - d): dr/dd = -dy/dt, without the part
+    that the fitted numbers could explain as well.
     """
     r, J = residuals.weighted(u)
     Q = np.linalg.qr(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300))[0]

@@ -1,4 +1,4 @@
-"""What was measured in one run of a real arm: times, readings by channel, how the run began and what drove it."""
+"""Recording of one measured run: times, readings by channel, start and inputs of the run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pliant.protocols import Control, MovingBase, PrescribedMotion, State, Torqu
 from pliant.simulation.runs.results import Result
 
 LATE_START = 10.0
-"""A clock that begins later than this many durations after zero is not that of the run."""
+"""Durations after zero beyond which a clock that begins so late is not that of the run."""
 
 
 @checked
 @dataclass(frozen=True)
 class Strain:
-    """A strain gauge along the beam of `link`, at `x` metres from its root ("middle", "tip"), on the fibre (y, z).
+    """A strain gauge along the beam of `link`, at `x` meters from its root ("middle", "tip"), on the fiber (y, z).
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Strain:
     x : float, "middle" or "tip"
         Station, m from its root.
     at : (float, float)
-        Fibre (y, z), m from the neutral axis.
+        Fiber (y, z), m from the neutral axis.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Strain:
 @checked
 @dataclass(frozen=True)
 class Recording:
-    """One measured run.
+    """Recording of one measured run.
 
     Parameters
     ----------
@@ -64,18 +64,17 @@ class Recording:
     equilibrium : bool
         Amplitudes and motors start at static rest, which moves with the parameters; `q0` then gives the joints.
     free_start : sequence of str
-        Coordinates (`upper.bending_y.1`) or rates (`upper.rate`) whose start is not known and fitted as well.
+        Coordinates (`upper.bending_y.1`) or rates (`upper.rate`) whose start is unknown and fitted as well.
     torque, controller, motion, loads, base : as in `pliant.simulate`, but for functions in Python, which have no slope
     sensors : mapping, optional
         Further channels: a sensor of `pliant.control` (its readings are called `NAME`, `NAME.x`, ...; its gain, offset,
-        delay and clock are not looked at), a `Strain`, or a function of (t, q, qd) in CasADi operations that returns
-        one value.
+        delay and clock are ignored), a `Strain`, or a function of (t, q, qd) in CasADi operations that returns one
+        value.
     name : str
     calibration : mapping, optional
-        Gains, offsets and delays that are known: `reading.CHANNEL.gain`, `.offset`, `.delay`, `.lag` (what was read is
-        gain times what the arm did delay seconds ago, behind a low-pass of time constant lag, and offset),
-        `input.JOINT.gain`, `.offset` and `input.delay` of
-        torques or commands. `pliant.identify` fits those that it is asked for by the same names.
+        Gains, offsets and delays that are known: `reading.CHANNEL.gain`, `.offset`, `.delay`, `.lag` (a reading is gain
+        times the value delay seconds ago, behind a low-pass of time constant lag, plus offset), `input.JOINT.gain`,
+        `.offset` and `input.delay` of torques or commands. `pliant.identify` fits numbers by the same names.
 
     Examples
     --------
@@ -122,21 +121,21 @@ class Recording:
     @classmethod
     @checked
     def of(cls, run: Result, sensors: Sequence[Sensor] | None = None, **given: Any) -> Recording:
-        """What the sensors of a simulated run have read, as a log of a real one would have it.
+        """Recording of a simulated run, from the readings of its sensors, as a log of a real run would have it.
 
-        Gains, offsets and delays of the sensors are in the readings and nowhere else: `identify` can look for them, or
-        `calibration` tells them. A low-pass is a `lag` of 1 / (2 pi cutoff).
+        Gains, offsets and delays of the sensors are in the readings and nowhere else: `identify` can fit them, or
+        `calibration` states them. A low-pass is a `lag` of 1 / (2 pi cutoff).
 
         Parameters
         ----------
         run : Result
-            Of `pliant.simulate(..., sensors=...)`.
+            Result of `pliant.simulate(..., sensors=...)`.
         sensors : sequence of Sensor, optional
-            Those of the run, where it was read from a file, which does not keep them.
+            Sensors of the run, if it was read from a file, which does not keep them.
         **given : object
-            As in `Recording`: `torque`, `controller`, `motion`, `q0` and what else drove the run; without any of the
-            first three, the torques that acted, linear between the rows of the result. By default `noise` is that of
-            the sensors, and the start is that of the run.
+            Arguments of `Recording`: `torque`, `controller`, `motion`, `q0` and other inputs of the run. Without any of
+            the first three the torques that acted are used, linear between the rows of the result. By default `noise`
+            is that of the sensors, and the start is that of the run.
 
         Returns
         -------
@@ -173,7 +172,7 @@ class Recording:
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """Names of what was read, in the order given."""
+        """Names of the channels, in the order given."""
         return tuple(self.readings)
 
     @property
@@ -235,7 +234,7 @@ class Recording:
         return self.noise.get(channel)
 
     def _check_clocks(self) -> None:
-        """Sensors and inputs must share the clock of the run."""
+        """Check that sensors and inputs share the clock of the run."""
         end = self.t_end
         for channel, (times, _) in self._series.items():
             span = max(float(times[-1] - times[0]), float(np.finfo(float).tiny))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.base.stages import say
@@ -17,11 +17,12 @@ from pliant.identification.unknowns import Unknowns
 FIRST_NOISE = 0.01
 """Noise of a channel before it is known, as a fraction of the deviation of its readings."""
 LEAST_NOISE = 1e-7
-"""Noise below this fraction of the deviation cannot be told from the error of the integrator."""
+"""Least noise as a fraction of the deviation: less cannot be told from the error of the integrator."""
 
 
 class Residuals:
-    """Rows: readings, recording by recording and channel by channel; then priors; then the ridge of early stages."""
+    """Residuals of a fit. Rows are readings, recording by recording and channel by channel; then priors; then the ridge
+    of early stages."""
 
     def __init__(self, responses: Sequence[Response], fitted: Unknowns, loss: str, loss_scale: float) -> None:
         self.responses, self.fitted, self.loss, self.loss_scale = responses, fitted, loss, loss_scale
@@ -43,7 +44,7 @@ class Residuals:
         return known if known is not None else FIRST_NOISE * (spread or 1.0)
 
     def _columns(self) -> list[list[int]]:
-        """Places among the fitted numbers of those that each recording depends on, in the order of its slopes."""
+        """Places of the fitted numbers that each recording depends on, in the order of its slopes."""
         found, first = [], self.fitted.P
         for response in self.responses:
             own = range(first, first + len(response.free))
@@ -62,13 +63,13 @@ class Residuals:
     # ------------------------------------------------------------------------------------------ settings
 
     def set_noise(self, noise: list[list[float]] | None) -> None:
-        """Standard deviation by recording and channel; None is what is known before the fit."""
+        """Set the standard deviation by recording and channel; None: that known before the fit."""
         if noise is None:
             noise = [[self._first_noise(r, c) for c in r.recording.channels] for r in self.responses]
         self.noise = [list(row) for row in noise]
 
     def noise_found(self) -> list[list[float]]:
-        """A copy of the noise as it is now."""
+        """Copy of the present noise."""
         return [list(row) for row in self.noise]
 
     def likelihood_cost(self, u: Array) -> float:
@@ -85,19 +86,19 @@ class Residuals:
             self._until[k] = np.inf if fraction >= 1 else max(fraction * response.recording.t_end, float(least))
 
     def ridge(self, weight: float, u: Array) -> None:
-        """Hold the numbers softly near `u`."""
+        """Hold the numbers near `u` with a weight."""
         self._ridge = (weight, u.copy())
-        self._least = np.inf  # another measure; what was nearest is where it begins
+        self._least = np.inf  # another measure, which begins at the nearest values so far
 
     def must_run(self, u: Array) -> None:
-        """Raise with a reason where the start itself cannot be simulated."""
+        """Raise `SimulationError` with a reason where the start itself cannot be simulated."""
         try:
             self._predict(u)
         except SimulationError as error:
             raise SimulationError(f"identify: the arm cannot be simulated at the start of the fit: {error}") from error
 
     def update_noise(self, u: Array) -> float:
-        """Estimate the noise of channels without one from their residuals; the largest relative change."""
+        """Estimate noise that was not given from the residuals of its channel; return the largest relative change."""
         change, total = 0.0, sum(len(r) for _, _, r in self._blocks(u))
         freedom = max(1.0, total - len(u)) / total
         for k, c, r in self._blocks(u):
@@ -147,7 +148,8 @@ class Residuals:
         recording = self.responses[k].recording
         return recording.reading(recording.channels[c], self._until[k])
 
-    def _rows(self, k: int, prediction: Prediction) -> Iterator[tuple[int, Any]]:
+    def _rows(self, k: int, prediction: Prediction) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Channels of a recording, and the rows of its prediction at the times of their readings."""
         for c in range(len(self.responses[k].recording.channels)):
             yield c, np.searchsorted(prediction.t, self._reading(k, c)[0])
 
@@ -170,9 +172,9 @@ class Residuals:
         values = (u[known] * scale - mean[known]) / deviation[known]
         slopes = np.zeros((len(known), len(u)))
         slopes[np.arange(len(known)), known] = scale / deviation[known]
-        weight, centre = self._ridge
+        weight, center = self._ridge
         if weight:
-            values = np.concatenate([values, weight * (u - centre)])
+            values = np.concatenate([values, weight * (u - center)])
             slopes = np.vstack([slopes, weight * np.eye(len(u))])
         return values, slopes
 
@@ -188,14 +190,14 @@ class Residuals:
         return found
 
     def _remember(self, u: Array, found: Array) -> None:
-        """`nearest` is where the fit has come so far."""
+        """Remember the values with the least cost so far as `nearest`."""
         cost = float(self.rho(found**2)[0].sum())
         if cost < self._least:
             self._least, self.nearest = cost, u.copy()
             self.when_nearer(self.nearest)
 
     def slopes(self, u: Array) -> Array:
-        """(M, K) of all residuals."""
+        """Slopes (M, K) of all residuals."""
         return np.vstack([self.weighted(u)[1], self.prior(u)[1]])
 
     def rho(self, z: Array) -> Array:

@@ -1,9 +1,9 @@
-"""What a recording's sensors would read for given parameters, with exact slopes: forward sensitivities.
+"""Predicted readings of a recording for given parameters, with exact slopes by forward sensitivities.
 
 The variational equations S' = (df/dx) S + df/du are traced beside the state and compiled as one kernel, with one
 column for each fitted number u (parameters of the robot, unknown values of the start, gains and offsets of inputs),
 each scaled by its typical size so that all columns have the size of a state. Gains, offsets and delays of readings act
-on what comes out; the slope by a delay of the inputs, which moves their jumps, is a difference of two runs.
+on the results; the slope by a delay of the inputs, which moves their jumps, is a difference of two runs.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.compute.integrate.driver import solve
 from pliant.compute.integrate.problem import Problem
@@ -27,13 +29,15 @@ from pliant.identification.lagging import lagged
 from pliant.identification.recording import Recording
 from pliant.model.assembly import closed_start
 from pliant.model.model import Model
+from pliant.protocols import Torque
 from pliant.simulation.runs.composition import TABLE_WIDTH, compose
 from pliant.simulation.runs.inputs import Inputs, listed, names_that_stay, one_table, read_start, read_torque
 from pliant.simulation.runs.start_columns import settled_columns, start_columns
 from pliant.simulation.runs.variational import variational
 
+T = TypeVar("T")
 SHIFT = 0.1
-"""Of the typical size of a delay: how far the inputs are shifted either way for its slope."""
+"""Shift of the inputs either way for the slope by their delay, as a part of its typical size."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,8 @@ class Prediction:
 
 
 class Response:
-    """One recording of one model as a function of P parameters, F unknown values of its start, and the numbers of its
-    calibration that are `fitted`; the others have the values of the recording."""
+    """Readings of one recording of one model as a function of P parameters, F unknown values of its start, and the
+    numbers of its calibration that are `fitted`; the others have the values of the recording."""
 
     def __init__(
         self, model: Model, recording: Recording, method: str, rtol: float, atol: float,
@@ -103,28 +107,28 @@ class Response:
         return first + known.index(index)
 
     def _known(self, values: Array | tuple[()]) -> dict[str, float]:
-        """Calibration by name, without the title of the recording; fitted numbers at these values or, without, as the
-        recording has them."""
+        """Calibration by name, without the title of the recording; fitted numbers have these `values`, or those of the
+        recording."""
         known = dict(self.recording.calibration)
         given = values if len(values) else [known.get(n.own, n.neutral) for n in self.fitted]
         return known | {n.own: float(v) for n, v in zip(self.fitted, given)}
 
-    def _torque(self, known: Mapping[str, float]) -> Any:
-        """What acted, under this calibration."""
+    def _torque(self, known: Mapping[str, float]) -> Torque | None:
+        """Torques that acted, under this calibration."""
         return calibrated_torque(self.recording.torque, self.model.layout.inputs, known, self.recording.t_end)
 
-    def acting(self, values: Array) -> Any:
-        """What acted, under these values of the fitted calibration."""
+    def acting(self, values: Array) -> Torque | None:
+        """Torques that acted, under these values of the fitted calibration."""
         return self._torque(self._known(values))
 
     # ------------------------------------------------------------------------------------------- tracing
 
-    def _once(self, what: str, make: Callable[[], Any]) -> Any:
-        """What is traced is kept with the composition, for the next recording with the same sensors."""
+    def _once(self, what: str, make: Callable[[], T]) -> T:
+        """Trace something once, and keep it with the composition for the next recording with the same sensors."""
         key = (self.K, self._kinds) if what == "problem" else self._key
         return self.composed.derived(f"responses: {what}", key, make)
 
-    def _directions(self) -> tuple[Any, Any, Any]:
+    def _directions(self) -> tuple[SX, SX, SX]:
         """Sensitivities, inputs with scales, and the seeds of the K directions in (x, p)."""
         c, P, K, m = self.composed.equations, self.P, self.K, self.composed.m
         S, scale = ca.SX.sym("S", self.N, K), ca.SX.sym("scale", P + 2 * len(self._steered))
@@ -152,8 +156,8 @@ class Response:
 
     @cached_property
     def _problem(self) -> Problem:
-        found: Problem = self._once("problem", self._trace_problem)
-        return found
+        """State with its sensitivities as a problem of integration."""
+        return self._once("problem", self._trace_problem)
 
     def _trace_problem(self) -> Problem:
         c = self.composed.equations
@@ -162,8 +166,8 @@ class Response:
 
     @cached_property
     def _reader(self) -> Kernel:
-        found: Kernel = self._once("reader", self._trace_reader)
-        return found
+        """Kernel of the readings, their slopes and their rates."""
+        return self._once("reader", self._trace_reader)
 
     def _trace_reader(self) -> Kernel:
         """y, dy/du by column, and dy/dt, of a state with sensitivities."""
@@ -182,8 +186,8 @@ class Response:
         return np.asarray(self.composed.start(q, qd)[list(self.free)])
 
     def _start(self, p: Array, start: Array | None) -> tuple[Array, Array, tuple[Any, Any]]:
-        """Coordinates and speeds at the start, with these values of what is unknown of it, and the names of what stays
-        where loops are closed."""
+        """Coordinates and speeds at the start, with these values of its unknown part, and the names of coordinates and
+        speeds that stay where loops are closed."""
         r, model, c = self.recording, self.model, self.composed
         try:
             q, qd, work = read_start(
@@ -232,7 +236,7 @@ class Response:
         return self._inputs(parameters, self._known(())).at_start(q, qd)
 
     def _inputs(self, parameters: Array, known: Mapping[str, float], later: float = 0.0) -> Inputs:
-        """What feeds the equations; `later` delays it further."""
+        """Inputs of the equations; `later` delays them further."""
         if later:
             known = {**known, "input.delay": known.get("input.delay", 0.0) + later}
         torque = read_torque(self.model, self._torque(known), "torque")
@@ -262,7 +266,8 @@ class Response:
         return self._calibrated(ideal, known, own, columns[:, :, 2], by_lag)
 
     def _lagged(self, asked: Array, when: list[Array], columns: Array, known: Mapping[str, float]) -> Array:
-        """Low-pass in place of what channels read (N, C, ...), each at its own times; (N, C) slope by the lag."""
+        """Pass readings (N, C, ...) through the low-pass of each channel, in place; return the (N, C) slope by its
+        lag."""
         by_lag = np.zeros(columns.shape[:2])
         for c, channel in enumerate(self.recording.channels):
             name = f"reading.{channel}.lag"
@@ -303,7 +308,7 @@ class Response:
         end = float(times[-1])
         whole = np.concatenate([x0, S0.ravel(order="F")])
         tolerance = np.full(self.N * (1 + self.K), self.atol)
-        tolerance[self.N :] *= 1e3  # a slope steers the fit and need not be as exact as a state
+        tolerance[self.N :] *= 1e3  # slopes only guide the fit and need not be as exact as states
         solution = solve(
             self._problem, (0.0, end), whole, method=self.method, rtol=self.rtol, atol=tolerance,
             outputs=times if times[0] > 0.0 else times[1:], p=np.concatenate([inputs.p, first]),
@@ -313,7 +318,7 @@ class Response:
             raise KeyboardInterrupt
         if solution.status != "finished":
             raise SimulationError(f"recording {self.recording.name!r}: the run {solution.status}: {solution.message}")
-        self.method = solution.stats.method  # what "auto" found holds for the runs that follow
+        self.method = solution.stats.method  # the choice of "auto" holds for the runs that follow
         return np.asarray(solution.x if times[0] > 0.0 else np.vstack([whole, solution.x]))
 
     def _read(self, times: Array, x: Array, inputs: Inputs, first: Array) -> tuple[Array, Array, Array]:
@@ -327,7 +332,13 @@ class Response:
         return y, slope, rate
 
     def _by_delay(
-        self, times: Array, rows: list[Any], x0: Array, parameters: Array, known: Mapping[str, float], own: Array
+        self,
+        times: Array,
+        rows: list[NDArray[np.intp]],
+        x0: Array,
+        parameters: Array,
+        known: Mapping[str, float],
+        own: Array,
     ) -> Array:
         """(N, C) slope by a delay of the inputs."""
         size = next(s for n, s in zip(self.fitted, own) if n.side == "input" and n.kind == "delay")
@@ -343,7 +354,7 @@ class Response:
     def _calibrated(
         self, ideal: Prediction, known: Mapping[str, float], own: Array, later: Array, by_lag: Array
     ) -> Prediction:
-        """With gains and offsets of readings, and the slopes by all that is fitted of the calibration."""
+        """Prediction with gains and offsets of readings, and with the slopes by the fitted calibration."""
         C, N = len(self.recording.channels), len(ideal.t)
         gain = np.array([known.get(f"reading.{c}.gain", 1.0) for c in self.recording.channels])
         offset = np.array([known.get(f"reading.{c}.offset", 0.0) for c in self.recording.channels])

@@ -1,4 +1,4 @@
-"""How far a fit has come, in a file: whoever runs the same fit again goes on from there."""
+"""Progress of a fit in a file, so that the same fit can be resumed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,8 +22,8 @@ MOST_BYTES = 1 << 24
 
 
 class FitProgress:
-    """Where a fit stands: the attempt, the stage of growing records, the round on the whole one, the scaled values `u`
-    and the noise; and `best`, what an earlier attempt came to. Without a `path` nothing is kept."""
+    """Progress of a fit: the attempt, the stage of growing records, the round on the whole one, the scaled values `u`
+    and the noise; and `best`, the result of an earlier attempt. Without a `path` nothing is written."""
 
     def __init__(self, path: str | os.PathLike[str] | None, fit: str, size: int) -> None:
         self.path, self.fit = None if path is None else Path(path), fit
@@ -55,8 +54,8 @@ class FitProgress:
                 "remove it to begin anew"
             )
 
-    def reached(self, u: Array | None, noise: list[list[float]] | None, **where: Any) -> None:
-        """Note where the fit stands, on disk before anything else happens."""
+    def reached(self, u: Array | None, noise: list[list[float]] | None, **where: int) -> None:
+        """Note the progress, on disk before anything else happens; `where` has new values of attempt, stage, round."""
         self.u, self.noise = u, noise
         for name, value in where.items():
             setattr(self, name, value)
@@ -71,18 +70,18 @@ class FitProgress:
             partial.write_text(json.dumps({**state, "check": _checksum(state)}), encoding="utf-8")
 
     def finished(self) -> None:
-        """Nothing is left to go on with."""
+        """Remove the file of a finished fit."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
 
-def _checksum(state: dict[str, Any]) -> str:
-    """Digest of what a record says, however it is written."""
+def _checksum(state: dict[str, object]) -> str:
+    """Digest of the content of a record."""
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()
 
 
-def fit_digest(fitted: Unknowns, recordings: Sequence[Recording], *settings: Any) -> str:
-    """Of all that a fit follows from, as far as it can be told: functions in sensors are not looked into."""
+def fit_digest(fitted: Unknowns, recordings: Sequence[Recording], *settings: object) -> str:
+    """Digest of the inputs of a fit, except for functions in sensors."""
     found = hashlib.sha256(repr((fitted.names, fitted.robot.to_dict(), settings)).encode())
     for array in (fitted.start, fitted.lower, fitted.upper, fitted.prior):
         found.update(np.ascontiguousarray(array).tobytes())

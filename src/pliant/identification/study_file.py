@@ -1,4 +1,4 @@
-"""Study files of `pliant identify`: an arm, what is to be fitted, and the runs, each a CSV file and how it was driven.
+"""Study files of `pliant identify`: an arm, the numbers to fit, and the runs, each a CSV file with its inputs.
 
 format: 1
 robot: arm.yaml
@@ -33,6 +33,7 @@ from pydantic import (
     model_validator,
 )
 
+from pliant.arrays import Array
 from pliant.base.signatures import checked
 from pliant.control.trajectories.measured_motion import MeasuredMotion
 from pliant.errors import ModelError
@@ -44,6 +45,7 @@ from pliant.identification.recording import Recording, Strain
 from pliant.model.model import Model
 from pliant.model.robot import Robot
 from pliant.options import ClocksName, Interpolation, LossName, MethodName, Station
+from pliant.protocols import Torque
 from pliant.robot.files.documents import read_document, validated
 from pliant.robot.files.error_messages import clash, fault, short_key, suggestion
 from pliant.robot.files.file_paths import FilePaths, SearchPaths, paths_of
@@ -55,15 +57,15 @@ from pliant.simulation.scenario.scenario import ModelOptions, Scenario
 from pliant.simulation.scenario.values import as_given
 
 
-def _pair(value: Any) -> Any:
+def _pair(value: object) -> tuple[object, ...]:
     items = sequence(value, "two numbers")
     if len(items) != 2:
         raise fault(f"two numbers, not {len(items)}")
     return tuple(items)
 
 
-def _columns(value: Any) -> Any:
-    """Channel -> column; a list names channels whose columns are called alike."""
+def _columns(value: object) -> object:
+    """Columns by channel; a list names channels whose columns have the same name."""
     if isinstance(value, list | tuple):
         return {str(name): str(name) for name in value}
     return value
@@ -75,7 +77,7 @@ _NOTHING = Alternatives(({"type": "null"},))
 
 
 class UnknownChoice(Description):
-    """How one number is fitted."""
+    """One number to fit: its start, bounds and prior."""
 
     start: Number | None = Field(
         None, description="first guess, in the unit of the number; that of the robot by default", examples=[900.0]
@@ -94,11 +96,11 @@ class Gauge(Description):
     at: Pair = Field(description="m, y and z of the fibre", examples=[[0.01, 0.0]])
 
     def make(self) -> Strain:
-        """The channel."""
+        """Make the channel."""
         return Strain(self.strain, self.x, self.at)
 
 
-def _which_sensor(value: Any) -> str:
+def _which_sensor(value: object) -> str:
     return "<sensor>" if isinstance(value, Part) or (isinstance(value, Mapping) and "type" in value) else "<gauge>"
 
 
@@ -108,7 +110,7 @@ GaugeOrSensor = Annotated[
 
 
 class MotionColumn(Description):
-    """Angles that an encoder read, for a joint that moves as measured."""
+    """Column of measured angles, for a joint that moves as measured."""
 
     column: str = Field(description="of the data", examples=["encoder"])
     order: int = Field(
@@ -119,8 +121,8 @@ class MotionColumn(Description):
     )
 
     @classmethod
-    def read(cls, given: Any) -> Self:
-        """From a mapping of a file."""
+    def read(cls, given: object) -> Self:
+        """Read the mapping of a file."""
         try:
             return cls.model_validate(given)
         except ValidationError as error:
@@ -128,8 +130,8 @@ class MotionColumn(Description):
             where = ".".join(str(part) for part in first["loc"])
             raise ModelError(f"motion: `{where}`: {first['msg']}") from None
 
-    def make(self, data: str, t: Any, table: dict[str, Any]) -> MeasuredMotion:
-        """The motion."""
+    def make(self, data: str, t: Array, table: Mapping[str, Array]) -> MeasuredMotion:
+        """Make the motion from the columns of the file `data`."""
         if not np.isfinite(table[self.column]).all():
             raise ModelError(f"{data}: column `{self.column}` has gaps; a motion needs every row")
         try:
@@ -138,13 +140,13 @@ class MotionColumn(Description):
             raise ModelError(f"{data}: motion of column `{self.column}`: {error}") from None
 
 
-def is_column(given: Any) -> bool:
+def is_column(given: object) -> bool:
     """Whether a motion comes from a column of the data."""
     return isinstance(given, Mapping) and "column" in given
 
 
 class RunStart(Description):
-    """How the run began."""
+    """Start of a run."""
 
     q: Any = Field(None, description="rad or m, as in a scenario", examples=[{"upper": "-90 deg"}])
     qd: Any = Field(None, description="rad/s or m/s, likewise", examples=[{"upper": 0.5}])
@@ -157,7 +159,7 @@ class RunStart(Description):
 
 
 class MeasuredRun(Description):
-    """One recording."""
+    """One measured run: its data and its inputs."""
 
     data: str = Field(description="CSV file beside this one; its first line names the columns", examples=["swing.csv"])
     name: str | None = Field(None, description="title of the run; that of the file by default", examples=["swing"])
@@ -211,15 +213,23 @@ class MeasuredRun(Description):
             raise ModelError(f"{self.data}: column `{self.time}` has gaps; every row needs a time")
         scenario = self._scenario(robot, model, max(float(t[-1]), 1e-9), bool(inputs))
         q0, qd0 = scenario.start()
-        torque: Any = self._torque(scenario, table, t, inputs)
+        torque = self._torque(scenario, table, t, inputs)
         controller, motion = scenario.driving
-        motion = {**motion, **{joint: one.make(self.data, t, table) for joint, one in followed.items()}}
         recording = Recording(
-            t, {channel: self._series(t, table[column]) for channel, column in self.columns.items()},
-            dict(self.noise) or None, q0, qd0, self.initial.equilibrium, self.initial.free, torque, controller, motion,
-            sensors={key: sensor.make() for key, sensor in self.sensors.items()}, name=title,
+            t=t,
+            readings={channel: self._series(t, table[column]) for channel, column in self.columns.items()},
+            noise=dict(self.noise) or None,
+            q0=q0,
+            qd0=qd0,
+            equilibrium=self.initial.equilibrium,
+            free_start=self.initial.free,
+            torque=torque,
+            controller=controller,
+            motion={**motion, **{joint: one.make(self.data, t, table) for joint, one in followed.items()}},
+            sensors={key: sensor.make() for key, sensor in self.sensors.items()},
+            name=title,
             calibration=dict(self.calibration),
-        )  # fmt: skip
+        )
         require_channels(scenario.built, recording)
         return recording
 
@@ -231,30 +241,35 @@ class MeasuredRun(Description):
             controller=self.controller,
         )  # fmt: skip
 
-    def _torque(self, scenario: Scenario, table: dict[str, Any], t: Any, inputs: dict[str, str]) -> Any:
+    def _torque(
+        self, scenario: Scenario, table: Mapping[str, Array], t: Array, inputs: Mapping[str, str]
+    ) -> Torque | None:
+        """Torques from the columns `inputs`, or those of the scenario without any."""
         if not inputs:
-            return as_given(scenario.torque)
+            given: Torque | None = as_given(scenario.torque)
+            return given
         joints = scenario.built.layout.inputs  # and couplings that are commanded
         strange = [joint for joint in self.torque if joint not in joints]
         if strange:
             raise ModelError(f"{self.data}: torque of {', '.join(strange)}; expected joints among {', '.join(joints)}")
         columns = []
         for joint in joints:
-            given = self.torque.get(joint, 0.0)
-            values = table[given] if isinstance(given, str) else np.full(len(t), float(given))
+            entry = self.torque.get(joint, 0.0)
+            values = table[entry] if isinstance(entry, str) else np.full(len(t), float(entry))
             if not np.isfinite(values).all():
                 raise ModelError(f"{self.data}: the torque of {joint} has gaps; every row needs one")
             columns.append(values)
         return t, np.column_stack(columns), self.between
 
     @staticmethod
-    def _series(t: Any, values: Any) -> Any:
+    def _series(t: Array, values: Array) -> Array | tuple[Array, Array]:
+        """Values of a column; with their times where it has gaps."""
         read = np.isfinite(values)
         return values if read.all() else (t[read], values[read])
 
 
 class IdentificationStudy(Document):
-    """A study file."""
+    """A study of identification, as a file has it."""
 
     name: str | None = Field(None, description="title of the study", examples=["stiffness of the lab arm"])
     robot: RobotEntry = Field(description="the arm, as in a scenario", examples=["lab-arm"])
@@ -285,7 +300,7 @@ class IdentificationStudy(Document):
 
     @model_validator(mode="before")
     @classmethod
-    def _prepare(cls, data: Any) -> Any:
+    def _prepare(cls, data: object) -> object:
         if not isinstance(data, dict):
             return data
         data = dict(data)
@@ -296,7 +311,7 @@ class IdentificationStudy(Document):
         return data
 
     def model_post_init(self, context: Any) -> None:
-        """Remember where files that are named here may be."""
+        """Remember the folders in which files that are named here may be."""
         BaseModel.__setattr__(self, "_paths", paths_of(context))
 
     @model_validator(mode="after")
@@ -313,7 +328,7 @@ class IdentificationStudy(Document):
     @classmethod
     @checked
     def load(cls, path: str | os.PathLike[str], *, search_paths: SearchPaths | None = None) -> Self:
-        """Read a study file; faults are told with their lines. `search_paths` as for `pliant.load`."""
+        """Read a study file; errors name the lines of faults. `search_paths` are those of `pliant.load`."""
         source = Path(path)
         data, lines = read_document(source, "a study names a robot, parameters and runs")
         return validated(cls, data, lines, source.name, FilePaths.of_file(source, search_paths))
@@ -323,7 +338,7 @@ class IdentificationStudy(Document):
         return [run.read(self._paths, self.robot, self.model) for run in self.runs]
 
     def run(self, resume: Path | None = None) -> Identification:
-        """Fit; see `pliant.identify`."""
+        """Fit the numbers; see `pliant.identify`."""
         o = self.model
         chosen = self.parameters
         return identify(

@@ -1,10 +1,9 @@
-"""The numbers that are fitted: where they start, between which bounds, what is known of them beforehand."""
+"""Fitted numbers: their start, bounds, priors and typical sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,20 +13,20 @@ from pliant.model.robot import Robot
 from pliant.robot.files.error_messages import suggestion
 
 SMALLEST = 1e-6
-"""Lower bound of a number that must be positive, as a fraction of its start."""
+"""Lower bound, as a fraction of its start, of a number that must be positive."""
 START_SCALE = 0.01
 """Typical size of an unknown start value, rad or m."""
 FAR = 1e4
-"""Times its start: a number that may be so large has no upper bound."""
+"""Factor on the start of a number: one that may be so large has no upper bound."""
 EDGE = 1e-6
-"""Of the typical size of a number: so near to a bound it is there."""
+"""Distance from a bound, as a part of the typical size of a number, within which the number is at the bound."""
 HALVINGS = 60
-"""Of an interval in which a bound is looked for."""
+"""Halvings of the interval in which a bound is looked for."""
 
 
 @dataclass(frozen=True)
 class Other:
-    """A fitted number that is none of the robot: where it starts, its typical size, and the least that it may be."""
+    """A fitted number that is not one of the robot: its start, its typical size, and its lower bound."""
 
     name: str
     value: float
@@ -52,11 +51,11 @@ class Unknowns:
     robot: Robot
 
     def allowed(self, values: Array) -> bool:
-        """Whether the description takes these values together, as it does not if moments of inertia are no body's."""
+        """Whether the description accepts these values together; it refuses inertias that no body has, say."""
         return _allowed(self.robot, dict(zip(self.names[: self.P], values.tolist())))
 
     def at_bound(self, values: Array) -> tuple[str, ...]:
-        """Names of numbers at the edge of what they may be, alone or together."""
+        """Names of numbers at a bound, or at the edge of what the description accepts together."""
         edge = EDGE * self.scale
         simple = (values - self.lower <= edge) | (self.upper - values <= edge)
         found = {name for name, there in zip(self.names, simple) if there}
@@ -77,7 +76,7 @@ def unknowns(
     prior: Mapping[str, tuple[float, float]],
     others: Sequence[Other],
 ) -> Unknowns:
-    """Check and gather; `others` are unknown start values and numbers of the calibration."""
+    """Check and collect the fitted numbers; `others` are unknown start values and numbers of the calibration."""
     names = (*parameters, *(other.name for other in others))
     for what, given in (("start", start), ("bounds", bounds), ("prior", prior)):
         for name in given:
@@ -108,7 +107,7 @@ def unknowns(
 
 
 def check_paths(robot: Robot, parameters: Sequence[str], paths: Sequence[str]) -> None:
-    """Each is given once, and those that are `paths` must be numbers of the robot."""
+    """Check that each parameter is given once, and that all `paths` are numbers of the robot."""
     if isinstance(parameters, str) or not parameters:
         raise ModelError(f"parameters: got {parameters!r}, expected paths such as ['links.upper.beam.EI_z']")
     known = robot.paths()
@@ -119,7 +118,8 @@ def check_paths(robot: Robot, parameters: Sequence[str], paths: Sequence[str]) -
             raise ModelError(f"parameters: the robot has no number `{path}`{suggestion(str(path), known)}")
 
 
-def _prior(name: str, given: Any) -> tuple[float, float]:
+def _prior(name: str, given: tuple[float, float] | None) -> tuple[float, float]:
+    """Mean and standard deviation that are known beforehand; NaN without."""
     if given is None:
         return np.nan, np.nan
     try:
@@ -131,7 +131,8 @@ def _prior(name: str, given: Any) -> tuple[float, float]:
     return mean, deviation
 
 
-def _bounds(own: Other, given: Any, robot: Robot | None, start: float) -> tuple[float, float]:
+def _bounds(own: Other, given: tuple[float, float] | None, robot: Robot | None, start: float) -> tuple[float, float]:
+    """Bounds of a number: the given ones, or those of the description if it is a number of the `robot`."""
     if given is not None:
         try:
             least, most = (float(v) for v in given)
@@ -146,7 +147,7 @@ def _bounds(own: Other, given: Any, robot: Robot | None, start: float) -> tuple[
 
 
 def _lowest(robot: Robot, path: str, start: float) -> float:
-    """The least value that the description takes beside its other numbers: it knows that a mass is never negative."""
+    """Least value that the description accepts beside its other numbers: a mass is never negative, say."""
     if _allowed(robot, {path: -1.0 - abs(start)}):
         return -np.inf
     if _allowed(robot, {path: 0.0}):
@@ -156,15 +157,15 @@ def _lowest(robot: Robot, path: str, start: float) -> float:
 
 
 def _highest(robot: Robot, path: str, start: float) -> float:
-    """Likewise the greatest: an efficiency is at most 1, a moment of inertia at most the sum of the two others."""
+    """Greatest value that the description accepts: an efficiency is at most 1, say."""
     far = FAR * (abs(start) or 1.0)
     return np.inf if _allowed(robot, {path: far}) else _edge(robot, path, start, far)
 
 
 def _edge(robot: Robot, path: str, inside: float, outside: float) -> float:
-    """The last value that is allowed on the way from one that is to one that is not."""
+    """Last accepted value on the way from an accepted one to a refused one."""
     if not _allowed(robot, {path: inside}):
-        return outside if outside > inside else -np.inf  # whoever gave such a start is told of it by the description
+        return outside if outside > inside else -np.inf  # the description reports such a start itself
     for _ in range(HALVINGS):
         middle = 0.5 * (inside + outside)
         inside, outside = (middle, outside) if _allowed(robot, {path: middle}) else (inside, middle)
@@ -172,7 +173,7 @@ def _edge(robot: Robot, path: str, inside: float, outside: float) -> float:
 
 
 def _allowed(robot: Robot, changes: Mapping[str, float]) -> bool:
-    """Whether the description takes such values."""
+    """Whether the description accepts such values."""
     try:
         robot.replace(changes)
     except ModelError:

@@ -1,1 +1,1 @@
-"""Models inside JAX and PyTorch."""
+"""Models as differentiable functions of JAX and PyTorch."""

@@ -17,10 +17,11 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.base.signatures import checked
 from pliant.compute.cuda.device import cupy
@@ -74,7 +75,7 @@ def forward_dynamics(model: Model) -> Function:
 
 @checked
 def inverse_dynamics(model: Model) -> Function:
-    """Generalised forces as a function of JAX arrays.
+    """Generalized forces as a function of JAX arrays.
 
     Parameters
     ----------
@@ -195,8 +196,8 @@ def step(model: Model, h: float) -> Function:
 
 
 def interface() -> Literal["ffi", "callback"]:
-    """How JAX reaches the kernels: by XLA's foreign function interface, or by a callback into Python where this
-    version of JAX has none that is known here (slower, and said in a warning).
+    """Interface between JAX and the kernels: XLA's foreign function interface, or a callback into Python where this
+    version of JAX has no known one (slower, with a warning).
 
     Returns
     -------
@@ -217,9 +218,9 @@ def _function(model: Model, name: str) -> Function:
     found = products(model, name)
     nominal = model.nominal_parameters
 
-    def function(*arrays: Any, p: Any = None) -> Any:
+    def function(*arrays: ArrayLike, p: ArrayLike | None = None) -> jax.Array:
         _require_double()
-        interface()  # tried before the first trace of it ends
+        interface()  # tested before the first trace ends
         complete = found.completed(arrays, p, nominal)
         given = [_array(*item) for item in zip(found.signature.in_names, found.inputs, complete)]
         return _bind(found, "value", _aligned(given, found.inputs))[0]
@@ -236,7 +237,7 @@ def _require_double() -> None:
         )
 
 
-def _array(name: str, shape: Shape, given: Any) -> Any:
+def _array(name: str, shape: Shape, given: ArrayLike) -> jax.Array:
     array = jnp.asarray(given)
     if array.dtype.kind not in "fiu":
         raise ModelError(
@@ -247,8 +248,8 @@ def _array(name: str, shape: Shape, given: Any) -> Any:
     return array.astype(np.float64)
 
 
-def _aligned(arrays: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
-    """All with as many axes before those of one state."""
+def _aligned(arrays: Sequence[jax.Array], shapes: Sequence[Shape]) -> list[jax.Array]:
+    """Arrays with the same number of axes before those of one state."""
     lead = max(array.ndim - len(shape) for array, shape in zip(arrays, shapes))
     return [
         jnp.reshape(array, (1,) * (lead + len(shape) - array.ndim) + array.shape)
@@ -264,12 +265,12 @@ _product = Primitive("pliant")
 _product.multiple_results = True
 
 
-def _bind(found: DerivativeProducts, product: str, arrays: Sequence[Any]) -> list[Any]:
-    result: list[Any] = _product.bind(*arrays, found=found, product=product)
+def _bind(found: DerivativeProducts, product: str, arrays: Sequence[jax.Array]) -> list[jax.Array]:
+    result: list[jax.Array] = _product.bind(*arrays, found=found, product=product)
     return result
 
 
-def _lead(found: DerivativeProducts, product: str, arrays: Sequence[Any]) -> Shape:
+def _lead(found: DerivativeProducts, product: str, arrays: Sequence[jax.Array]) -> Shape:
     axes = [x.shape[: len(x.shape) - len(shape)] for x, shape in zip(arrays, found.operands(product))]
     try:
         return np.broadcast_shapes(*axes)
@@ -280,37 +281,37 @@ def _lead(found: DerivativeProducts, product: str, arrays: Sequence[Any]) -> Sha
         ) from None
 
 
-def _abstract(*arrays: Any, found: DerivativeProducts, product: str) -> list[Any]:
+def _abstract(*arrays: jax.Array, found: DerivativeProducts, product: str) -> list[jax.Array]:
     lead = _lead(found, product, arrays)
     return [jax.core.ShapedArray(lead + shape, np.dtype(np.float64)) for shape in found.results(product)]
 
 
 def _batched(
-    arrays: Sequence[Any], axes: Sequence[Any], *, found: DerivativeProducts, product: str
-) -> tuple[list[Any], list[int]]:
+    arrays: Sequence[jax.Array], axes: Sequence[int | None], *, found: DerivativeProducts, product: str
+) -> tuple[list[jax.Array], list[int]]:
     moved = [jnp.expand_dims(x, 0) if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in zip(arrays, axes)]
     results = _bind(found, product, moved)
     return results, [0] * len(results)
 
 
-def _zeros(group: str, found: DerivativeProducts, axes: int) -> list[Any]:
+def _zeros(group: str, found: DerivativeProducts, axes: int) -> list[jax.Array]:
     shapes = found.inputs if group == "u" else found.outputs
     return [jnp.zeros((1,) * axes + shape) for shape in shapes]
 
 
-def _filled(values: Sequence[Any], group: str, found: DerivativeProducts, axes: int) -> list[Any]:
+def _filled(values: Sequence[jax.Array], group: str, found: DerivativeProducts, axes: int) -> list[jax.Array]:
     """Changes or cotangents, with one row of zeros for those that are none."""
     zeros = _zeros(group, found, axes)
     return [zero if isinstance(x, ad.Zero) else x for x, zero in zip(values, zeros)]
 
 
 def _change(
-    arrays: Sequence[Any], changes: Sequence[Any], *, found: DerivativeProducts, product: str
-) -> tuple[Any, Any]:
+    arrays: Sequence[jax.Array], changes: Sequence[jax.Array], *, found: DerivativeProducts, product: str
+) -> tuple[list[jax.Array], list[Any]]:
     results = _bind(found, product, arrays)
     axes = arrays[0].ndim - len(found.inputs[0])
     groups, moved = found.groups(product, arrays), found.groups(product, changes)
-    total: list[Any] | None = None
+    total: list[jax.Array] | None = None
     for k, (group, change) in enumerate(zip("u" + OPERANDS[product], moved)):
         if all(isinstance(x, ad.Zero) for x in change):
             continue
@@ -323,10 +324,13 @@ def _change(
     return results, [jnp.broadcast_to(x, y.shape) for x, y in zip(total, results)]
 
 
-def _transposed(cotangents: Sequence[Any], *arrays: Any, found: DerivativeProducts, product: str) -> list[Any]:
+def _transposed(
+    cotangents: Sequence[jax.Array], *arrays: jax.Array, found: DerivativeProducts, product: str
+) -> list[jax.Array]:
     groups = found.groups(product, arrays)
-    axes = len(_axes_of(arrays[0])) - len(found.inputs[0])
-    back: list[Any] = []
+    first = arrays[0].aval if ad.is_undefined_primal(arrays[0]) else arrays[0]
+    axes = len(first.shape) - len(found.inputs[0])
+    back: list[jax.Array] = []
     for k, group in enumerate(groups):
         wanted = [ad.is_undefined_primal(x) for x in group]
         rule = TRANSPOSES[product][k]
@@ -340,13 +344,8 @@ def _transposed(cotangents: Sequence[Any], *arrays: Any, found: DerivativeProduc
     return back
 
 
-def _axes_of(x: Any) -> Shape:
-    shape: Shape = x.aval.shape if ad.is_undefined_primal(x) else x.shape
-    return shape
-
-
-def _summed(x: Any, shape: Shape) -> Any:
-    """What belongs to an operand that was shared by many states."""
+def _summed(x: jax.Array, shape: Shape) -> jax.Array:
+    """Sum of a cotangent over the states that shared an operand of this shape."""
     shared = tuple(k for k, (have, want) in enumerate(zip(x.shape, shape)) if want == 1 and have != 1)
     return jnp.sum(x, axis=shared, keepdims=True) if shared else jnp.broadcast_to(x, shape)
 
@@ -359,15 +358,15 @@ def _compiled(found: DerivativeProducts, product: str) -> Function:
     return jax.jit(lambda *arrays: _bind(found, product, arrays))  # type: ignore[no-any-return]
 
 
-def _now(*arrays: Any, found: DerivativeProducts, product: str) -> list[Any]:
+def _now(*arrays: jax.Array, found: DerivativeProducts, product: str) -> list[jax.Array]:
     if any(device.platform in ("gpu", "cuda") for x in arrays if isinstance(x, jax.Array) for device in x.devices()):
         return _on_device(found, product, arrays)
-    result: list[Any] = _compiled(found, product)(*arrays)
+    result: list[jax.Array] = _compiled(found, product)(*arrays)
     return result
 
 
-def _on_device(found: DerivativeProducts, product: str, arrays: Sequence[Any]) -> list[Any]:
-    """CUDA arrays outside of `jit`: handed to CuPy and back by DLPack, where they are."""
+def _on_device(found: DerivativeProducts, product: str, arrays: Sequence[jax.Array]) -> list[jax.Array]:
+    """Compute with CUDA arrays outside of `jit`: CuPy reads them in place by DLPack."""
     cp = cupy()
     place = next(x for x in arrays if isinstance(x, jax.Array)).devices().pop()
     given = [cp.from_dlpack(jax.device_put(x, place)) for x in arrays]
@@ -376,8 +375,8 @@ def _on_device(found: DerivativeProducts, product: str, arrays: Sequence[Any]) -
     return [jax.dlpack.from_dlpack(y) for y in made]
 
 
-def _lowered(*arrays: Any, found: DerivativeProducts, product: str) -> list[Any]:
-    """One call of the kernel; an operand has all states, or one that all share."""
+def _lowered(*arrays: jax.Array, found: DerivativeProducts, product: str) -> list[jax.Array]:
+    """Lower a product to one call of its kernel; an operand has all states, or one that all share."""
     lead = _lead(found, product, arrays)
     laid = []
     for x, shape in zip(arrays, found.operands(product)):
@@ -390,13 +389,13 @@ def _lowered(*arrays: Any, found: DerivativeProducts, product: str) -> list[Any]
     return list(jax.ffi.ffi_call(_target(found, product, version), results)(*laid))
 
 
-def _host(found: DerivativeProducts, product: str, lead: Shape, *arrays: Any) -> list[Any]:
+def _host(found: DerivativeProducts, product: str, lead: Shape, *arrays: jax.Array) -> list[jax.Array]:
     given = [np.asarray(x) for x in arrays]
     return [np.broadcast_to(y, lead + y.shape[len(lead) :]) for y in found(product, *given)]
 
 
 #: Handlers live as long as the process: XLA keeps their addresses.
-_handlers: dict[str, Any] = {}
+_handlers: dict[str, object] = {}
 _registering = threading.RLock()
 
 
@@ -406,7 +405,7 @@ def _target(found: DerivativeProducts, product: str, version: tuple[int, int]) -
 
 
 def _registered(function: ca.Function, version: tuple[int, int]) -> str:
-    """Name under which XLA knows a kernel: its content, so that a program that JAX kept on disk finds the same."""
+    """Name of a kernel in XLA: a digest of its content, so that a program that JAX kept on disk finds the same one."""
     name = f"pliant_{function.name()}_{hashlib.sha256(function.serialize().encode()).hexdigest()[:24]}"
     with _registering:
         if name in _handlers:
@@ -420,7 +419,7 @@ def _registered(function: ca.Function, version: tuple[int, int]) -> str:
 
 @functools.cache
 def _version() -> tuple[int, int] | None:
-    """Version of the interface that handlers are written for, once a first call gave the right numbers."""
+    """Version of the interface that handlers are written for, if a test call gives the right numbers; else None."""
     try:
         version = api_version((Path(jax.ffi.include_dir()) / HEADER).read_text(encoding="utf-8"))
         if version is not None and _answers(version):
@@ -436,7 +435,7 @@ def _version() -> tuple[int, int] | None:
 
 
 def _answers(version: tuple[int, int]) -> bool:
-    """Whether a small kernel reads its arguments and writes its results where JAX has them."""
+    """Whether a small kernel reads its arguments and writes its results where JAX keeps them."""
     x, y = ca.SX.sym("x", 2), ca.SX.sym("y", 3)
     name = _registered(ca.Function("probe", [x, y], [x[0] - 2 * x[1] * y, ca.vertcat(y[2], x)]), version)
     given = np.arange(1.0, 11.0).reshape(5, 2), np.array([[0.5, -1.0, 3.0]])
@@ -447,7 +446,7 @@ def _answers(version: tuple[int, int]) -> bool:
     return all(np.array_equal(a, b) for a, b in zip((first, second), expected))
 
 
-def _refused(*arrays: Any, **parameters: Any) -> Any:
+def _refused(*arrays: jax.Array, **parameters: object) -> NoReturn:
     raise UnsupportedModel(
         "pliant.jax: under jit there are kernels for the CPU only; leave jit out where arrays are on a CUDA device, or "
         "put them on the CPU"

@@ -1,4 +1,4 @@
-"""A function of a model with the products of its derivatives, for those who differentiate by rules of their own.
+"""A function of a model with the products of its derivatives, for libraries that differentiate by their own rules.
 
 For y = f(x), x and y each one or several arrays, five functions are closed under differentiation and transposition up
 to second order; `pliant.jax` and `pliant.torch` need nothing else:
@@ -9,7 +9,7 @@ to second order; `pliant.jax` and `pliant.torch` need nothing else:
     second(x, u, v)  the change of jvp(x, u) along v, symmetric in u and v
     hvp(x, w, u)     the change of vjp(x, w) along u, that is the second derivative of w . y times u
 
-Where an arm has quaternions, f is taken behind their normalisation: f(q / |q|). Its gradient by the four numbers of a
+Where an arm has quaternions, f is computed from normalized ones: f(q / |q|). Its gradient by the four numbers of a
 quaternion is then tangent to the unit sphere, the shortest of those that give the same change of y.
 """
 
@@ -18,10 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import casadi as ca
 
+from pliant.algebra.rotations import SX
 from pliant.base.derived import SYMBOLS
 from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.tape.arguments import Shape, Signature
@@ -32,11 +33,15 @@ from pliant.mechanics.links.kinematics import tip_pose
 from pliant.model.model import Model
 from pliant.options import FunctionName
 
+T = TypeVar("T")
+AnyArray: TypeAlias = Any
+"""An array of NumPy, CuPy, JAX or PyTorch."""
+ArrayFunction: TypeAlias = Callable[..., AnyArray]
 ProductName = Literal["value", "jvp", "vjp", "second", "hvp"]
 
-#: Groups of arrays that each of them takes behind x: directions of x (u), weights of y (w).
+#: Groups of arrays that each product takes behind x: directions of x (u), weights of y (w).
 OPERANDS: dict[str, str] = {"value": "", "jvp": "u", "vjp": "w", "second": "uu", "hvp": "wu"}
-#: Whether it gives arrays like y (w) or like x (u).
+#: Shape of the results of each product: that of y (w) or of x (u).
 GIVES: dict[str, str] = {"value": "w", "jvp": "w", "vjp": "u", "second": "w", "hvp": "u"}
 
 #: The change of a product with its groups of operands: the product that gives it, and the groups that this one takes;
@@ -48,7 +53,7 @@ CHANGES: dict[str, list[tuple[str, str] | None]] = {
     "second": [None, ("second", "0d2"), ("second", "01d")],
     "hvp": [None, ("hvp", "0d2"), ("hvp", "01d")],
 }
-#: Transposes likewise: "c" stands for what is given back.
+#: The transposes of a product with its groups of operands, in the same form; "c" stands for the cotangent.
 TRANSPOSES: dict[str, list[tuple[str, str] | None]] = {
     "value": [None],
     "jvp": [None, ("vjp", "0c")],
@@ -56,7 +61,7 @@ TRANSPOSES: dict[str, list[tuple[str, str] | None]] = {
     "second": [None, ("hvp", "0c2"), ("hvp", "0c1")],
     "hvp": [None, ("second", "02c"), ("hvp", "01c")],
 }
-#: Gradients by a group of operands: transposes, and by x itself the change along x transposed.
+#: Gradients by a group of operands: transposes, and by x itself the transpose of the change along x.
 GRADIENTS: dict[str, list[tuple[str, str] | None]] = {
     **TRANSPOSES,
     "value": [("vjp", "0c")],
@@ -72,8 +77,8 @@ class DerivativeProducts:
     ----------
     kernel : Kernel
         The function itself.
-    made : mapping of str to Kernel, optional
-        Products that need not be derived from it.
+    made : mapping of str to function, optional
+        Functions that return kernels of products, which then need not be derived from `kernel`.
     """
 
     def __init__(self, kernel: Kernel, made: Mapping[str, Callable[[], Kernel]] | None = None) -> None:
@@ -96,22 +101,22 @@ class DerivativeProducts:
         return self.signature.out_shapes
 
     def operands(self, product: str) -> tuple[Shape, ...]:
-        """Shapes of all that a product takes."""
+        """Shapes of all operands of a product."""
         groups = {"u": self.inputs, "w": self.outputs}
         return self.inputs + tuple(shape for group in OPERANDS[product] for shape in groups[group])
 
     def results(self, product: str) -> tuple[Shape, ...]:
-        """Shapes of what a product gives."""
+        """Shapes of the results of a product."""
         return self.inputs if GIVES[product] == "u" else self.outputs
 
-    def groups(self, product: str, operands: Sequence[Any]) -> list[list[Any]]:
-        """What a product takes, sorted: x, then each group behind it."""
+    def groups(self, product: str, operands: Sequence[T]) -> list[list[T]]:
+        """Operands of a product by groups: x, then each group behind it."""
         sizes = [len(self.inputs)] + [len(self.inputs if g == "u" else self.outputs) for g in OPERANDS[product]]
         ends = [0, *accumulate(sizes)]
         return [list(operands[start:end]) for start, end in pairwise(ends)]
 
-    def completed(self, arrays: Sequence[Any], p: Any, nominal: Any) -> tuple[Any, ...]:
-        """The arrays of one value: parameters that were left out, or are None, are nominal."""
+    def completed(self, arrays: Sequence[AnyArray], p: AnyArray | None, nominal: AnyArray) -> tuple[AnyArray, ...]:
+        """Complete the arrays of one value: parameters that are left out, or None, are nominal."""
         names, given = self.signature.in_names, tuple(arrays)
         if given and given[-1] is None:
             given = given[:-1]
@@ -124,11 +129,11 @@ class DerivativeProducts:
         return given
 
     def change(self, product: str, group: int) -> tuple[str, str]:
-        """The product that is the change of this one with a group of operands ("d"), and the groups that it takes."""
+        """Product that is the change of this one along a group of operands ("d"), and the groups that it takes."""
         return self._rule(CHANGES[product][group])
 
     def gradient(self, product: str, group: int) -> tuple[str, str]:
-        """Likewise the gradient, by a group of operands, of the sum of all that a product gives, weighted by "c"."""
+        """Product that is the gradient, by a group of operands, of the results of this one weighted by "c"."""
         return self._rule(GRADIENTS[product][group])
 
     def _rule(self, rule: tuple[str, str] | None) -> tuple[str, str]:
@@ -139,7 +144,7 @@ class DerivativeProducts:
         return rule
 
     def kernel(self, product: str) -> Kernel:
-        """The compiled function of a product."""
+        """Compiled function of a product."""
         found = self._kernels.get(product)
         if found is None:
             with SYMBOLS:
@@ -147,12 +152,12 @@ class DerivativeProducts:
                 found = self._kernels.setdefault(product, make())
         return found
 
-    def on_device(self, product: str, arrays: Sequence[Any]) -> list[Any]:
-        """A product of CuPy arrays, on their device."""
+    def on_device(self, product: str, arrays: Sequence[AnyArray]) -> list[AnyArray]:
+        """Compute a product of CuPy arrays on their device."""
         return self.kernel(product).on_device(arrays)
 
-    def __call__(self, product: str, *arrays: Any) -> tuple[Any, ...]:
-        """A product of NumPy arrays, always as a tuple."""
+    def __call__(self, product: str, *arrays: AnyArray) -> tuple[AnyArray, ...]:
+        """Compute a product of NumPy arrays; the result is always a tuple."""
         kernel = self.kernel(product)
         alone = all(x.ndim == len(shape) for x, shape in zip(arrays, kernel.signature.in_shapes))
         result = kernel.fast(*arrays) if alone else None
@@ -161,7 +166,7 @@ class DerivativeProducts:
         return result if isinstance(result, tuple) else (result,)
 
     @cached_property
-    def _symbols(self) -> tuple[list[Any], Any, Any]:
+    def _symbols(self) -> tuple[list[SX], SX, SX]:
         """Symbols of x, all of them as one column, and y as one column."""
         f = self._function
         x = [ca.SX.sym(f.name_in(k), *f.size_in(k)) for k in range(f.n_in())]
@@ -186,22 +191,22 @@ class DerivativeProducts:
         sizes = [f.size_in(k) if GIVES[product] == "u" else f.size_out(k) for k in range(len(self.results(product)))]
         return self._compiled(product, x + given, _pieces(out, sizes))
 
-    def _along(self, jvp: Any, n: int) -> Kernel:
-        """The change of a function of (x, u) along a change of its x alone."""
+    def _along(self, jvp: ca.Function, n: int) -> Kernel:
+        """Change of a function of (x, u) along a change of x alone."""
         given = [ca.SX.sym(f"g_{k}", *jvp.size_in(k)) for k in range(jvp.n_in())]
         v = [ca.SX.sym(f"v_{k}", *jvp.size_in(k)) for k in range(n)]
         out = ca.jtimes(ca.veccat(*jvp.call(given)), ca.veccat(*given[:n]), ca.veccat(*v))
         return self._compiled("second", given + v, _pieces(out, [jvp.size_out(k) for k in range(jvp.n_out())]))
 
-    def _compiled(self, product: str, given: Sequence[Any], outputs: Sequence[Any]) -> Kernel:
+    def _compiled(self, product: str, given: Sequence[SX], outputs: Sequence[SX]) -> Kernel:
         title = f"{self.signature.name}_{product}"
         dense = ca.cse([ca.densify(y) for y in outputs])
         function = ca.Function(title, list(given), dense)
         return Kernel(function, in_shapes=self.operands(product), out_shapes=self.results(product))
 
 
-def _pieces(column: Any, sizes: Sequence[tuple[int, int]]) -> list[Any]:
-    """A column cut into matrices."""
+def _pieces(column: SX, sizes: Sequence[tuple[int, int]]) -> list[SX]:
+    """Cut a column into matrices."""
     found, place = [], 0
     for rows, columns in sizes:
         found.append(ca.reshape(column[place : place + rows * columns], rows, columns))
@@ -213,8 +218,8 @@ def products(model: Model, name: str) -> DerivativeProducts:
     """Products of a function of a model: "forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "pose FRAME",
     "rates" of the coordinates, or "normalised" coordinates."""
     implicit = model.layout.plain and name in ("forward_dynamics", "inverse_dynamics")
-    make: Any = _dynamics if implicit else _made
-    return model.derived("products", (name,), lambda: make(model, name))  # type: ignore[no-any-return]
+    make: Callable[[Model, str], DerivativeProducts] = _dynamics if implicit else _made
+    return model.derived("products", (name,), lambda: make(model, name))
 
 
 def _made(model: Model, name: str) -> DerivativeProducts:
@@ -231,15 +236,15 @@ def _made(model: Model, name: str) -> DerivativeProducts:
     return DerivativeProducts(Kernel(function))
 
 
-def _dynamics(model: Model, name: Literal["forward_dynamics", "inverse_dynamics"]) -> DerivativeProducts:
-    """By the implicit formula, in a fifth less operations. Where there are quaternions, its derivatives are along the
-    speeds, and second ones along them do not commute; those of numbers of the state do."""
+def _dynamics(model: Model, name: str) -> DerivativeProducts:
+    """Products by the implicit formula, in a fifth fewer operations. It serves arms without quaternions: with these its
+    derivatives are along the speeds, and second derivatives along speeds do not commute."""
     made = {key: partial(model.kernel, cast(FunctionName, f"{name}_{key}")) for key in ("jvp", "vjp", "hvp")}
-    return DerivativeProducts(model.kernel(name), made)
+    return DerivativeProducts(model.kernel(cast(FunctionName, name)), made)
 
 
-def _normalised(model: Model, q: Any) -> Any:
-    """Coordinates whose quaternions have length one."""
+def _normalised(model: Model, q: SX) -> SX:
+    """Coordinates with normalized quaternions."""
     unit = ca.SX(q)
     for place in model.layout.quaternions:
         unit[place : place + 4] = q[place : place + 4] / ca.norm_2(q[place : place + 4])
@@ -250,7 +255,7 @@ _INPUTS: dict[str, tuple[str, ...]] = {
     "forward_dynamics": ("q", "qd", "tau"), "inverse_dynamics": ("q", "qd", "qdd"), "energy": ("q", "qd"),
     "tip_pose": ("q",), "pose": ("q",), "rates": ("q", "qd"), "normalised": ("q",),
 }  # fmt: skip
-_EXPRESSIONS: dict[str, Callable[..., Any]] = {
+_EXPRESSIONS: dict[str, Callable[..., SX]] = {
     "forward_dynamics": lambda model, _, q, qd, tau: model.equations.forward_dynamics(q, qd, tau),
     "inverse_dynamics": lambda model, _, q, qd, qdd: model.equations.tree_forces(q, qd, qdd),
     "energy": lambda model, _, q, qd: energies(model.chain, q, qd),
@@ -262,18 +267,18 @@ _EXPRESSIONS: dict[str, Callable[..., Any]] = {
 
 
 def require_steps(model: Model) -> None:
-    """Refuses arms whose loops would have to be closed after a step."""
+    """Refuse arms whose loops would have to be closed after a step."""
     if model.constraints:
         model.layout.require_open("a step as a function (pliant.Stepper takes steps of it)")
 
 
 def rk4_step(
-    accelerations: Callable[..., Any], rates: Callable[..., Any], unit: Callable[..., Any], h: float
-) -> Callable[..., Any]:
-    """(q, qd, tau, p) to (q, qd) a step later by the classical Runge-Kutta method, for arrays of any library."""
+    accelerations: ArrayFunction, rates: ArrayFunction, unit: ArrayFunction, h: float
+) -> Callable[..., tuple[AnyArray, AnyArray]]:
+    """Function from (q, qd, tau, p) to (q, qd) a step later by the classical Runge-Kutta method, for any library."""
 
-    def step(q: Any, qd: Any, tau: Any, p: Any = None) -> tuple[Any, Any]:
-        def slopes(q: Any, qd: Any) -> tuple[Any, Any]:
+    def step(q: AnyArray, qd: AnyArray, tau: AnyArray, p: AnyArray | None = None) -> tuple[AnyArray, AnyArray]:
+        def slopes(q: AnyArray, qd: AnyArray) -> tuple[AnyArray, AnyArray]:
             return rates(q, qd), accelerations(q, qd, tau, p)
 
         a, b = slopes(q, qd)

@@ -4,10 +4,10 @@
     qdd = pliant.torch.forward_dynamics(model)
     (qdd(q, qd, tau) ** 2).sum().backward()
 
-Tensors are float64; their memory is read where it is. Every call is one compiled kernel, a batch in SIMD packs on all
-threads, or one thread a state where tensors are on a CUDA device (extra `[gpu]`; arrays pass by DLPack). Backward
-passes are kernels as well (`pliant.learning.products`). `torch.func` (`vmap`, `grad`, `jacrev`, `jacfwd`, `hessian`)
-works likewise.
+Tensors are float64 and not copied. Every call is one compiled kernel: a batch in SIMD packs on all threads, or one
+thread for each state where tensors are on a CUDA device (extra `[gpu]`; arrays pass by DLPack). Backward passes are
+kernels as well (`pliant.learning.products`). `torch.func` (`vmap`, `grad`, `jacrev`, `jacfwd`, `hessian`) is
+supported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ try:
 except ImportError as error:
     raise UnsupportedModel(f"pliant.torch needs torch ({error}); {install('torch')}") from None
 
-try:  # whether a transform of `torch.func` is at work; where PyTorch does not tell, it is taken to be
+try:  # whether a transform of `torch.func` is active; where PyTorch does not tell, one is assumed
     from torch._C import _are_functorch_transforms_active as transformed
 except ImportError:
 
@@ -39,6 +39,8 @@ except ImportError:
 __all__ = ["energy", "forward_dynamics", "inverse_dynamics", "pose", "step", "tip_pose"]
 
 Function = Callable[..., Any]
+Results = Any
+"""A tensor, or a tuple of tensors."""
 
 
 # ------------------------------------------------------------------------------------------ for users
@@ -69,7 +71,7 @@ def forward_dynamics(model: Model) -> Function:
 
 @checked
 def inverse_dynamics(model: Model) -> Function:
-    """Generalised forces as a function of tensors.
+    """Generalized forces as a function of tensors.
 
     Parameters
     ----------
@@ -197,11 +199,11 @@ def _parts(model: Model) -> tuple[Function, Function, Function]:
 def _function(model: Model, name: str) -> Function:
     found = products(model, name)
     nominal = torch.from_numpy(model.nominal_parameters)
-    placed: dict[Any, Any] = {}  # nominal parameters on devices
+    placed: dict[torch.device, torch.Tensor] = {}  # nominal parameters on devices
     shapes = tuple(map(torch.Size, found.inputs))
 
-    def function(*tensors: Any, p: Any = None) -> Any:
-        given: Sequence[Any] = tensors if len(tensors) == len(shapes) else found.completed(tensors, p, nominal)
+    def function(*tensors: torch.Tensor, p: torch.Tensor | None = None) -> Results:
+        given: Sequence[torch.Tensor] = tensors if len(tensors) == len(shapes) else found.completed(tensors, p, nominal)
         for k, shape in enumerate(shapes):
             x = given[k]
             if type(x) is not torch.Tensor or x.dtype is not torch.float64 or not x.is_cpu or x.shape != shape:
@@ -215,8 +217,8 @@ def _function(model: Model, name: str) -> Function:
     return function
 
 
-def _checked(found: DerivativeProducts, given: Sequence[Any]) -> Sequence[Any]:
-    """Anything that is not one plain state."""
+def _checked(found: DerivativeProducts, given: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    """Check tensors that are not one plain state, and align their axes."""
     for item in zip(found.signature.in_names, found.inputs, given):
         _check(*item)
     devices = {str(x.device) for x in given}
@@ -225,7 +227,7 @@ def _checked(found: DerivativeProducts, given: Sequence[Any]) -> Sequence[Any]:
     return _aligned(given, found.inputs)
 
 
-def _check(name: str, shape: Shape, given: Any) -> None:
+def _check(name: str, shape: Shape, given: object) -> None:
     if not isinstance(given, torch.Tensor):
         raise ModelError(f"{name}: got {type(given).__name__}, expected a tensor of shape {describe(shape)}")
     if given.dtype is not torch.float64:
@@ -236,8 +238,8 @@ def _check(name: str, shape: Shape, given: Any) -> None:
         raise ModelError(f"{name}: got a tensor of shape {tuple(given.shape)}, expected {describe(shape)}")
 
 
-def _aligned(tensors: Sequence[Any], shapes: Sequence[Shape]) -> Sequence[Any]:
-    """All with as many axes before those of one state."""
+def _aligned(tensors: Sequence[torch.Tensor], shapes: Sequence[Shape]) -> Sequence[torch.Tensor]:
+    """Tensors with the same number of axes before those of one state."""
     axes = [tensor.ndim - len(shape) for tensor, shape in zip(tensors, shapes)]
     lead = max(axes)
     if min(axes) == lead:
@@ -248,9 +250,9 @@ def _aligned(tensors: Sequence[Any], shapes: Sequence[Shape]) -> Sequence[Any]:
 # ----------------------------------------------------------------------------------- what autograd sees
 
 
-def _run(found: DerivativeProducts, product: str, tensors: Sequence[Any]) -> Any:
-    """A tensor, or a tuple of them. What nobody differentiates goes to the kernel without further ado; the rule that
-    `torch.func` needs costs 35 us a call more than the plain one."""
+def _run(found: DerivativeProducts, product: str, tensors: Sequence[torch.Tensor]) -> Results:
+    """Compute a product: a tensor, or a tuple of them. Inputs that need no gradient bypass autograd; the rule for
+    `torch.func` costs 35 us per call more than the plain one."""
     if transformed():
         return _TransformedProduct.apply(found, product, *tensors)
     if (torch.is_grad_enabled() and any(x.requires_grad for x in tensors)) or _forward_mode():
@@ -262,8 +264,8 @@ def _forward_mode() -> bool:
     return bool(getattr(forward_ad, "_current_level", 0) >= 0)
 
 
-def _on_device(found: DerivativeProducts, product: str, tensors: Sequence[Any]) -> Any:
-    """CUDA tensors: handed to CuPy and back by DLPack, where they are, in PyTorch's own stream."""
+def _on_device(found: DerivativeProducts, product: str, tensors: Sequence[torch.Tensor]) -> Results:
+    """Compute with CUDA tensors: CuPy reads them in place by DLPack, in PyTorch's own stream."""
     cp, place = cupy(), tensors[0].device
     stream = cp.cuda.ExternalStream(torch.cuda.current_stream(place).cuda_stream)
     with cp.cuda.Device(place.index or 0), stream:
@@ -272,7 +274,7 @@ def _on_device(found: DerivativeProducts, product: str, tensors: Sequence[Any]) 
     return results[0] if len(results) == 1 else results
 
 
-def _numbers(found: DerivativeProducts, product: str, tensors: Sequence[Any]) -> Any:
+def _numbers(found: DerivativeProducts, product: str, tensors: Sequence[torch.Tensor]) -> Results:
     if not tensors[0].is_cpu:
         return _on_device(found, product, tensors)
     results = found(product, *[x.numpy() for x in tensors])
@@ -285,7 +287,7 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
     """A product of a function; each operand has the same number of axes before those of one state."""
 
     @staticmethod
-    def forward(ctx: Any, found: DerivativeProducts, product: str, *tensors: Any) -> Any:
+    def forward(ctx: Any, found: DerivativeProducts, product: str, *tensors: torch.Tensor) -> Results:
         ctx.found, ctx.product = found, product
         ctx.save_for_backward(*tensors)
         if _forward_mode():
@@ -293,12 +295,12 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
         return _numbers(found, product, [x.detach() for x in tensors])
 
     @staticmethod
-    def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+    def backward(ctx: Any, *cotangents: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         found, product = ctx.found, ctx.product
         groups = found.groups(product, ctx.saved_tensors)
         wanted = found.groups(product, ctx.needs_input_grad[2:])
         source = {**{str(k): group for k, group in enumerate(groups)}, "c": [x.contiguous() for x in cotangents]}
-        gradients: list[Any] = [None, None]
+        gradients: list[torch.Tensor | None] = [None, None]
         for k, (group, wants) in enumerate(zip(groups, wanted)):
             if not any(wants):
                 gradients += [None] * len(group)
@@ -309,10 +311,10 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
         return tuple(gradients)
 
     @staticmethod
-    def jvp(ctx: Any, *changes: Any) -> Any:
+    def jvp(ctx: Any, *changes: torch.Tensor | None) -> Results:
         found, product = ctx.found, ctx.product
         groups, moved = found.groups(product, ctx.saved_tensors), found.groups(product, changes[2:])
-        total: list[Any] | None = None
+        total: list[torch.Tensor] | None = None
         for k, (group, change) in enumerate(zip(groups, moved)):
             if all(x is None for x in change):
                 continue
@@ -326,28 +328,28 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
 
 
 class _TransformedProduct(_Product):
-    """The same for `torch.func`."""
+    """A product of a function for the transforms of `torch.func`."""
 
     @staticmethod
     def forward(  # type: ignore[override]
-        found: DerivativeProducts, product: str, *tensors: Any
-    ) -> Any:
+        found: DerivativeProducts, product: str, *tensors: torch.Tensor
+    ) -> Results:
         return _numbers(found, product, [x.detach() for x in tensors])
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Results) -> None:
         ctx.found, ctx.product = inputs[:2]
         ctx.save_for_backward(*inputs[2:])
         ctx.save_for_forward(*inputs[2:])
 
     @staticmethod
     def vmap(
-        info: Any, axes: tuple[Any, ...], found: DerivativeProducts, product: str, *tensors: Any
-    ) -> tuple[Any, Any]:
+        info: Any, axes: tuple[int | None, ...], found: DerivativeProducts, product: str, *tensors: torch.Tensor
+    ) -> tuple[Results, int | tuple[int, ...]]:
         moved = [x.unsqueeze(0) if axis is None else x.movedim(axis, 0) for x, axis in zip(tensors, axes[2:])]
         result = _run(found, product, moved)
         return result, 0 if isinstance(result, torch.Tensor) else (0,) * len(result)
 
 
-def _listed(result: Any) -> list[Any]:
+def _listed(result: Results) -> list[torch.Tensor]:
     return [result] if isinstance(result, torch.Tensor) else list(result)

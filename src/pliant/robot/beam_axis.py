@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 
 from pliant.arrays import Array
+from pliant.robot.files.error_messages import Entries
 from pliant.robot.parts.beam import Beam
 from pliant.robot.parts.link import Link
 from pliant.robot.robot import RobotDescription
@@ -34,8 +34,8 @@ class BeamAxis:
     length: float
 
     @classmethod
-    def of(cls, beam: Any, length: float) -> BeamAxis:
-        """Axis of a beam as it stands in a file. One with faults, which are reported with the robot, counts as
+    def of(cls, beam: Entries, length: float) -> BeamAxis:
+        """Axis of a beam from its entries in a file. A beam with faults, which are reported with the robot, counts as
         straight."""
         straight = cls(np.zeros(1), (HERE,), length)
         try:

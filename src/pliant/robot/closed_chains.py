@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pliant.errors import UnsupportedModel
+from pliant.robot.parts.contacts import Contact
+from pliant.robot.parts.couplings import Coupling
+from pliant.robot.parts.loops import Loop
 from pliant.robot.robot import RobotDescription
 from pliant.robot.tree import parents
 
@@ -13,7 +14,7 @@ def require_tree(robot: RobotDescription, what: str) -> None:
     """Raise `UnsupportedModel` for a robot with loops, passive joints, couplings or contacts, which other formats
     would lose."""
     passive = [link.name for link in robot.links if not link.joint.actuated]
-    parts: dict[str, tuple[Any, ...]] = {
+    parts: dict[str, tuple[Loop | Coupling | Contact, ...]] = {
         "closed loops": robot.loops, "couplings": robot.couplings, "contacts": robot.contacts,
     }  # fmt: skip
     listed = {kind: [part.name for part in found] for kind, found in parts.items()}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -82,8 +82,8 @@ def section_place(beam: Beam, clamp: float) -> tuple[Array, Array]:
     return np.array(rotation_x(section.turn), dtype=float), np.array([clamp, *(section.offset or (0.0, 0.0))])
 
 
-def _profile(beam: BeamProperties, name: str, eta: Array) -> Any:
-    return np.ones(len(eta)) if beam.profile is None else getattr(beam.profile, name)(eta)
+def _profile(beam: BeamProperties, name: str, eta: Array) -> Array:
+    return np.ones(len(eta)) if beam.profile is None else np.asarray(getattr(beam.profile, name)(eta))
 
 
 @cache

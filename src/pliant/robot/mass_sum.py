@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.robot.parts.rigid_body import inertia_matrix
+from pliant.robot.parts.base import BaseBody
+from pliant.robot.parts.rigid_body import Lump, RigidBody, inertia_matrix
 
 PLAUSIBLE = 1e-9
 """Part by which a principal moment may exceed the sum of the others: rounding."""
@@ -25,17 +25,17 @@ class MassSum:
 
     @classmethod
     def of(cls, m: float, com: Array, inertia: Array) -> MassSum:
-        """A body with its centre of mass at `com` and `inertia` (3, 3) about it."""
+        """A body with its center of mass at `com` and `inertia` (3, 3) about it."""
         return cls(m, m * com, inertia + m * (com @ com * np.eye(3) - np.outer(com, com)))
 
     @classmethod
-    def lump(cls, body: Any) -> MassSum:
+    def lump(cls, body: Lump | RigidBody | BaseBody) -> MassSum:
         """A lump, a rigid body or a base, about the frame that it is given in."""
         return cls.of(body.mass, np.array(body.com, dtype=float), np.array(inertia_matrix(body.inertia), dtype=float))
 
     @classmethod
     def nothing(cls) -> MassSum:
-        """No mass."""
+        """Return a sum without mass."""
         return cls(0.0, np.zeros(3), np.zeros((3, 3)))
 
     def __add__(self, other: MassSum) -> MassSum:
@@ -53,7 +53,7 @@ class MassSum:
         return MassSum.of(m, R @ com + p, R @ inertia @ R.T)
 
     def about_com(self) -> tuple[float, Array, Array]:
-        """Mass, centre of mass, and the inertia about it, exactly symmetric."""
+        """Mass, center of mass, and the inertia about it, exactly symmetric."""
         com = self.s / self.m if self.m else np.zeros(3)
         inertia = self.I - self.m * (com @ com * np.eye(3) - np.outer(com, com))
         return self.m, com, (inertia + inertia.T) / 2.0

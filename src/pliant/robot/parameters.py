@@ -8,12 +8,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from pliant.errors import ModelError
-from pliant.robot.files.error_messages import suggestion
+from pliant.robot.files.error_messages import Entries, suggestion
 from pliant.robot.files.mesh_files import MeshContent
 from pliant.robot.parts.reduced_body import ReducedBody
 
 
-def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
+def numbers(value: object, path: str = "") -> Iterator[tuple[str, float]]:
     """Every float in a description with its path, in the order of the file."""
     if isinstance(value, float):
         yield path, value
@@ -26,7 +26,7 @@ def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
 
 
 def join(path: str, key: str) -> str:
-    """One step further along a path."""
+    """Path to an entry of the part at `path`."""
     return f"{path}.{key}" if path else key
 
 
@@ -51,14 +51,14 @@ def canonical(path: str, names: list[str]) -> str:
     return ".".join(parts)
 
 
-def unknown(path: str, known: Mapping[str, Any] | list[str]) -> ModelError:
+def unknown(path: str, known: Mapping[str, object] | list[str]) -> ModelError:
     """The error for a path that leads nowhere."""
     return ModelError(f"the robot has no number `{path}`{suggestion(path, known)}")
 
 
-def plain(value: Any, full: bool = False) -> Any:
-    """Mappings, lists and numbers as they stand in a file; without what equals its default unless `full`, which leaves
-    the content of bodies and meshes as it is."""
+def plain(value: object, full: bool = False) -> Any:
+    """Plain mappings, lists and numbers, as in a file. Entries that equal their defaults are left out unless `full`,
+    which leaves the content of bodies and meshes as it is."""
     if isinstance(value, BaseModel):
         short = getattr(value, "short_form", None)
         if short is not None and not full and (text := short()) is not None:
@@ -74,7 +74,7 @@ def plain(value: Any, full: bool = False) -> Any:
     return [plain(entry, full) for entry in value] if isinstance(value, tuple) else value
 
 
-def put(tree: dict[str, Any], path: str, value: Any, known: Mapping[str, Any]) -> None:
+def put(tree: Entries, path: str, value: object, known: Mapping[str, object]) -> None:
     """Set one entry of a full plain tree, in place."""
     *steps, last = path.split(".")
     node: Any = tree
@@ -87,7 +87,7 @@ def put(tree: dict[str, Any], path: str, value: Any, known: Mapping[str, Any]) -
         node[last] = value
 
 
-def _child(node: Any, key: str, path: str, known: Mapping[str, Any]) -> Any:
+def _child(node: object, key: str, path: str, known: Mapping[str, object]) -> Any:
     if node is None:
         raise ModelError(f"`{path}` leads through a part that the robot does not have; replace that part as a whole")
     if isinstance(node, dict) and key in node:
@@ -97,7 +97,7 @@ def _child(node: Any, key: str, path: str, known: Mapping[str, Any]) -> Any:
     raise unknown(path, known)
 
 
-def _index(node: list[Any], key: str) -> int:
+def _index(node: list[object], key: str) -> int:
     """Place of a named link or of a counted entry, or -1."""
     for index, entry in enumerate(node):
         if isinstance(entry, dict) and entry.get("name") == key:

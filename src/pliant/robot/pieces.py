@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pliant.algebra.quaternions import exponential, to_matrix
+from pliant.robot.parts.angles import Numeric
 from pliant.robot.parts.beam import Beam, rotary_counts
+from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.joint import DH, Joint, Origin
 from pliant.robot.parts.link import BeamStation, Link
 from pliant.robot.parts.rigid_body import Lump
@@ -24,6 +26,7 @@ from pliant.robot.parts.sections import Section, interpolated
 from pliant.robot.parts.shapes import FIELDS, MOST_UNREDUCED, Shapes
 from pliant.robot.robot import AnyRobot, RobotDescription
 
+Placed = TypeVar("Placed", Link, Frame)
 STRAIGHT = {"pieces": None, "curvature": None, "twist": None, "x": None}
 """Entries of a beam that is one straight piece."""
 FINE = 64
@@ -103,7 +106,7 @@ def in_one_piece(robot: AnyRobot) -> AnyRobot:
 def _whole(link: Link) -> Link:
     if link.beam is None or link.pieces == 1:
         return link
-    update: dict[str, Any] = {"beam": link.beam.model_copy(update=STRAIGHT)}
+    update: dict[str, object] = {"beam": link.beam.model_copy(update=STRAIGHT)}
     if link.shapes is not None:
         count = link.pieces * (link.shapes.count or 2)
         fields: dict[str, Any] = {field: bool(getattr(link.shapes, field)) for field in FIELDS}
@@ -111,13 +114,14 @@ def _whole(link: Link) -> Link:
     return link.model_copy(update=update)
 
 
-def _placed(part: Any, key: str, by_name: Mapping[str, list[BeamPiece]], lengths: Mapping[str, float]) -> Any:
+def _placed(part: Placed, key: str, by_name: Mapping[str, list[BeamPiece]], lengths: Mapping[str, float]) -> Placed:
     """A link or frame that names, under `key`, the piece that it sits on, and its place there."""
     found = by_name.get(getattr(part, key) or "", [])
     if len(found) < 2 or part.at == "root":
         return part
     if part.at == "tip":
         return part.model_copy(update={key: found[-1].link})
+    assert isinstance(part.at, BeamStation)
     length = lengths[found[0].owner]
     piece = at_fraction(found, part.at.x / length)
     x = min(max(part.at.x - piece.low * length, 0.0), (piece.high - piece.low) * length)
@@ -134,7 +138,7 @@ def _piece_link(link: Link, piece: BeamPiece) -> Link:
     first, last = piece.number == 1, piece.number == piece.count
     dh = link.joint.dh
     row = dh if dh is not None and dh.convention == "standard" else None  # Rz Tz before the joint, Rx at the tip
-    update: dict[str, Any] = {"beam": _piece_beam(link, piece), "name": piece.link}
+    update: dict[str, object] = {"beam": _piece_beam(link, piece), "name": piece.link}
     if not last:
         update["tip"] = Lump()
     if first:
@@ -152,7 +156,7 @@ def _piece_beam(link: Link, piece: BeamPiece) -> Beam:
     beam = link.beam
     assert beam is not None
     part = piece.high - piece.low
-    update: dict[str, Any] = {"length": beam.length * part, **STRAIGHT}
+    update: dict[str, object] = {"length": beam.length * part, **STRAIGHT}
     if beam.section is not None:
         update["section"] = _piece_section(beam.section, piece)
         if beam.rotary is None:  # by default, which looks at the whole beam
@@ -162,7 +166,7 @@ def _piece_beam(link: Link, piece: BeamPiece) -> Beam:
 
 def _piece_section(section: Section, piece: BeamPiece) -> Section:
     """The stretch of a table, and the offset at the root of the beam alone: each piece starts where the axis is."""
-    update: dict[str, Any] = {} if piece.number == 1 else {"offset": None}
+    update: dict[str, object] = {} if piece.number == 1 else {"offset": None}
     if section.x is not None:
         low, high = piece.low, piece.high
         x = [low, *(eta for eta in section.x if low < eta < high), high]
@@ -191,10 +195,10 @@ def _turn_to(link: Link, piece: BeamPiece) -> tuple[float, float, float]:
     return float(np.arctan2(R[2, 1], R[2, 2])), pitch, float(np.arctan2(R[1, 0], R[0, 0]))
 
 
-def spread(robot: RobotDescription, symbols: Mapping[str, Any]) -> dict[str, Any]:
+def spread(robot: RobotDescription, symbols: Mapping[str, Numeric]) -> dict[str, Numeric]:
     """Symbols of a robot, by the paths of the robot of its pieces."""
     cut = {link.name: _pieces(link) for link in robot.links}
-    found: dict[str, Any] = {}
+    found: dict[str, Numeric] = {}
     for path, symbol in symbols.items():
         part, _, rest = path.partition(".")
         owner, _, rest = rest.partition(".")
@@ -206,7 +210,7 @@ def spread(robot: RobotDescription, symbols: Mapping[str, Any]) -> dict[str, Any
     return found
 
 
-def _spread(own: list[BeamPiece], rest: str, symbol: Any) -> Iterator[tuple[BeamPiece, Any]]:
+def _spread(own: list[BeamPiece], rest: str, symbol: Numeric) -> Iterator[tuple[BeamPiece, Numeric]]:
     for piece in own:
         if rest == "beam.length":
             yield piece, symbol * (piece.high - piece.low)

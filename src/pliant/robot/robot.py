@@ -1,4 +1,4 @@
-"""The robot: links in a chain or a tree, what they stand on, gravity and payloads."""
+"""Description of a robot: its base, links in a chain or a tree, gravity, payloads, frames, loops and contacts."""
 
 from __future__ import annotations
 

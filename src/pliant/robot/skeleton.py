@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from pliant.robot.mass_sum import MassSum
 from pliant.robot.parts.angles import rotation_rpy
 from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.joint import origin_transform, tip_rotation
-from pliant.robot.parts.link import Link
+from pliant.robot.parts.link import At, BeamStation, BodyFrame, Link
 from pliant.robot.parts.reduced_body import TIP
 from pliant.robot.pieces import in_pieces
 from pliant.robot.robot import RobotDescription
@@ -25,8 +24,8 @@ HERE: Pose = (np.eye(3), np.zeros(3))
 
 @dataclass(frozen=True)
 class Bone:
-    """A link, or a piece of one, in the frame after its joint: where it stands on its parent at q = 0, its mass with
-    the hub, and what its tip carries, by name."""
+    """A link, or a piece of one, in the frame after its joint: its pose on its parent at q = 0, its mass with the hub,
+    and the masses that its tip carries, by name."""
 
     link: Link
     parent: int | None
@@ -75,7 +74,7 @@ def skeleton(robot: RobotDescription) -> Skeleton:
     return Skeleton(cut, tuple(bones), MassSum.lump(robot.base) if robot.base.is_free else None)
 
 
-def place(link: Link, at: Any) -> Pose:
+def place(link: Link, at: At) -> Pose:
     """Pose of a place of a straight link in the frame after its joint."""
     if at == "root":
         return HERE
@@ -91,13 +90,15 @@ def place(link: Link, at: Any) -> Pose:
             0.0 if link.beam.slides else link.beam.length
         ) * along
     if link.body is not None:
+        assert isinstance(at, BodyFrame)
         return link.body.pose(at.frame)
     assert link.beam is not None
+    assert isinstance(at, BeamStation)
     return np.eye(3), section_place(link.beam, link.joint.offset)[1] + min(at.x, link.beam.length) * along
 
 
 def joined(outer: Pose, inner: Pose) -> Pose:
-    """One pose after the other."""
+    """Compose two poses: that of `inner`, given in the frame of `outer`, in the frame in which `outer` is given."""
     return outer[0] @ inner[0], outer[1] + outer[0] @ inner[1]
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from pliant.errors import ModelError
 from pliant.robot.parameters import canonical, join, key_of, unknown
+from pliant.robot.parts.angles import Numeric
 from pliant.robot.pieces import BeamPiece, in_pieces, pieces, spread
 from pliant.robot.robot import RobotDescription
 
@@ -22,7 +23,7 @@ class View:
 
     description: Any
 
-    def __init__(self, description: BaseModel, path: str, symbols: Mapping[str, Any]) -> None:
+    def __init__(self, description: BaseModel, path: str, symbols: Mapping[str, Numeric]) -> None:
         self.description = description
         self._path = path
         self._symbols = symbols
@@ -40,7 +41,7 @@ class View:
             return types.MethodType(member, self)
         raise AttributeError(f"{kind.__name__} has no `{name}`")
 
-    def _wrap(self, value: Any, path: str) -> Any:
+    def _wrap(self, value: object, path: str) -> object:
         if isinstance(value, float):
             return self._symbols.get(path, value)
         if isinstance(value, BaseModel):
@@ -68,10 +69,10 @@ class RobotView(View):
 
     __slots__ = ("nominal", "pieces")
 
-    nominal: list[tuple[Any, float]]
+    nominal: list[tuple[Numeric, float]]
     pieces: tuple[BeamPiece, ...]
 
-    def __init__(self, robot: RobotDescription, symbols: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, robot: RobotDescription, symbols: Mapping[str, Numeric] | None = None) -> None:
         names = [link.name for link in robot.links]
         known = robot.paths()
         chosen = {canonical(path, names): symbol for path, symbol in (symbols or {}).items()}

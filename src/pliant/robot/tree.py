@@ -38,7 +38,7 @@ def beyond(links: Sequence[Link], place: int) -> list[int]:
 
 
 def outwards(links: tuple[Link, ...]) -> tuple[Link, ...]:
-    """The links in an order in which each stands behind the one that carries it: as they are, if they do."""
+    """Put the links in an order in which each stands behind the one that carries it; unchanged if they are in one."""
     carried_by = parents(links)
     order: list[int] = []
     waiting = list(range(len(links)))

@@ -1,4 +1,7 @@
-"""Who runs the points: SIMD batches here, processes here, or a Dask cluster. Each yields outcomes as they finish."""
+"""Engines that run the points of a sweep: local SIMD batches, local processes, or a Dask cluster.
+
+Each yields outcomes as they finish.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +15,30 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 import numpy as np
 
+from pliant.arrays import Array, Integers
 from pliant.base.interrupts import Lifeline, deaf_children, hang_on
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel, extra, install
 from pliant.options import BatchMethodName, PackedName
+from pliant.protocols import Torque
 from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point, run_points
 from pliant.sweeps.sweep_file import SweepStudy
 
+if TYPE_CHECKING:
+    from pliant.simulation.batch.result import BatchResult
+
 ATTEMPTS = 3
-"""A point whose worker died so often is reported as failed."""
+"""Deaths of its worker after which a point is reported as failed."""
 CHUNK = 8192
 """Arms of a batch between two entries in the journal."""
 AHEAD = 2
 """Bundles of points in flight for each thread of a cluster."""
 BUNDLES, LARGEST = 8, 32
-"""Bundles that each thread of a cluster gets of a study, at least, and points of the largest."""
+"""Least number of bundles that each thread of a cluster gets of a study, and most points of a bundle."""
 BATCH_METHODS = get_args(BatchMethodName)
 
 
@@ -38,7 +46,7 @@ BATCH_METHODS = get_args(BatchMethodName)
 
 
 def batchable(points: Points) -> str | None:
-    """Why the study cannot run as a batch; None if it can."""
+    """Reason why the study cannot run as a batch; None if it can."""
     if points.function is not None:
         return "a function of your own reads whole results"
     if points.shared is None:
@@ -52,7 +60,7 @@ def batchable(points: Points) -> str | None:
 
 
 def in_batches(points: Points, todo: Sequence[int]) -> Iterator[Outcomes]:
-    """Chunks of points through `simulate_batch`; while one runs, the one before it is measured."""
+    """Run chunks of points by `simulate_batch`; while one runs, the metrics of the one before it are computed."""
     with ThreadPoolExecutor(1) as beside:
         before: Future[Outcomes] | None = None
         for first in range(0, len(todo), CHUNK):
@@ -69,8 +77,8 @@ def in_batches(points: Points, todo: Sequence[int]) -> Iterator[Outcomes]:
             yield before.result()
 
 
-def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
-    """Run some points; what is returned measures them."""
+def _chunk(points: Points, chosen: Integers) -> Callable[[], Outcomes]:
+    """Run some points; return a function that computes their metrics."""
     from pliant.simulation.batch.batch_run import simulate_batch
 
     s, model = points.study.scenario, points.shared
@@ -82,8 +90,8 @@ def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # arms that break down are reported point by point
             batch = simulate_batch(
-                model, s.duration, q, qd, torque, controller, motion or None, p if points.robot_paths else None,
-                step=s.step, method=method, rtol=s.rtol,
+                model, s.duration, q0=q, qd0=qd, torque=torque, controller=controller, motion=motion or None,
+                p=p if points.robot_paths else None, step=s.step, method=method, rtol=s.rtol,
                 atol=s.atol or 1e-12, output_step=s.output_step, progress=False, **s.surroundings, limits=s.limits,
                 breaks=s.breaks, max_steps=s.max_steps,
             )  # fmt: skip
@@ -92,12 +100,12 @@ def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
     return partial(_measured, points, chosen, batch, torque, p)
 
 
-def _measured(points: Points, chosen: Any, batch: Any, torque: Any, p: Any) -> Outcomes:
-    """The metrics of arms that came to the end, and why the others did not."""
+def _measured(points: Points, chosen: Integers, batch: BatchResult, torque: Torque | None, p: Array) -> Outcomes:
+    """Metrics of the arms that finished, and the reasons why the others did not."""
     from pliant.simulation.batch.result import STATUS, UNBALANCED
 
     good = np.flatnonzero(batch.status == 0)
-    rows: Any = slice(None) if len(good) == len(chosen) else good  # a view where all went well
+    rows = slice(None) if len(good) == len(chosen) else good  # a view where all went well
     tau = _torques(batch, points, torque, len(chosen))
     moved = tuple(points.study.scenario.motion)
     h = Histories(batch.model, batch.t, batch.q[rows], batch.qd[rows], tau[rows], p[rows], moved)
@@ -114,12 +122,12 @@ def _measured(points: Points, chosen: Any, batch: Any, torque: Any, p: Any) -> O
     return Outcomes(chosen[good].tolist(), columns, failed)
 
 
-def _torques(batch: Any, points: Points, torque: Any, count: int) -> Any:
-    """(B, N, m) torques that acted; constants need not be computed row by row."""
+def _torques(batch: BatchResult, points: Points, torque: Torque | None, count: int) -> Array:
+    """(B, N, m) torques that acted; constants are not repeated row by row: then N is 1."""
     s = points.study.scenario
     if s.controller is not None or s.motion or isinstance(torque, tuple):
         return batch.tau
-    constant = np.zeros(batch.model.layout.n_inputs) if torque is None else torque
+    constant = np.zeros(batch.model.layout.n_inputs) if torque is None else np.asarray(torque)
     return np.broadcast_to(np.atleast_2d(constant)[:, None], (count, 1, batch.model.layout.n_inputs))
 
 
@@ -129,7 +137,7 @@ def _torques(batch: Any, points: Points, torque: Any, count: int) -> Any:
 def in_processes(
     study: SweepStudy, todo: Sequence[int], workers: int, function: UserFunction | None
 ) -> Iterator[Outcomes]:
-    """Local processes; one that dies is replaced, and its points run again."""
+    """Run points in local processes; one that dies is replaced, and its points run again."""
     text, waiting = json.dumps(study.to_dict()), list(todo)
     attempts, context = dict.fromkeys(todo, 0), multiprocessing.get_context("spawn")
     while waiting:
@@ -162,7 +170,7 @@ def in_processes(
 
 
 def _begin(lifeline: Connection) -> None:
-    """A process ends with its parent; processes share the cores, and threads inside them would only queue."""
+    """Begin a worker: it ends with its parent, and uses one thread, because processes share the cores."""
     hang_on(lifeline)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
@@ -172,7 +180,7 @@ def _begin(lifeline: Connection) -> None:
 
 
 def bundles(todo: Sequence[int], threads: int) -> Iterator[Sequence[int]]:
-    """Points in bundles, in order: several for each thread, so that all end together, none large."""
+    """Points in bundles, in order: several small ones for each thread, so that all threads finish together."""
     size = min(max(len(todo) // (BUNDLES * max(threads, 1)), 1), LARGEST)
     return (todo[first : first + size] for first in range(0, len(todo), size))
 
@@ -180,10 +188,10 @@ def bundles(todo: Sequence[int], threads: int) -> Iterator[Sequence[int]]:
 def on_cluster(
     study: SweepStudy, todo: Sequence[int], scheduler: str, function: UserFunction | None, patience: float = 10.0
 ) -> Iterator[Outcomes]:
-    """A Dask cluster; points of workers that die are run by others.
+    """Run points on a Dask cluster; points of workers that die are run by others.
 
-    Points travel in bundles, since a task costs the scheduler a millisecond. A bundle that is lost, which one point of
-    it may have caused, is run again point by point.
+    Points are sent in bundles, since a task costs the scheduler a millisecond. A bundle that is lost, which one point
+    of it may have caused, is run again point by point.
     """
     remedy = f"--scheduler needs Dask, which is not installed; {install('sweep')}"
     dask = extra("distributed", remedy, UnsupportedModel)

@@ -1,7 +1,7 @@
 """The journal of a sweep: a line for the points that finished together, written at once, so that nothing is lost.
 
-The first line says which study it belongs to. A line that a crash cut short is dropped when the journal is read; every
-line carries a checksum, and one that does not match is refused.
+The first line names the study. A line that a crash cut short is dropped when the journal is read; every line has a
+checksum, and a line that does not match its checksum is refused.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from pliant.base.reading import open_input
-from pliant.errors import ModelError, PliantError, warn_user
+from pliant.errors import ModelError, PliantError
 from pliant.sweeps.points import Outcomes
 
 NAME = "points.jsonl"
 FORMAT = 2
-"""With a checksum per line; lines of format 1, of pliant 0.1, have none."""
 DIGITS = 16
+"""Digits of a checksum."""
 _BEGINNING = b'{"format": '
 
 
 def is_journal(path: Path) -> bool:
-    """Whether a file begins as a journal does, whole or torn."""
+    """Whether a file begins like a journal, even one that a crash cut short."""
     if path.is_symlink() or not path.exists():
         return False
     with open_input(path) as file:
@@ -35,13 +35,12 @@ def is_journal(path: Path) -> bool:
 
 
 class Journal:
-    """Outcomes as they came, and the points that have one; `record` puts them on disk before it returns."""
+    """Outcomes in their order, and the points that have one; `record` puts them on disk before it returns."""
 
     def __init__(self, folder: Path, digest: str, metrics: list[str], total: int, retry: bool = False) -> None:
         self.path = folder / NAME
         self.head: dict[str, Any] = {"format": FORMAT, "study": digest, "metrics": metrics, "points": total}
         self.outcomes: list[Outcomes] = []
-        self._summed = True
         if self.path.is_symlink():
             raise ModelError(f"{self.path}: got a link, expected a regular file; remove it, or choose another folder")
         size = self._read() if self.path.exists() else 0
@@ -58,17 +57,19 @@ class Journal:
             raise PliantError(f"{self.path}: cannot be written ({error.strerror or error})") from error
 
     def _read(self) -> int:
-        """Take over what is there; returns the size of its sound part."""
+        """Read the outcomes of an existing journal; return the size of its sound part."""
         size = 0
         with open_input(self.path) as file:
             for number, raw in enumerate(file):
                 torn = not raw.endswith(b"\n")
-                if torn and (number or self._line(self.head).startswith(raw)):
+                if torn and (number or _line(self.head).startswith(raw)):
                     break
                 try:
                     if torn:
                         raise ValueError("it is not that of a sweep")
-                    entry = self._sound(json.loads(raw), number)
+                    entry = json.loads(raw)
+                    if entry.pop("check") != _checksum(entry):
+                        raise ValueError("it does not match its checksum")
                     if number == 0:
                         self._check_head(entry)
                     else:
@@ -80,25 +81,15 @@ class Journal:
                 size += len(raw)
         return size
 
-    def _sound(self, entry: dict[str, Any], number: int) -> dict[str, Any]:
-        """A line without its checksum, which it matches."""
-        if number == 0 and entry.get("format") == 1:
-            text = f"{self.path}: format 1, of pliant 0.1, has no checksums, so damage to it cannot be noticed"
-            warn_user(text)
-            self._summed, self.head = False, {**self.head, "format": 1}
-        if self._summed and entry.pop("check") != _checksum(entry):
-            raise ValueError("it does not match its checksum")
-        return entry
-
-    def _check_head(self, entry: Any) -> None:
-        if not isinstance(entry, dict) or entry != self.head:
+    def _check_head(self, entry: object) -> None:
+        if entry != self.head:
             raise ModelError(
                 f"{self.path}: belongs to another study (or other metrics); choose another folder, or pass --force to "
                 "begin anew"
             )
 
     def record(self, outcomes: Outcomes) -> None:
-        """Write what became of points; one that is there already is not written twice."""
+        """Write the outcomes of points that have none yet."""
         new = outcomes.without(self.known)
         if new.of:
             self._write({"points": new.points, "metrics": new.metrics, "failed": new.failed})
@@ -108,37 +99,34 @@ class Journal:
     def _write(self, entry: dict[str, Any]) -> None:
         place = self._file.tell()
         try:
-            self._file.write(self._line(entry))
+            self._file.write(_line(entry))
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
-            self._undo(place)
+            with suppress(OSError):  # the next reader drops the torn line
+                os.ftruncate(self._file.fileno(), place)
             raise PliantError(
                 f"{self.path}: could not be written ({error.strerror or error}); what was finished before is kept, run "
                 "the same command again to go on"
             ) from error
 
-    def _line(self, entry: dict[str, Any]) -> bytes:
-        line = {**entry, "check": _checksum(entry)} if self._summed else entry
-        return f"{json.dumps(line)}\n".encode()
-
-    def _undo(self, place: int) -> None:
-        with suppress(OSError):  # the next reader drops the torn line
-            os.ftruncate(self._file.fileno(), place)
-
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with suppress(OSError):  # what could not be flushed has been reported
             self._file.close()
 
 
+def _line(entry: dict[str, Any]) -> bytes:
+    return f"{json.dumps({**entry, 'check': _checksum(entry)})}\n".encode()
+
+
 def _checksum(entry: dict[str, Any]) -> str:
-    """Of what the line says, however it is written."""
+    """Checksum of the content of a line."""
     return hashlib.sha256(json.dumps(entry).encode()).hexdigest()[:DIGITS]
 
 
 def _outcomes(entry: Any, total: int) -> Outcomes:
-    """From a line; faults raise ValueError, KeyError, TypeError or AttributeError."""
+    """Outcomes in a line; faults raise ValueError, KeyError, TypeError or AttributeError."""
     found = Outcomes(
         [int(point) for point in entry["points"]],
         {str(name): [float(value) for value in column] for name, column in entry["metrics"].items()},

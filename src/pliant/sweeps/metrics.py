@@ -1,4 +1,4 @@
-"""What is kept of a run: one number for each metric, computed for many arms at once."""
+"""Metrics of runs: one number for each metric, computed for many arms at once."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pliant.model.model import Model
 from pliant.simulation.runs.results import Result
 
 BAND = 0.02
-"""Settled: within this fraction of the largest distance of the tip from where it ends."""
+"""Fraction of the largest distance of the tip from its end within which it counts as settled."""
 WINDOW = 0.25
-"""Part of the run, at its end, in which the residual vibration is seen."""
+"""Part of the run, at its end, in which the residual vibration is measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,17 +52,17 @@ class Histories:
 
     @classmethod
     def of(cls, result: Result) -> Histories:
-        """One run.
+        """Histories of one run.
 
         Parameters
         ----------
         result : Result
-            Of `pliant.simulate`.
+            Result of `pliant.simulate`.
 
         Returns
         -------
         Histories
-            Of one arm.
+            Those of one arm.
         """
         return cls(result.model, result.t, result.q[None], result.qd[None], result.tau[None], result.parameters[None])
 
@@ -75,7 +75,7 @@ class Histories:
 
     @property
     def tip(self) -> Array:
-        """(B, N, 3)."""
+        """Position of the tip, (B, N, 3), m."""
         return self._read[0]
 
     @property
@@ -85,7 +85,7 @@ class Histories:
 
 
 def _reader(model: Model) -> Kernel:
-    """(q, p) -> what the metrics read, in one pass."""
+    """Kernel from q and p to the position of the tip and the squared deflection of each flexible link's tip."""
     q = ca.SX.sym("q", model.n_q)
     bends = [ca.SX(0, 1)]
     for place, link in enumerate(model.chain.links):

@@ -1,4 +1,4 @@
-"""What a sweep leaves: a table (CSV, Parquet where pyarrow is there), a dataset (NetCDF), a summary figure."""
+"""Results of a sweep: a table (CSV, and Parquet with pyarrow), a dataset (NetCDF), a summary figure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 STATUS = ("finished", "failed", "missing")
 MOST_PANELS = 4
 CELLS = 400
-"""Points of a panel that share a 400th of its width and height are drawn once."""
+"""Cells of a panel along its width and height; points in one cell are drawn once."""
 MARGINS = (0.85, 0.5, 0.12, 0.25)
 
 
@@ -42,15 +42,15 @@ class SweepResult:
     Attributes
     ----------
     study : SweepStudy
-        What was run.
+        The study that was run.
     values : (N, d)
-        Of `paths`.
+        Values of the numbers at `paths`.
     metrics : mapping from names to (N,)
         NaN where a point failed or has not run.
     status : (N,)
         "finished", "failed" or "missing".
     messages : (N,)
-        Why a point failed.
+        Reason why a point failed.
 
     Examples
     --------
@@ -78,14 +78,14 @@ class SweepResult:
 
     @classmethod
     def of(cls, study: SweepStudy, outcomes: Iterable[Outcomes]) -> SweepResult:
-        """From what became of the points.
+        """Result from the outcomes of the points.
 
         Parameters
         ----------
         study : SweepStudy
-            What was run.
+            The study that was run.
         outcomes : iterable of Outcomes
-            In any order.
+            Outcomes in any order.
 
         Returns
         -------
@@ -104,18 +104,18 @@ class SweepResult:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """What varied."""
+        """Paths of the numbers that varied."""
         return tuple(self.study.vary)
 
     @property
     def failed(self) -> dict[int, str]:
-        """Failed points, and why."""
+        """Failed points, with the reason of each."""
         return {k: self.messages[k] for k, status in enumerate(self.status) if status == "failed"}
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Array | NDArray[np.int64] | list[str]]:
         """The table, column by column.
 
         Returns
@@ -123,10 +123,9 @@ class SweepResult:
         dict of columns
             Points, numbers that varied, metrics, status and messages.
         """
-        out: dict[str, Any] = {"point": np.arange(len(self))}
-        out |= dict(zip(self.paths, self.values.T))
-        out |= self.metrics
-        return out | {"status": list(self.status), "message": list(self.messages)}
+        varied = dict(zip(self.paths, self.values.T))
+        words = {"status": list(self.status), "message": list(self.messages)}
+        return {"point": np.arange(len(self)), **varied, **self.metrics, **words}
 
     @property
     def dataset(self) -> xr.Dataset:
@@ -150,7 +149,7 @@ class SweepResult:
 
     @property
     def _flags(self) -> tuple[NDArray[np.int8], dict[str, Any]]:
-        """Status as numbers, by the conventions for climate and forecast data, which readers know."""
+        """Status as numbers, by the conventions for climate and forecast data."""
         numbers = {name: k for k, name in enumerate(STATUS)}
         flags = np.fromiter(map(numbers.__getitem__, self.status), np.int8, len(self.status))
         return flags, {"flag_values": np.arange(len(STATUS), dtype=np.int8), "flag_meanings": " ".join(STATUS)}
@@ -158,17 +157,17 @@ class SweepResult:
     # --------------------------------------------------------------------------------------------- files
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """table.csv, table.parquet (with pyarrow), sweep.nc and summary.png, each whole or not at all.
+        """Write table.csv, table.parquet (with pyarrow), sweep.nc and summary.png, each whole or not at all.
 
         Parameters
         ----------
         folder : str or path
-            Must exist.
+            Existing folder.
 
         Returns
         -------
         list of path
-            What was written.
+            The files that were written.
         """
         folder = Path(folder)
         try:
@@ -187,7 +186,7 @@ class SweepResult:
         return written
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """A table with a header; by pyarrow where it is there, in a seventh of the time.
+        """Write a table with a header; by pyarrow if it is installed, in a seventh of the time.
 
         Parameters
         ----------
@@ -208,11 +207,12 @@ class SweepResult:
         with atomic_write(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(columns)
-            writer.writerows(zip(*(_plain(column) for column in columns.values())))
+            plain = (column.tolist() if isinstance(column, np.ndarray) else column for column in columns.values())
+            writer.writerows(zip(*plain))
         return path
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
-        """The same table for programs.
+        """Write the table as Parquet.
 
         Parameters
         ----------
@@ -236,12 +236,12 @@ class SweepResult:
         return path
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Each metric over each number that varied (the first four of both); crosses at the foot are failed points.
+        """Plot each metric over each number that varied (the first four of both); crosses mark failed points.
 
         Parameters
         ----------
         path : str or path, optional
-            Where to write it.
+            File to write.
 
         Returns
         -------
@@ -272,7 +272,7 @@ class SweepResult:
 
 
 def _distinct(x: Array, y: Array) -> NDArray[np.intp]:
-    """Points that can be told apart on paper: one for each cell of a fine grid."""
+    """Points that can be told apart in the figure: one for each cell of a fine grid."""
     rows = np.flatnonzero(np.isfinite(y))
     cells = (
         [np.floor(CELLS * (a[rows] - a[rows].min()) / (np.ptp(a[rows]) or 1.0)) for a in (x, y)]
@@ -284,7 +284,3 @@ def _distinct(x: Array, y: Array) -> NDArray[np.intp]:
 
 def _unit(name: str) -> dict[str, str]:
     return {"units": UNITS[name]} if name in UNITS else {}
-
-
-def _plain(column: Any) -> Any:
-    return column.tolist() if isinstance(column, np.ndarray) else column

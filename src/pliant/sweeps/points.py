@@ -1,4 +1,4 @@
-"""One point of a sweep: run it and return its numbers. The same model serves all points where it can."""
+"""Points of a sweep: run one and return its numbers. One model serves all points where possible."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError, UnsupportedModel
 from pliant.model.model import Model
 from pliant.model.states import read_state
+from pliant.protocols import Torque
 from pliant.simulation.runs.energy_balance import STATUS as UNBALANCED
 from pliant.simulation.runs.inputs import read_torque
 from pliant.simulation.runs.results import Result
@@ -28,7 +29,7 @@ UserFunction = Callable[[Result], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What became of some points: the numbers of those that finished, column by column, and why the others failed."""
+    """Outcomes of some points: the metrics of those that finished, column by column, and why the others failed."""
 
     points: list[int]
     metrics: dict[str, list[float]]
@@ -36,16 +37,16 @@ class Outcomes:
 
     @classmethod
     def failure(cls, points: Iterable[int], reason: str) -> Outcomes:
-        """All of them failed."""
+        """Outcomes of points that all failed for one reason."""
         return cls([], {}, {int(point): reason for point in points})
 
     @property
     def of(self) -> list[int]:
-        """All points that this tells of."""
+        """All points, finished and failed."""
         return [*self.points, *self.failed]
 
     def without(self, known: set[int]) -> Outcomes:
-        """Only points that are not in `known`."""
+        """Outcomes of the points that are not in `known`."""
         if known.isdisjoint(self.of):
             return self
         rows = [row for row, point in enumerate(self.points) if point not in known]
@@ -55,7 +56,7 @@ class Outcomes:
 
 
 class Points:
-    """Runs points of a study."""
+    """Run points of a study."""
 
     def __init__(self, study: SweepStudy, function: UserFunction | None = None) -> None:
         self.study, self.function = study, function
@@ -63,18 +64,18 @@ class Points:
 
     @cached_property
     def values(self) -> Array:
-        """(N, d)."""
+        """Values (N, d) of the numbers that vary."""
         return self.study.points()
 
     @cached_property
     def robot_paths(self) -> tuple[str, ...]:
-        """What varies of the robot."""
+        """Paths of the numbers of the robot that vary."""
         known = self.study.scenario.robot.paths()
         return tuple(path for path in self.paths if path in known)
 
     @cached_property
     def shared(self) -> Model | None:
-        """One model with the varying numbers as inputs, where nothing but such numbers of the robot changes."""
+        """One model for all points with the varying numbers as parameters; None if something else varies."""
         s = self.study.scenario
         others = [path for path in self.paths if path not in self.robot_paths]
         if not all(path.startswith(("initial.q.", "initial.qd.", "torque.")) for path in others):
@@ -91,11 +92,11 @@ class Points:
         except (ModelError, UnsupportedModel):  # such as a number that changes the shape functions
             return None
 
-    def inputs(self, rows: Array) -> tuple[Array, Array, Any, Array]:
+    def inputs(self, rows: Array) -> tuple[Array, Array, Torque | None, Array]:
         """q0, qd0, torque and p of points of a shared model, each with one row per point."""
         s, model = self.study.scenario, self.shared
         assert model is not None
-        torque: Any = as_given(s.torque)
+        torque: Torque | None = as_given(s.torque)
         given = {
             "initial.q.": _named(s.initial.q, model.coordinates),
             "initial.qd.": _named(s.initial.qd, model.speeds),
@@ -127,7 +128,7 @@ class Points:
     # -------------------------------------------------------------------------------------------- running
 
     def run(self, point: int) -> Outcomes:
-        """Run one point; whatever goes wrong in it is its outcome."""
+        """Run one point; an error in it becomes its outcome."""
         try:
             result = self._simulate(self.values[point])
             if result.stats.status == "event":
@@ -159,9 +160,10 @@ class Points:
         controller, motion = s.driving
         applied = torque[0] if isinstance(torque, np.ndarray) and torque.ndim == 2 else torque
         return simulate(
-            model, s.duration, q[0], qd[0], applied, controller, motion or None, s.method, s.rtol, s.atol, s.step,
-            s.output_step, False, **s.surroundings, limits=s.limits, p=p[0], breaks=s.breaks,
-            time_limit=s.time_limit, max_steps=s.max_steps,
+            model, s.duration, q0=q[0], qd0=qd[0], torque=applied, controller=controller, motion=motion or None,
+            method=s.method, rtol=s.rtol, atol=s.atol, step=s.step, output_step=s.output_step, progress=False,
+            **s.surroundings, limits=s.limits, p=p[0], breaks=s.breaks, time_limit=s.time_limit,
+            max_steps=s.max_steps,
         )  # fmt: skip
 
 
@@ -172,17 +174,17 @@ def _named(given: Any, names: Sequence[str]) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def _runner(study: str, function: UserFunction | None) -> Points:
-    """Kept by each worker, so that a model is traced and compiled once."""
+    """Points of a study, kept by each worker so that a model is traced and compiled once."""
     return Points(SweepStudy.from_dict(json.loads(study)), function)
 
 
 def run_point(study: str, point: int, function: UserFunction | None = None) -> Outcomes:
-    """A point of the study that this JSON text describes: what workers call."""
+    """Run a point of the study in this JSON text; workers call it."""
     return _runner(study, function).run(point)
 
 
 def run_points(study: str, points: Sequence[int], function: UserFunction | None = None) -> list[Outcomes]:
-    """Several, one after the other: each its own outcome."""
+    """Run several points one after the other, each with its own outcome."""
     return [run_point(study, point, function) for point in points]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
@@ -16,7 +16,7 @@ from pliant.robot.parts.fields import Angle, Description, angle, sequence
 MOST_POINTS = 10_000_000
 
 
-def _values(value: Any) -> Any:
+def _values(value: object) -> tuple[float, ...] | None:
     return None if value is None else tuple(angle(entry) for entry in sequence(value, "a list of numbers"))
 
 
@@ -62,7 +62,7 @@ class Axis(Description):
         Parameters
         ----------
         fraction : (N,) array
-            From 0 to 1.
+            Fractions from 0 to 1.
 
         Returns
         -------
@@ -95,7 +95,7 @@ class Axis(Description):
 
 
 class Sample(Description):
-    """How points are chosen.
+    """Sampling: the choice of points.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`sweep`: all points of a study, resumable."""
+"""`sweep`: run all points of a study, and resume an interrupted one."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ def sweep(
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> SweepResult:
-    """Run a study, or what is left of it.
+    """Run a study, or the points of it that are left.
 
     Parameters
     ----------
     study : SweepStudy or path of a study file
     out : path
-        Folder of the journal and the tables. One that holds the journal of this study is gone on with: points that
-        are in it never run again.
+        Folder of the journal and the tables. If it has the journal of this study, the sweep goes on: points in the
+        journal do not run again.
     workers : int, optional
-        Local processes, all cores by default; 1 runs here.
+        Local processes, all cores by default; 1 runs in this process.
     scheduler : str, optional
         Address of a Dask scheduler, `tcp://...`, whose workers have pliant installed.
     function : callable, optional
-        Takes the `Result` of a point and returns further numbers by name. Importable where workers are others.
+        Takes the `Result` of a point and returns further numbers by name. Other processes must be able to import it.
     retry_failed : bool
         Run failed points again.
     force : bool
-        Begin anew in the folder of another sweep. A folder that no sweep wrote stays as it is.
+        Begin anew in the folder of another sweep. Other folders are never changed.
     progress : callable, optional
         Called with the number of points done and of all points.
 
     Returns
     -------
     SweepResult
-        Failed points are in it, with their reasons.
+        All points; failed ones with their reasons.
 
     Raises
     ------
     Interrupted
-        Ctrl-C, a KeyboardInterrupt; `.result` holds the points that were done, and so does the journal.
+        Ctrl-C, a KeyboardInterrupt; `.result` and the journal have the points that are done.
 
     Examples
     --------
@@ -103,6 +103,7 @@ Engine = Callable[[Sequence[int]], Iterator[Outcomes]]
 
 
 def _engine(points: Points, workers: int | None, scheduler: str | None) -> Engine:
+    """Engine for a study: the cluster, batches where they can, processes, or this process."""
     study = points.study
     reason = engines.batchable(points) if study.engine != "points" else "the study asks for single points"
     if scheduler is not None:
@@ -118,7 +119,7 @@ def _engine(points: Points, workers: int | None, scheduler: str | None) -> Engin
 
 
 def _folder(folder: Path, force: bool) -> Path:
-    """The folder, made; `force` removes the journal of another sweep."""
+    """Make the folder; `force` removes the journal of another sweep."""
     if folder.exists() and not folder.is_dir():
         raise ModelError(f"{folder}: a file of this name is in the way; choose another folder")
     journal = folder / NAME

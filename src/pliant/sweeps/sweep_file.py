@@ -1,4 +1,4 @@
-"""Study files of `pliant sweep`: a scenario, what varies, and what is kept of each run.
+"""Study files of `pliant sweep`: a scenario, the numbers that vary, and the metrics of each run.
 
 format: 1
 scenario: lift.yaml                        # beside this file, or written out here
@@ -42,8 +42,8 @@ from pliant.sweeps.metrics import METRICS
 from pliant.sweeps.sampling import Axis, Sample, points
 
 
-def _scenario(value: Any, info: ValidationInfo) -> Any:
-    """A path seen from the study file, or the mapping of a scenario file."""
+def _scenario(value: object, info: ValidationInfo) -> object:
+    """Read a scenario from a path relative to the study file, or from the mapping of a scenario file."""
     paths = paths_of(info.context)
     try:
         if isinstance(value, str | os.PathLike):
@@ -56,7 +56,7 @@ def _scenario(value: Any, info: ValidationInfo) -> Any:
     return value
 
 
-def _axes(value: Any) -> Any:
+def _axes(value: object) -> dict[str, object]:
     if not isinstance(value, dict) or not value:
         raise fault("a mapping from paths to ranges, such as payload.mass: {from: 0, to: 2, count: 5}")
     return {str(path): {"values": axis} if isinstance(axis, list | tuple) else axis for path, axis in value.items()}
@@ -68,7 +68,7 @@ _METRICS = {"title": "name of a metric, or a list", "anyOf": [_METRIC, {"type": 
 
 
 class SweepStudy(Document):
-    """A study file.
+    """A sweep, as a study file has it.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class SweepStudy(Document):
 
     @field_validator("metrics", mode="before")
     @classmethod
-    def _metrics(cls, value: Any) -> Any:
+    def _metrics(cls, value: object) -> tuple[str, ...]:
         names = [value] if isinstance(value, str) else sequence(value, "a list of names")
         for name in names:
             if not isinstance(name, str) or name not in METRICS:
@@ -128,7 +128,7 @@ class SweepStudy(Document):
     @classmethod
     @checked
     def load(cls, path: str | os.PathLike[str], *, search_paths: SearchPaths | None = None) -> Self:
-        r"""Read a study file; faults are told with their lines.
+        r"""Read a study file; errors name the lines of faults.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class SweepStudy(Document):
         return {"format": FORMAT, **self.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
 
     def digest(self) -> str:
-        """A name for what the points mean: equal studies have equal digests.
+        """Digest of what determines the points and runs: equal studies have equal digests.
 
         Returns
         -------

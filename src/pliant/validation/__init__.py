@@ -1,4 +1,4 @@
-"""Predictions held against measurements: replay what acted, compare what was read, and say what a recording lacks."""
+"""Validation: predictions compared with measurements, and faults of recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One channel of a recording beside what the model predicts for it."""
+"""One channel of a recording beside its prediction."""
 
 from __future__ import annotations
 
@@ -6,40 +6,31 @@ from dataclasses import dataclass
 
 from pliant.arrays import Array
 
-OPPOSITE = -0.5
-"""Correlation of prediction and measurement at which a sign is swapped rather than a number wrong."""
-FEWEST = 64
-"""Samples of a spectrum."""
-MODES = 2
-"""That are looked for where the arm rings."""
-LONGEST_DELAY = 0.1
-"""Seconds, among which a delay is looked for."""
-
 
 @dataclass(frozen=True)
 class ChannelMatch:
-    """One channel, measured and predicted.
+    """Measured and predicted values of one channel, and how well they agree.
 
     Parameters
     ----------
     name : str
-        Of the channel.
+        Name of the channel.
     t, measured, predicted : (N,)
         Times, and values at them.
     nrmse : float
         Error over the spread of the measurement.
     correlation : float
-        From -1 to 1.
+        Correlation of both, from -1 to 1.
     delay : float
-        Seconds by which the measurement lags behind the prediction where both agree best.
+        Lag of the measurement behind the prediction at which both agree best, s.
     nrmse_undelayed : float
-        The error then.
+        Error with the measurement shifted by this lag.
     frequencies : (F,)
-        Hz; empty for few samples, as what follows.
+        Frequencies of the spectra, Hz. Spectra are empty for few samples.
     measured_spectrum, predicted_spectrum : (F,)
         Amplitudes.
     coherence : (F,)
-        From 0 to 1.
+        Coherence of both, from 0 to 1.
 
     Examples
     --------

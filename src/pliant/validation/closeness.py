@@ -1,9 +1,8 @@
-"""How near a prediction is to a measurement."""
+"""Distance of a prediction from a measurement: normalized root mean square error and fit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +12,8 @@ from pliant.base.signatures import checked
 from pliant.errors import ModelError
 
 
-def _pair(predicted: Any, measured: Any) -> tuple[Array, Array]:
-    """Both as (N,) finite numbers, the measurement not constant."""
+def _pair(predicted: ArrayLike, measured: ArrayLike) -> tuple[Array, Array]:
+    """Both as (N,) arrays of finite numbers."""
     try:
         y, m = np.asarray(predicted, dtype=float), np.asarray(measured, dtype=float)
     except (TypeError, ValueError) as error:
@@ -39,7 +38,7 @@ def nrmse(predicted: ArrayLike, measured: ArrayLike) -> float:
     Parameters
     ----------
     predicted, measured : (N,)
-        At the same times.
+        Values at the same times.
 
     Returns
     -------
@@ -58,12 +57,12 @@ def nrmse(predicted: ArrayLike, measured: ArrayLike) -> float:
 
 @checked
 def pooled_nrmse(predicted: Sequence[ArrayLike], measured: Sequence[ArrayLike]) -> float:
-    """The same over several windows: all squared errors over all squared deviations from each window's own mean.
+    """NRMSE over several windows: all squared errors over all squared deviations from each window's own mean.
 
     Parameters
     ----------
     predicted, measured : sequence of (N,)
-        One entry a window.
+        One entry for each window.
 
     Returns
     -------
@@ -88,7 +87,7 @@ def fit_percent(predicted: ArrayLike, measured: ArrayLike) -> float:
     Parameters
     ----------
     predicted, measured : (N,)
-        At the same times.
+        Values at the same times.
 
     Returns
     -------

@@ -1,10 +1,9 @@
-"""Frequencies and damping of an arm that was left to ring, by a fit of decaying sinusoids."""
+"""Frequencies and damping of an arm that vibrates freely, by a fit of decaying sinusoids."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,24 +14,25 @@ from pliant.control.trajectories.splines import timed_rows
 from pliant.errors import ModelError
 
 FREQUENCY, RATIO = 0.05, 0.005
-"""Hz, and of critical: sizes in which the fit looks for them."""
+"""Typical sizes of changes in the fit: of frequencies, Hz, and of damping ratios."""
 FIRST_RATIO = 0.01
+"""Damping ratio at which the fit begins."""
 
 
 @dataclass(frozen=True)
 class Decay:
-    """What a ring-down consists of.
+    """Decaying sinusoids of a free vibration.
 
     Parameters
     ----------
     frequencies : (k,)
-        Hz.
+        Frequencies, Hz.
     damping : (k,)
-        Of critical.
+        Damping ratios, of critical.
     amplitudes : (k, channels) complex
-        At the first sample.
+        Amplitudes at the first sample.
     nrmse : (channels,)
-        Of the fit.
+        Normalized error of the fit.
 
     Examples
     --------
@@ -49,16 +49,16 @@ class Decay:
 
 @checked
 def free_decay(t: ArrayLike, readings: ArrayLike, near: Sequence[float]) -> Decay:
-    """Decaying sinusoids, beside an offset and a drift, that all channels have in common.
+    """Fit decaying sinusoids, beside an offset and a drift, that all channels have in common.
 
     Parameters
     ----------
     t : (N,)
-        Rising, s.
+        Rising times, s.
     readings : (N,) or (N, channels)
-        While nothing but the arm itself moves.
+        Readings while nothing acts on the arm.
     near : sequence of float
-        Hz, about which the frequencies are looked for.
+        Frequencies at which the fit begins, Hz.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def free_decay(t: ArrayLike, readings: ArrayLike, near: Sequence[float]) -> Deca
         raise ModelError(f"readings: got {len(times)} of them, expected more than {2 + 4 * len(near)}, none constant")
     since, scaled = times - times[0], rows / spread
 
-    def basis(p: Any) -> Any:
+    def basis(p: Array) -> Array:
         columns = [np.ones_like(since), since]
         for f, z in zip(p[::2], p[1::2]):
             w = 2 * np.pi * f
@@ -90,9 +90,9 @@ def free_decay(t: ArrayLike, readings: ArrayLike, near: Sequence[float]) -> Deca
             columns += [decay * np.cos(phase), decay * np.sin(phase)]
         return np.array(columns).T
 
-    def residual(p: Any) -> Any:
+    def residual(p: Array) -> Array:
         B = basis(p)
-        return (B @ np.linalg.lstsq(B, scaled, rcond=None)[0] - scaled).ravel()
+        return np.asarray(B @ np.linalg.lstsq(B, scaled, rcond=None)[0] - scaled).ravel()
 
     p = least_squares(residual, start, x_scale=np.tile([FREQUENCY, RATIO], len(near))).x
     B = basis(p)

@@ -1,4 +1,4 @@
-"""Where the error of a prediction comes from: by frequency, which adds up, and by what would explain it, each alone."""
+"""Shares of the error of a prediction: by frequency, which add up, and by what would explain it, each alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pliant.validation.channel_match import ChannelMatch
 
 BAND = (0.6, 1.6)
-"""Of the first frequency: between these an error is one of the first mode, below of rigid motion."""
+"""Parts of the first frequency between which an error counts to the first mode; below, it counts to rigid motion."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class ErrorShares:
     Parameters
     ----------
     rigid_motion, first_mode, higher : float or None
-        Below, around and above the first frequency of the arm with its joints held; they add up to 1. None for an arm
-        that does not bend.
+        Shares below, around and above the first frequency of the arm with its joints held; they add up to 1. None for
+        an arm that does not bend.
     friction : float or None
-        What other numbers of viscous and dry friction would explain, to first order; None where no joint with friction
-        moves freely.
+        Share that other values of viscous and dry friction would explain, to first order; None where no joint with
+        friction moves freely.
     delay : float
-        What goes away where the measurement is shifted in time to fit best.
+        Share that disappears if the measurement is shifted in time to fit best.
 
     Examples
     --------
@@ -55,7 +55,8 @@ class ErrorShares:
 
 
 def error_shares(match: ChannelMatch, first: float | None, friction: Array) -> ErrorShares:
-    """Of one channel; `first` is a frequency in Hz, `friction` (N, F) are slopes of the prediction."""
+    """Shares of the error of one channel. `first` is the first frequency of the arm in Hz, `friction` (N, F) are slopes
+    of the prediction by numbers of friction."""
     error = match.measured - match.predicted
     size = float(error @ error)
     if size == 0.0:

@@ -1,45 +1,44 @@
-"""What is wrong with a recording, told before anything is fitted to it."""
+"""Faults of a recording, found before anything is fitted to it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Booleans
 from pliant.base.signatures import checked
 from pliant.identification.recording import Recording
 from pliant.options import SaturationName
 
 GAP = 1.5
-"""Of the usual time between two samples: where there is more, some are missing."""
+"""Factor on the usual time between two samples beyond which samples are missing."""
 UNEVEN = 0.05
-"""Of that time: samples that stray by more have no rate."""
+"""Part of the usual time between two samples by which steps may differ from it."""
 STUCK = 0.02
-"""Of the samples, at the largest or the smallest value in a row: a channel that has met its end."""
+"""Part of the samples that a channel may stay at its largest or smallest value."""
 LEAST_STUCK = 10
+"""Samples that a channel may always stay there."""
 SPANS = (3, 6, 12)
-"""Samples over which speeds beside such a row are taken."""
+"""Samples over which speeds before and after such a stay are computed."""
 BRAKED = 0.6
-"""Of the speed a little earlier: what a joint has left that brakes evenly until it stands is a third of it."""
+"""Part of the speed a little earlier that a clipped channel still has; a joint that brakes evenly has a third."""
 OUTERMOST = 1e-9
-"""Of the range of a channel."""
+"""Part of the range of a channel within which a value counts as its largest or smallest."""
 
 
 @checked
 def recording_faults(recording: Recording, saturation: SaturationName = "auto") -> list[str]:
-    """One line for each thing that makes a recording unfit: missing samples, an uneven rate, channels that are constant
-    or have met the end of their range.
+    """Faults of a recording, one line each: missing samples, an uneven rate, channels that are constant or saturated.
 
     Parameters
     ----------
     recording : Recording
-        As measured.
+        The recording as measured.
     saturation : "auto", "refuse" or "warn"
-        What of a channel that stays at its largest or smallest value for long: it counts here if it comes there and
-        goes from there at full speed, as a sensor does that is clipped, and not if it stops there, as a joint does that
-        friction holds; always; or never. What does not count here is in `recording_doubts`.
+        Whether it is a fault that a channel stays at its largest or smallest value for long. "auto": if it arrives and
+        leaves at full speed, as a clipped sensor does, but not if it stops there, as a joint held by friction does.
+        "refuse": always. "warn": never. The other cases are in `recording_doubts`.
 
     Returns
     -------
@@ -62,12 +61,13 @@ def recording_faults(recording: Recording, saturation: SaturationName = "auto") 
 
 @checked
 def recording_doubts(recording: Recording, saturation: SaturationName = "auto") -> list[str]:
-    """One line for each channel that stays at its largest or smallest value for long and is no fault for that.
+    """Doubts about a recording: one line for each channel that stays at its largest or smallest value for long, where
+    this is no fault.
 
     Parameters
     ----------
     recording : Recording
-        As measured.
+        The recording as measured.
     saturation : "auto", "refuse" or "warn"
         As in `recording_faults`.
 
@@ -121,7 +121,7 @@ def _constant(times: Array, values: Array) -> Iterator[str]:
 
 
 def _held(times: Array, values: Array) -> Iterator[tuple[str, bool]]:
-    """Ends of the range at which a channel stays, and whether it is clipped there."""
+    """Messages on ends of the range at which a channel stays, and whether it is clipped there."""
     low, high = float(values.min()), float(values.max())
     if low == high:
         return
@@ -136,14 +136,14 @@ def _held(times: Array, values: Array) -> Iterator[tuple[str, bool]]:
 
 
 def _at_speed(values: Array) -> bool:
-    """Whether a channel leaves its first value at about the speed that it has a little later. The step to the second is
-    cut short where it is clipped."""
+    """Whether a channel leaves its first value at about the speed that it has a little later. The step to the second
+    value is left out: it is shorter where the channel is clipped."""
     moved = np.abs(values[1:] - values[min(1, len(values) - 1)])
     spans = [n for n in SPANS if 2 * n < len(moved)]
     return bool(spans) and all(moved[n] > BRAKED * (moved[2 * n] - moved[n]) for n in spans)
 
 
-def _longest(held: Any) -> tuple[int, int]:
+def _longest(held: Booleans) -> tuple[int, int]:
     """First place and length of the longest run of true entries."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], held.astype(int), [0]])))
     starts, ends = edges[::2], edges[1::2]

@@ -1,4 +1,4 @@
-"""Recording files of `pliant validate`: one measured run, how it was driven, and where the arm was left to ring.
+"""Recording files of `pliant validate`: one measured run, its inputs, and windows in which the arm vibrates freely.
 
 format: 1
 data: swing.csv                            # beside this file; the first line names the columns
@@ -48,13 +48,13 @@ class RecordingFile(MeasuredRun, Document):
     _paths: FilePaths = PrivateAttr()
 
     def model_post_init(self, context: Any) -> None:
-        """Remember where files that are named here may be."""
+        """Remember the folders in which files that are named here may be."""
         BaseModel.__setattr__(self, "_paths", paths_of(context))
 
     @classmethod
     @checked
     def load(cls, path: str | os.PathLike[str], *, search_paths: SearchPaths | None = None) -> Self:
-        """Read a recording file; faults are told with their lines. `search_paths` as for `pliant.load`."""
+        """Read a recording file; errors name the lines of faults. `search_paths` are those of `pliant.load`."""
         source = Path(path)
         data, lines = read_document(source, "a recording names data and columns")
         return validated(cls, data, lines, source.name, FilePaths.of_file(source, search_paths))
@@ -77,7 +77,7 @@ class RecordingFile(MeasuredRun, Document):
         return found, replace(whole, calibration={**whole.calibration, **found.calibration})
 
     def _first_half(self, whole: Recording) -> Recording:
-        """What was read from `skip` to the middle."""
+        """The recording from `skip` to the middle of the run."""
         middle = self.middle(whole)
         readings = {}
         for channel in whole.channels:

@@ -1,9 +1,8 @@
-"""What a model says of a recording: its inputs replayed, its channels read, by the slopes of friction beside."""
+"""Replay of a recording by a model: its inputs simulated, its channels read, and their slopes by friction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from pliant.model.model import Model
 from pliant.options import MethodName
 from pliant.simulation.runs.inputs import listed
 from pliant.simulation.runs.measured_channels import ideal_readings
+from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
 
 FRICTION = ("viscous", "coulomb")
@@ -35,7 +35,7 @@ class Replay:
 
 
 def replayed(model: Model, recording: Recording, p: Array, method: MethodName, rtol: float, atol: float) -> Replay:
-    """Of torques, commands, prescribed motion or a controller, whatever the recording has."""
+    """Replay the torques, commands, prescribed motion or controller of a recording."""
     if getattr(recording.controller, "sample_time", None) is not None:
         return _sampled(model, recording, p, method, rtol, atol)
     found = Response(model, recording, method, rtol, atol)
@@ -44,7 +44,7 @@ def replayed(model: Model, recording: Recording, p: Array, method: MethodName, r
 
 
 def _by_friction(model: Model, recording: Recording, p: Array, method: MethodName, rtol: float, atol: float) -> Array:
-    """(N, C, F) slopes by viscous and dry friction of joints that have some and are not prescribed."""
+    """Slopes (N, C, F) by viscous and dry friction of joints that have friction and no prescribed motion."""
     robot = model.robot.replace(dict(zip(model.parameters, p.tolist())))
     known = robot.paths()
     paths = [
@@ -65,7 +65,7 @@ def _by_friction(model: Model, recording: Recording, p: Array, method: MethodNam
 
 
 def _sampled(model: Model, recording: Recording, p: Array, method: MethodName, rtol: float, atol: float) -> Replay:
-    """With a controller on a computer: a plain run, read afterwards."""
+    """Replay a recording with a sampled controller: a plain run, read afterwards, without slopes."""
     r, times = recording, recording.times()
     step = float(np.median(np.diff(times)))
     run = simulate(
@@ -85,7 +85,8 @@ def _sampled(model: Model, recording: Recording, p: Array, method: MethodName, r
     return Replay(times, np.column_stack(columns), np.zeros((len(times), len(columns), 0)))
 
 
-def _read(run: Any, recording: Recording, name: str) -> Array:
+def _read(run: Result, recording: Recording, name: str) -> Array:
+    """History of a channel in a run."""
     sensor, part = sensed(recording).get(name, (None, 0))
     if isinstance(sensor, Sensor):
         return ideal_readings(run, sensor)[:, part]

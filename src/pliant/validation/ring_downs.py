@@ -1,4 +1,4 @@
-"""Frequencies and damping where an arm was left to ring, measured and predicted."""
+"""Measured and predicted frequencies and damping where an arm vibrates freely."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RingDown:
-    """One window.
+    """Free vibration in one window of time.
 
     Parameters
     ----------
     start, end : float
-        Seconds.
+        Ends of the window, s.
     measured, predicted : Decay
-        Of all channels that move there; `predicted` is None where the model does not ring.
+        Vibration of all channels that move there; `predicted` is None where the model does not vibrate.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class RingDown:
 
 
 def ring_down(matches: Iterable[ChannelMatch], window: tuple[float, float], near: Array) -> RingDown:
-    """Decaying sinusoids near these frequencies that the channels have in common between two times."""
+    """Fit decaying sinusoids near these frequencies that the channels have in common between two times."""
     start, end = float(window[0]), float(window[1])
     channels = list(matches)
     t = channels[0].t

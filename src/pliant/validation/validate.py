@@ -1,4 +1,4 @@
-"""`validate`: replay what acted on an arm, and compare what was read with what the model says."""
+"""`validate`: replay the inputs of a recording, and compare its readings with those of the model."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from pliant.validation.replay import replayed
 from pliant.validation.ring_downs import RingDown, ring_down
 
 OPPOSITE = -0.5
-"""Correlation of prediction and measurement at which a sign is swapped rather than a number wrong."""
+"""Correlation of prediction and measurement below which a sign is swapped rather than a number wrong."""
 FEWEST = 64
-"""Samples of a spectrum."""
+"""Fewest samples for a spectrum."""
 MODES = 2
-"""That are looked for where the arm rings."""
+"""Modes that are fitted where the arm vibrates freely."""
 LONGEST_DELAY = 0.1
-"""Seconds, among which a delay is looked for."""
+"""Longest delay that is looked for, s."""
 
 
 @dataclass(frozen=True)
 class Validation:
-    """What a model says of a recording.
+    """Comparison of a recording with the predictions of a model.
 
     Parameters
     ----------
     recording : str
-        Its name.
+        Name of the recording.
     channels : mapping
         `ChannelMatch` by name.
     warnings : tuple of str
-        One line each.
+        Warnings, one line each.
     shares : mapping
         `ErrorShares` by channel.
     decays : tuple of RingDown
-        One for each window in which the arm rings.
+        One for each window in which the arm vibrates freely.
 
     Examples
     --------
@@ -112,9 +112,9 @@ def validate(
     Parameters
     ----------
     model : Model
-        The arm; its numbers are taken as they are.
+        The arm; its numbers are not fitted.
     recording : Recording
-        What acted (torques, prescribed motion) and what was read.
+        Inputs (torques, prescribed motion) and readings.
     p : (P,) array, optional
         Values of the model's parameters.
     skip : float
@@ -124,11 +124,10 @@ def validate(
     rtol, atol : float
         Local error of the run.
     ringing : sequence of (start, end)
-        Seconds between which the arm is left to itself: frequencies and damping are fitted to what was measured and to
-        what was predicted.
+        Windows, s, in which the arm vibrates freely: frequencies and damping are fitted to measurement and prediction.
     saturation : "auto", "refuse" or "warn"
-        What of a channel that stays at the end of its range: refused if it is clipped there, a warning if the joint
-        may stand still; always refused; or always a warning.
+        Treatment of a channel that stays at the end of its range. "auto": refused if it is clipped there, a warning if
+        the joint may stand still. "refuse": always refused. "warn": always a warning.
 
     Returns
     -------
@@ -137,7 +136,7 @@ def validate(
     Raises
     ------
     ModelError
-        The recording has samples missing, no even rate, or channels that are constant or clipped; each in one line.
+        The recording has missing samples, an uneven rate, or channels that are constant or clipped; one line for each.
 
     Examples
     --------
@@ -178,14 +177,25 @@ def validate(
 def _match(name: str, t: Array, measured: Array, predicted: Array) -> ChannelMatch:
     together = np.corrcoef(measured, predicted)[0, 1] if predicted.std() > 0 else 0.0
     delay, least = _delay(t, measured, predicted)
+    frequencies, measured_spectrum, predicted_spectrum, coherence = _spectra(t, measured, predicted)
     return ChannelMatch(
-        name, t, measured, predicted, nrmse(predicted, measured), float(together), delay, least,
-        *_spectra(t, measured, predicted),
-    )  # fmt: skip
+        name=name,
+        t=t,
+        measured=measured,
+        predicted=predicted,
+        nrmse=nrmse(predicted, measured),
+        correlation=float(together),
+        delay=delay,
+        nrmse_undelayed=least,
+        frequencies=frequencies,
+        measured_spectrum=measured_spectrum,
+        predicted_spectrum=predicted_spectrum,
+        coherence=coherence,
+    )
 
 
 def _delay(t: Array, measured: Array, predicted: Array) -> tuple[float, float]:
-    """By how much the measurement lags where both agree best, and the NRMSE then."""
+    """Lag of the measurement at which both agree best, and the NRMSE with it."""
     h = float(np.median(np.diff(t)))
     most = min(LONGEST_DELAY, (t[-1] - t[0]) / 4)
     lags = h / 4 * np.arange(-int(4 * most / h), int(4 * most / h) + 1)
@@ -198,6 +208,7 @@ def _delay(t: Array, measured: Array, predicted: Array) -> tuple[float, float]:
 
 
 def _spectra(t: Array, measured: Array, predicted: Array) -> tuple[Array, Array, Array, Array]:
+    """Frequencies, amplitudes of both, and their coherence; empty for few samples."""
     from scipy.signal import coherence, welch
 
     if len(t) < FEWEST:

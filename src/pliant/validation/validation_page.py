@@ -1,4 +1,4 @@
-"""One page that says how far a model is from a recording: tables, and figures of series, errors and spectra."""
+"""HTML page of a comparison of a model with a recording: tables, and figures of series, errors and spectra."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.base.quoting import quoted
 from pliant.drawing.report_page import page, picture, text_table
 from pliant.drawing.style import COLOURS, DPI, WIDTH, figure, time_axis, zero_line
@@ -17,15 +18,15 @@ from pliant.validation.ring_downs import RingDown
 from pliant.validation.validate import Validation
 
 HIGHEST = 6.0
-"""Times the highest frequency that matters: up to here spectra are shown."""
+"""Factor on the frequency of the largest amplitude up to which spectra are shown."""
 LEAST_SHOWN = 1e-4
-"""Of the largest amplitude: below, a spectrum is not shown."""
+"""Least amplitude that is shown of a spectrum, as a part of the largest."""
 MOST_POINTS = 4000
-"""Of a line in a figure."""
+"""Most points of a line in a figure."""
 
 
 def validation_page(title: str, robot: str, before: Validation, after: Validation | None, notes: Sequence[str]) -> str:
-    """HTML of a comparison; `after` is the same with identified numbers, if there are any."""
+    """HTML of a comparison; `after` is the comparison with identified numbers, if there is one."""
     best = after if after is not None else before
     parts = [f"<h1>{escape(title)}</h1>", f'<p class="source">held against {escape(robot)}</p>']
     parts += [f'<p class="note">{escape(note)}</p>' for note in notes]
@@ -99,7 +100,7 @@ def _ringing(decays: Sequence[RingDown]) -> str:
     return text_table(head, rows)
 
 
-def _thin(t: Any, *series: Any) -> list[Any]:
+def _thin(t: Array, *series: Array) -> list[Array]:
     step = max(1, len(t) // MOST_POINTS)
     return [values[::step] for values in (t, *series)]
 

@@ -278,7 +278,7 @@ def _starts(name: str, sizes: Iterable[int]) -> list[str]:
 
 
 def _table(declaration: str, values: Array) -> list[str]:
-    """Lines of an initialised array."""
+    """Lines of an initialized array."""
     if values.dtype == float:
         return array(declaration, values).splitlines()
     texts = [str(x) for x in values.ravel().tolist()]

@@ -98,7 +98,7 @@ def quoted_string(text: str) -> str:
 
 
 def array(declaration: str, values: Array, real: CReal = DOUBLE) -> str:
-    """An initialised array, four numbers per line."""
+    """An initialized array, four numbers per line."""
     texts = [real.constant(x) for x in values.ravel().tolist()] or [real.constant(0.0)]
     rows = [", ".join(texts[k : k + 4]) for k in range(0, len(texts), 4)]
     return f"{declaration}[{len(texts)}] = {{\n    " + ",\n    ".join(rows) + "\n};"

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from pliant.base.reading import read_input
 from pliant.errors import ModelError
-from pliant.robot.files.error_messages import describe
+from pliant.robot.files.error_messages import Entries, Place, describe
 from pliant.robot.files.file_paths import FilePaths
 from pliant.robot.files.yaml import MOST_BYTES, read_yaml
 from pliant.robot.parts.fields import Document
 
 RIGHT = "no robot file is that large: is it the right file?"
+Lines = dict[Place, int]
+"""Lines of the places in a file."""
 D = TypeVar("D", bound=Document)
 
 
-def read_document(path: Path, content: str) -> tuple[dict[str, Any], Any]:
+def read_document(path: Path, content: str) -> tuple[Entries, Lines]:
     """The mapping in a YAML file, and the lines of its places; `content` says what such a file has at least."""
     if not os.path.exists(path):
         raise ModelError(f"{path}: no such file; {content}")
     return read_mapping(read_text(path), path.name, content)
 
 
-def read_mapping(text: str, source: str, content: str) -> tuple[dict[str, Any], Any]:
+def read_mapping(text: str, source: str, content: str) -> tuple[Entries, Lines]:
     """The mapping in the text of a YAML file, and the lines of its places."""
     try:
         data, lines = read_yaml(text)
@@ -39,7 +42,9 @@ def read_mapping(text: str, source: str, content: str) -> tuple[dict[str, Any], 
     return data, lines
 
 
-def validated(kind: type[D], data: dict[str, Any], lines: Any, source: str, paths: FilePaths | None = None) -> D:
+def validated(
+    kind: type[D], data: Entries, lines: Mapping[Place, int], source: str, paths: FilePaths | None = None
+) -> D:
     """A document from what was read; all its faults in one error, with their lines."""
     try:
         return kind.model_validate(data, context=None if paths is None else {"files": paths})

@@ -1,11 +1,11 @@
-"""From pydantic's list of errors to a short text: the place, what was given, what was expected, a remedy."""
+"""Short error messages from pydantic's list of errors: place, given value, expected values, and a remedy."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -13,6 +13,8 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from pliant.base.signatures import near
 
 Place = tuple[int | str, ...]
+Entries: TypeAlias = dict[str, Any]
+"""A mapping of a file: numbers, texts, lists and mappings by their keys."""
 
 MOST_FAULTS_SHOWN = 12
 _TAGS = ("<load>", "<auto>", "<one>", "<many>")
@@ -24,7 +26,7 @@ def fault(expected: str, remedy: str = "") -> PydanticCustomError:
 
 
 def clash(text: str) -> PydanticCustomError:
-    """Error for a validator of several fields at once: a sentence that stands by itself."""
+    """Error for a validator of several fields at once, whose message is a whole sentence."""
     return PydanticCustomError("clash", "{text}", {"text": text})
 
 
@@ -63,7 +65,7 @@ def short(value: object, width: int = 60) -> str:
 def describe(
     error: ValidationError,
     model: type[BaseModel],
-    data: Any = None,
+    data: object = None,
     source: str = "",
     lines: Mapping[Place, int] | None = None,
 ) -> str:
@@ -116,7 +118,7 @@ def _without_echoes(items: list[ErrorDetails], model: type[BaseModel]) -> list[E
     return [item for item in items if item["type"] != "missing" or tuple(item["loc"]) not in meant]
 
 
-def _sentence(item: ErrorDetails, model: type[BaseModel], data: Any, lines: Mapping[Place, int]) -> str:
+def _sentence(item: ErrorDetails, model: type[BaseModel], data: object, lines: Mapping[Place, int]) -> str:
     kind = item["type"]
     place = _without_tags(tuple(item["loc"]))
     if kind == "extra_forbidden":
@@ -159,12 +161,12 @@ def short_key(key: str, width: int = 40) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def _inside(parent: Place, place: Place, data: Any, lines: Mapping[Place, int]) -> str:
+def _inside(parent: Place, place: Place, data: object, lines: Mapping[Place, int]) -> str:
     where = f" in {place_text(parent)}" if parent else ""
     return where + _aside(place, data, lines)
 
 
-def _aside(place: Place, data: Any, lines: Mapping[Place, int]) -> str:
+def _aside(place: Place, data: object, lines: Mapping[Place, int]) -> str:
     """Name the link and the line of a place, such as ` (link `wrist`, line 14)`."""
     notes = []
     if len(place) >= 2 and place[0] == "links" and isinstance(place[1], int):
@@ -197,7 +199,7 @@ def _class_at(model: type[BaseModel], place: Place) -> type[BaseModel]:
     return model
 
 
-def _first_model(annotation: Any) -> type[BaseModel] | None:
+def _first_model(annotation: object) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _first_model(part))), None)

@@ -1,10 +1,10 @@
-"""Paths that stand in files: resolved against the folder of the file, and refused where they lead elsewhere.
+"""Paths in files: resolved against the folder of the file, and refused where they lead elsewhere.
 
-A file reads what lies beside it and below, and what lies in folders that the user named (`search_paths=`, `--package`).
+A file may read files in its own folder and below, and in folders that the user named (`search_paths=`, `--package`).
 The nearest folder above it with a `package.xml`, and the packages on ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, count as
-named. Links are resolved before the check. Nothing outside is touched, so that no message tells what is there.
+named. Links are resolved before the check. Nothing outside is touched, so that no message reveals what exists there.
 
-What users name themselves, on the command line or in a call, does not come here.
+Paths that users give themselves, on the command line or in a call, are not checked here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Self
+from typing import Self, TypeAlias
 from urllib.parse import unquote
 
 from pliant.base.reading import read_input
@@ -25,6 +25,8 @@ from pliant.robot.files.error_messages import short, short_key
 
 SearchPaths = Mapping[str, str | os.PathLike[str]]
 """Folders by the names under which files ask for them: `{"my_arm": "/ws/src/my_arm"}`."""
+Folders: TypeAlias = dict[str, "Folders"]
+"""Folders by their names, one in the other."""
 REMEDY = "if you trust the file, name its folder by --package NAME=FOLDER, in Python search_paths={'NAME': 'FOLDER'}"
 _NAME = re.compile(r"\w[\w.\-]*")
 _TITLE = re.compile(rb"<name>\s*([\w.\-]+)\s*</name>")
@@ -50,7 +52,7 @@ class _Found:
         Folders of the environment that hold packages.
     """
 
-    below: dict[str, dict[str, Any]] = field(default_factory=dict)
+    below: dict[str, Folders] = field(default_factory=dict)
     homes: dict[Path | None, dict[str, str]] = field(default_factory=dict)
     called: dict[Path | None, list[tuple[Path, set[str | None]]]] = field(default_factory=dict)
     entries: list[tuple[Path, bool]] | None = None
@@ -103,7 +105,7 @@ class FilePaths:
         return replace(self, folder=_absolute(path).parent)
 
     def find(self, name: str, encoded: bool = False) -> Path:
-        """The file of that name; `encoded` says that `%20` and its kin stand for letters, as in every URI.
+        """Return the file of that name. If `encoded`, sequences such as `%20` are decoded, as in every URI.
 
         Raises
         ------
@@ -254,7 +256,7 @@ NOWHERE = _Nowhere()
 """Paths of robots that are read from saved runs."""
 
 
-def paths_of(context: Mapping[str, Any] | None) -> FilePaths:
+def paths_of(context: Mapping[str, object] | None) -> FilePaths:
     """Paths that a file may read, from the context of a validator. Without any, the user wrote the paths in Python, as
     seen from the working directory."""
     found = (context or {}).get("files")

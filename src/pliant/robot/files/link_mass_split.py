@@ -9,13 +9,13 @@ which is positive mass, positive inertia and the triangle inequality in one cond
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.robot.files.error_messages import Entries
 from pliant.robot.lumped_segments import rigid_beam
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.parts.beam import Beam
@@ -39,7 +39,7 @@ class Rider:
     spin: MassSum
 
     @property
-    def lump(self) -> dict[str, Any]:
+    def lump(self) -> Entries:
         """Mass, center and inertia in the frame of the section, as they stand in a robot file."""
         m, com, inertia = self.body.about_com()
         com = com - [self.x, 0.0, 0.0] if m else np.zeros(3)
@@ -49,16 +49,16 @@ class Rider:
         )
         return {"mass": m, "com": com.tolist(), "inertia": inertia.tolist()}
 
-    def link(self, name: str, parent: str, length: float) -> dict[str, Any]:
+    def link(self, name: str, parent: str, length: float) -> Entries:
         """A link on a fixed joint, as it stands in a robot file."""
-        joint: dict[str, Any] = {"type": "fixed"}
+        joint: Entries = {"type": "fixed"}
         if self.spin:
             joint["hub"] = {"inertia": self.spin.I.tolist()}
-        at: Any = "tip" if self.x >= length else {"x": self.x} if self.x else "root"
+        at: str | Entries = "tip" if self.x >= length else {"x": self.x} if self.x else "root"
         return {"name": name, "parent": parent, "at": at, "joint": joint, "rigid": self.lump}
 
 
-def split_mass(beam: dict[str, Any], stated: dict[str, Any], inertial: MassSum, where: str) -> Rider | None:
+def split_mass(beam: Entries, stated: Entries, inertial: MassSum, where: str) -> Rider | None:
     """Give a beam its share of the mass of its link, and return what rides on it with the rest, if there is a rest.
 
     Parameters
@@ -138,7 +138,7 @@ def split_mass(beam: dict[str, Any], stated: dict[str, Any], inertial: MassSum, 
 class _Share:
     """Share of a body's mass that a uniform beam can take."""
 
-    def __init__(self, given: dict[str, Any], body: MassSum, length: float) -> None:
+    def __init__(self, given: Entries, body: MassSum, length: float) -> None:
         self.given, self.body, self.length = given, body, length
         m, self.com, inertia = body.about_com()
         second = (np.trace(inertia) / 2.0 * np.eye(3) - inertia) / m
@@ -160,10 +160,10 @@ class _Share:
             f"[{', '.join(f'{x:.4g}' for x in spread)}] m (standard deviations along and beside it)"
         )
 
-    def entries(self, mass: float) -> dict[str, Any]:
+    def entries(self, mass: float) -> Entries:
         """Entries of the beam: sections have the spread that the body has beside its center."""
         y, z = (mass / self.length * self.sides).tolist()
-        found: dict[str, Any] = {"mass_per_length": mass / self.length}
+        found: Entries = {"mass_per_length": mass / self.length}
         if self.given.get("polar_inertia") is None and y + z:
             found["polar_inertia"] = y + z
             if self.given.get("rotary") is None:
@@ -214,7 +214,7 @@ def _rider(rest: MassSum, spin: MassSum, length: float, mass: float, middle: flo
     return Rider(0.0 if x < near else length if x > length - near else x, rest, spin)
 
 
-def _spread(beam: dict[str, Any], inertial: MassSum, where: str) -> None:
+def _spread(beam: Entries, inertial: MassSum, where: str) -> None:
     """Spread the mass of a link evenly over a beam that slides, on which nothing can ride."""
     length = beam.get("total_length")
     if "mass_per_length" in beam or not isinstance(length, (int, float)) or isinstance(length, bool) or length <= 0.0:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,7 +156,7 @@ def _read(path: Path, *_: int) -> Triangles:
 
 
 def coarser(points: Array, faces: NDArray[np.int64], most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Which points are kept of a mesh, and its triangles between them, of which there are at most `most`."""
+    """Coarsen a mesh to at most `most` triangles; return the numbers of the points that are kept, and the triangles."""
     low, cells = points.min(axis=0), 1 << 20
     box = low, float((points.max(axis=0) - low).max()) or 1.0
     kept, found = _merged(points, faces, cells, *box)
@@ -227,6 +227,6 @@ def _merged(
     grid = np.round((points - low) / size * cells).astype(np.int64)
     cell = (grid[:, 0] << 42) + (grid[:, 1] << 21) + grid[:, 2]  # of at most 2^20 in each direction
     _, first, number = np.unique(cell, return_index=True, return_inverse=True)
-    kept: Any = number.reshape(-1)[faces]
+    kept: NDArray[np.int64] = number.reshape(-1)[faces]
     sound = (kept[:, 0] != kept[:, 1]) & (kept[:, 1] != kept[:, 2]) & (kept[:, 2] != kept[:, 0])
     return first, kept[sound]

@@ -13,7 +13,7 @@ from pliant.base.signatures import checked
 from pliant.base.writing import atomic_write
 from pliant.errors import ModelError
 from pliant.robot.files.documents import RIGHT, read_document, read_mapping, read_text, validated
-from pliant.robot.files.error_messages import short_key, suggestion
+from pliant.robot.files.error_messages import Entries, short_key, suggestion
 from pliant.robot.files.file_paths import FilePaths, SearchPaths
 from pliant.robot.files.yaml import write_yaml
 from pliant.robot.parts.imported_body import beside
@@ -55,11 +55,11 @@ def read_file(
     kind: type[AnyRobot],
     path: Path,
     paths: FilePaths,
-    flexible: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    flexible: str | os.PathLike[str] | Mapping[str, object] | None = None,
     tip: str | None = None,
     floating: bool = False,
 ) -> AnyRobot:
-    """The robot of a file that exists; `paths` says what it may read."""
+    """Read a robot from a file that exists; `paths` has the folders that the file may read."""
     if path.suffix.lower() == ".urdf":
         raw = read_input(path, _MOST_URDF_BYTES, RIGHT)
         return _read_urdf(kind, raw, path.name, paths, flexible, tip, floating)
@@ -81,7 +81,7 @@ def _read_urdf(
     raw: bytes | str,
     name: str,
     paths: FilePaths,
-    flexible: str | os.PathLike[str] | Mapping[str, Any] | None,
+    flexible: str | os.PathLike[str] | Mapping[str, object] | None,
     tip: str | None,
     floating: bool,
 ) -> AnyRobot:
@@ -101,7 +101,7 @@ def read_text_of(kind: type[AnyRobot], text: str, source: str, search_paths: Sea
 
 @checked
 def save(robot: RobotDescription, path: str | os.PathLike[str]) -> None:
-    """Write a robot file that `load` reads back as an equal robot; bodies and meshes from files stand beside it."""
+    """Write a robot file that `load` reads back as an equal robot, and beside it bodies and meshes from files."""
     data = with_files(robot, Path(path).absolute().parent)
     with atomic_write(Path(path)) as partial:
         partial.write_text(write_yaml(data), encoding="utf-8")
@@ -113,7 +113,7 @@ def has_files(robot: RobotDescription) -> bool:
     return any(link.body is not None for link in robot.links) or any(visual.mesh is not None for visual in visuals)
 
 
-def with_files(robot: RobotDescription, folder: Path) -> dict[str, Any]:
+def with_files(robot: RobotDescription, folder: Path) -> Entries:
     """Plain data of a robot as a file in a folder has it: bodies and meshes by the names of their files, which are put
     there."""
     data = robot.to_dict()
@@ -148,7 +148,7 @@ def _find(source: str | os.PathLike[str]) -> Path:
     raise ModelError(f"no file and no bundled arm `{short_key(str(source), 200)}`{suggestion(str(source), arms())}")
 
 
-def _side(flexible: str | os.PathLike[str] | Mapping[str, Any] | None) -> dict[str, Any]:
+def _side(flexible: str | os.PathLike[str] | Mapping[str, object] | None) -> Entries:
     """Flexible links of a URDF, from a side file or a mapping."""
     if flexible is None or isinstance(flexible, Mapping):
         return dict(flexible or {})

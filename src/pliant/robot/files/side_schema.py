@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pydantic.json_schema import JsonSchemaValue
 
 from pliant.robot.files.urdf import LINK_KEYS, SIDE_KEYS
 from pliant.robot.parts.fields import document_schema
 from pliant.robot.robot import RobotDescription
 
 
-def side_schema() -> dict[str, Any]:
+def side_schema() -> JsonSchemaValue:
     """Keys of robot files, placed as `pliant.load(urdf, flexible=...)` reads them."""
     whole = document_schema(RobotDescription)
     joint, link = (whole["$defs"][name]["properties"] for name in ("Joint", "Link"))
@@ -24,5 +24,5 @@ def side_schema() -> dict[str, Any]:
     return {"$schema": whole["$schema"], "$defs": whole["$defs"], **_mapping({key: own[key] for key in SIDE_KEYS})}
 
 
-def _mapping(properties: dict[str, Any]) -> dict[str, Any]:
+def _mapping(properties: JsonSchemaValue) -> JsonSchemaValue:
     return {"type": "object", "properties": properties, "additionalProperties": False}

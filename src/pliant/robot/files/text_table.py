@@ -83,7 +83,7 @@ def table(robot: RobotDescription) -> str:
 
 
 def hangs_on(robot: RobotDescription) -> list[str]:
-    """Where each link hangs, in words."""
+    """Place that each link hangs on, in words."""
     found = []
     for link, parent in zip(robot.links, parents(robot.links)):
         if parent is None:

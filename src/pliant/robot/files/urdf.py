@@ -6,16 +6,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pydantic_core import PydanticCustomError
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot.beam_axis import BeamAxis
 from pliant.robot.files.documents import validated
-from pliant.robot.files.error_messages import Place, listed, short, suggestion
+from pliant.robot.files.error_messages import Entries, Place, listed, short, suggestion
 from pliant.robot.files.file_paths import FilePaths
 from pliant.robot.files.link_mass_split import Rider, split_mass
 from pliant.robot.files.unique_names import UniqueNames
@@ -48,7 +48,7 @@ class _Tree:
     links: dict[str, Element]
     joints: list[_UrdfJoint]
     source: str
-    looks: dict[str, list[dict[str, Any]]]
+    looks: dict[str, list[Entries]]
     gravity: tuple[float, ...] | None = None
 
     @cached_property
@@ -131,7 +131,7 @@ class _Kept:
         """Mass of a link with all that hangs on it and is not kept."""
         return _mass(self.tree, name) + _branches(self.tree, name, self.on[name])
 
-    def looks(self, name: str) -> list[dict[str, Any]]:
+    def looks(self, name: str) -> list[Entries]:
         """Visuals of a link with all that hangs on it and is not kept."""
         found = list(self.tree.looks.get(name, ()))
         for child, R, p in _beside(self.tree, name, self.on[name]):
@@ -142,7 +142,7 @@ class _Kept:
 def from_urdf(
     kind: type[AnyRobot],
     raw: bytes | str,
-    side: dict[str, Any],
+    side: Entries,
     tip: str | None = None,
     source: str = "robot.urdf",
     floating: bool = False,
@@ -176,8 +176,8 @@ def from_urdf(
         return _robot(kind, kept, side, floating)
 
 
-def _robot(kind: type[AnyRobot], kept: _Kept, side: dict[str, Any], floating: bool) -> AnyRobot:
-    """The robot of what is kept, with what the side file says."""
+def _robot(kind: type[AnyRobot], kept: _Kept, side: Entries, floating: bool) -> AnyRobot:
+    """Make the robot of the kept links and joints, with the entries of the side file."""
     tree, joints, source = kept.tree, kept.joints, kept.tree.source
     names = {joint.child: tree.called[joint.child] for joint in joints}
     if BASE in names.values() and (floating or len(kept.on[tree.root]) > 1):
@@ -204,11 +204,11 @@ def _robot(kind: type[AnyRobot], kept: _Kept, side: dict[str, Any], floating: bo
 
 
 def _in_order(
-    kept: _Kept, places: dict[str, dict[str, Any]], riders: dict[str, list[dict[str, Any]]]
-) -> tuple[list[dict[str, Any]], list[_UrdfJoint]]:
+    kept: _Kept, places: dict[str, Entries], riders: dict[str, list[Entries]]
+) -> tuple[list[Entries], list[_UrdfJoint]]:
     """Links with what rides on them behind each, and the joint that each comes from. Where the last link of the file
     has riders, an empty one at its tip stays the last, which carries the payload and whose tip is that of the arm."""
-    found: list[dict[str, Any]] = []
+    found: list[Entries] = []
     origins: list[_UrdfJoint] = []
     taken, before = {link["name"] for link in places.values()}, kept.tree.root
     for joint in kept.joints:
@@ -228,7 +228,7 @@ def _in_order(
     return found, origins
 
 
-def _free_base(kept: _Kept) -> dict[str, Any]:
+def _free_base(kept: _Kept) -> Entries:
     root = kept.tree.root
     m, com, inertia = kept.body(root).about_com()
     if not m:
@@ -239,7 +239,7 @@ def _free_base(kept: _Kept) -> dict[str, Any]:
     return {"type": "free", "mass": m, "com": com, "inertia": inertia.tolist(), "visuals": kept.looks(root)}
 
 
-def _tree(robot: Element, source: str, looks: dict[str, list[dict[str, Any]]]) -> _Tree:
+def _tree(robot: Element, source: str, looks: dict[str, list[Entries]]) -> _Tree:
     """Links and joints that form one tree."""
     links = {str(link.values["name"]): link for link in robot.all("link")}
     joints = [_UrdfJoint(element) for element in robot.all("joint")]
@@ -313,7 +313,7 @@ def _mass(tree: _Tree, name: str) -> MassSum:
 
 
 def _branches(tree: _Tree, name: str, kept: list[_UrdfJoint]) -> MassSum:
-    """Everything that hangs on link `name` by other joints, at joint position zero, in the frame of `name`."""
+    """Mass of all links that hang on link `name` by other joints, at joint position zero, in the frame of `name`."""
     return sum((_mass(tree, child).moved(R, p) for child, R, p in _beside(tree, name, kept)), MassSum.nothing())
 
 
@@ -328,7 +328,7 @@ def _beside(tree: _Tree, name: str, kept: list[_UrdfJoint]) -> Iterator[tuple[st
         open_ends += [(further, R, p) for further in tree.carried[joint.child]]
 
 
-def _placed(looks: Iterable[dict[str, Any]], R: Array, p: Array | float = 0.0) -> list[dict[str, Any]]:
+def _placed(looks: Iterable[Entries], R: Array, p: Array | float = 0.0) -> list[Entries]:
     """Visuals in another frame, in which theirs is turned by R and stands at p."""
     found = []
     for look in looks:
@@ -337,8 +337,8 @@ def _placed(looks: Iterable[dict[str, Any]], R: Array, p: Array | float = 0.0) -
     return found
 
 
-def _link(kept: _Kept, joint: _UrdfJoint) -> dict[str, Any]:
-    """One link as it stands in a robot file: rigid, its tip frame where the next joint is, if there is one alone."""
+def _link(kept: _Kept, joint: _UrdfJoint) -> Entries:
+    """Entries of a rigid link in a robot file. Its tip frame is at the next joint, if there is exactly one."""
     where = f"{kept.tree.source}: line {joint.element.line}: joint `{joint.name}`"
     if joint.element.one("mimic") is not None:
         raise ModelError(f"{where}: mimic joints are not supported; fix it, or choose a tip beside it")
@@ -346,7 +346,7 @@ def _link(kept: _Kept, joint: _UrdfJoint) -> dict[str, Any]:
     m, com, inertia = whole.about_com()
     alone = joint.parent != kept.tree.root and len(kept.on[joint.parent]) == 1
     at = np.zeros(3) if alone else joint.xyz  # it stands at the tip of the link before, which is where the joint is
-    place: dict[str, Any] = {"type": _TYPES[joint.type], "origin": {"xyz": at, "rpy": joint.rpy}}
+    place: Entries = {"type": _TYPES[joint.type], "origin": {"xyz": at, "rpy": joint.rpy}}
     if joint.type != "fixed":
         place["name"] = kept.tree.joint_names[joint.name]
     if spin:
@@ -357,7 +357,7 @@ def _link(kept: _Kept, joint: _UrdfJoint) -> dict[str, Any]:
         place |= {"axis": joint.element.get("axis", "xyz", (1.0, 0.0, 0.0)), **_dynamics(joint)}
     following = kept.on[joint.child]
     end = following[0].xyz if len(following) == 1 else np.zeros(3)
-    body: dict[str, Any] = {"mass": m, "com": com, "inertia": inertia.tolist(), "tip": end}
+    body: Entries = {"mass": m, "com": com, "inertia": inertia.tolist(), "tip": end}
     link = {"name": kept.tree.called[joint.child], "joint": place, "rigid": body, "visuals": kept.looks(joint.child)}
     if joint.type == "planar":
         _lay_flat(link, joint, where)
@@ -372,7 +372,7 @@ def _refuse_axes(joint: _UrdfJoint, where: str) -> None:
             raise ModelError(f"{where}: type {joint.type} has no axis for `{tag}`; remove it")
 
 
-def _lay_flat(link: dict[str, Any], joint: _UrdfJoint, where: str) -> None:
+def _lay_flat(link: Entries, joint: _UrdfJoint, where: str) -> None:
     """Turn the frame of a planar joint so that z is its axis: `O A Planar(q) A^T`, with A in the origin and A^T in the
     tip frame."""
     place, body = link["joint"], link["rigid"]
@@ -393,9 +393,9 @@ def _lay_flat(link: dict[str, Any], joint: _UrdfJoint, where: str) -> None:
         link["visuals"] = _placed(link["visuals"], A.T)
 
 
-def _dynamics(joint: _UrdfJoint) -> dict[str, Any]:
+def _dynamics(joint: _UrdfJoint) -> Entries:
     e = joint.element
-    found: dict[str, Any] = {}
+    found: Entries = {}
     if e.one("dynamics") is not None:
         found["friction"] = {
             "viscous": e.get("dynamics", "damping", 0.0),
@@ -417,7 +417,7 @@ def _bound(value: float | None) -> float | None:
     return None if value is None or abs(value) >= UNLIMITED else value
 
 
-def _side_links(side: dict[str, Any], names: dict[str, str], source: str) -> dict[str, dict[str, Any]]:
+def _side_links(side: Entries, names: dict[str, str], source: str) -> dict[str, Entries]:
     """Entries of the side file for each link, by its name in the URDF."""
     for key in side:
         if key not in SIDE_KEYS:
@@ -440,11 +440,9 @@ def _side_links(side: dict[str, Any], names: dict[str, str], source: str) -> dic
     return links
 
 
-def _make_flexible(
-    kept: _Kept, joint: _UrdfJoint, places: dict[str, dict[str, Any]], extra: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """Add what the side file says to a link; a beam turns its frame so that x points along the beam. Returns the links
-    that ride on the beam with what it cannot carry."""
+def _make_flexible(kept: _Kept, joint: _UrdfJoint, places: dict[str, Entries], extra: Entries) -> list[Entries]:
+    """Add the entries of the side file to a link; a beam turns its frame so that x points along the beam. Return links
+    that ride on the beam with the mass that it cannot have."""
     tree, name = kept.tree, joint.child
     link, where = places[name], f"{tree.source}: link `{name}`"
     ends = [(places[further.child], further.xyz) for further in kept.on[name]]
@@ -488,15 +486,15 @@ def _make_flexible(
     return riders
 
 
-def _rotor(name: str, hub: dict[str, Any]) -> dict[str, Any]:
+def _rotor(name: str, hub: Entries) -> Entries:
     """A link that turns with a rigid one and has a moment that no body has, beside the hub that is stated."""
     place = {"type": "fixed", "hub": hub}
     return {"name": f"{name}_rotor", "parent": name, "at": "root", "joint": place, "rigid": {"mass": 0.0}}
 
 
 def _riders(
-    kept: _Kept, link: dict[str, Any], name: str, beam: dict[str, Any], extra: dict[str, Any], B: Array, axis: BeamAxis
-) -> list[dict[str, Any]]:
+    kept: _Kept, link: Entries, name: str, beam: Entries, extra: Entries, B: Array, axis: BeamAxis
+) -> list[Entries]:
     """Share the mass of a link between its beam, its hub or tip, and links that ride on the beam: one with the rest of
     its own, and one for each body beside the chain, on the section nearest to its joint."""
     tree, none = kept.tree, np.zeros(3)
@@ -509,10 +507,10 @@ def _riders(
     ]
     if beside and beam.get("slides"):
         raise ModelError(f"{where} carries bodies off the chain; a beam that slides would lose their mass")
-    stated: dict[str, Any] = {key: extra[key] for key in ("hub", "tip") if key in extra}
+    stated: Entries = {key: extra[key] for key in ("hub", "tip") if key in extra}
     own = split_mass(beam, stated, _mass(tree, name).moved(B.T, none), where)
     length = axis.length
-    found: list[dict[str, Any]] = []
+    found: list[Entries] = []
     if own is not None and not own.spin and own.x in (0.0, length) and ("tip" if own.x else "hub") not in stated:
         (link if own.x else link["joint"])["tip" if own.x else "hub"] = own.lump
     elif own is not None:
@@ -525,7 +523,7 @@ def _riders(
     return found
 
 
-def _turn(joint: dict[str, Any], B: Array) -> None:
+def _turn(joint: Entries, B: Array) -> None:
     """Turn the frame after the joint by B: `O Rot(a, q) B = (O B) Rot(B^T a, q)`."""
     R = np.array(rotation_rpy(joint["origin"]["rpy"]), dtype=float)
     joint["origin"]["rpy"] = rpy_of(R @ B)
@@ -534,13 +532,13 @@ def _turn(joint: dict[str, Any], B: Array) -> None:
         joint["axis"] = np.where(np.abs(axis) < 1e-12, 0.0, axis)
 
 
-def _hang(joint: dict[str, Any], B: Array, offset: Array) -> None:
+def _hang(joint: Entries, B: Array, offset: Array) -> None:
     """Express the next joint's place in the turned frame."""
     R = np.array(rotation_rpy(joint["origin"]["rpy"]), dtype=float)
     joint["origin"] = {"xyz": offset, "rpy": rpy_of(B.T @ R)}
 
 
-def _frame_along(direction: Any, where: str) -> Array:
+def _frame_along(direction: ArrayLike, where: str) -> Array:
     """A rotation whose x axis points along `direction`, by the shortest turn from x."""
     try:
         u = np.array(direction, dtype=float)

@@ -36,7 +36,7 @@ class UrdfMesh:
     file : Path
         Path of the mesh file.
     scale : (3,) tuple
-        Factors; a file in millimetres has 0.001.
+        Factors; a file in millimeters has 0.001.
     xyz, rpy : (3,) tuples
         m and rad, Rz Ry Rx.
     """

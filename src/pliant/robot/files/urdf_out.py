@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -15,9 +14,12 @@ from pliant.robot.files.urdf import UNLIMITED
 from pliant.robot.files.urdf_text import GRAVITY
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.parts.angles import rpy_of
+from pliant.robot.parts.contacts import Contact
+from pliant.robot.parts.couplings import Coupling
 from pliant.robot.parts.friction import Friction
 from pliant.robot.parts.gear import Drive
 from pliant.robot.parts.joint import Freedom, Joint
+from pliant.robot.parts.loops import Loop
 from pliant.robot.robot import RobotDescription
 from pliant.robot.skeleton import HERE, Bone, Pose, skeleton
 from pliant.robot.tree import BASE
@@ -27,7 +29,7 @@ NAMESPACE = "https://pliant.readthedocs.io/urdf"
 
 
 def urdf_text(robot: RobotDescription) -> str:
-    """The skeleton as a URDF document; what the format cannot hold stands in a comment."""
+    """Write the skeleton as a URDF document; a comment lists what the format cannot hold."""
     writer = _Writer(robot)
     body = "\n".join(writer.lines())
     if robot.loops:
@@ -144,7 +146,7 @@ class _Writer:
     def _tell_about(self) -> None:
         if tuple(self.robot.gravity) != (0.0, 0.0, -9.81):
             self.notes.append("gravity, which URDF has no place for; pliant reads the attribute `pliant:gravity`")
-        parts: dict[str, tuple[Any, ...]] = {
+        parts: dict[str, tuple[Loop | Coupling | Contact, ...]] = {
             "loop": self.robot.loops, "coupling": self.robot.couplings, "contact": self.robot.contacts,
         }  # fmt: skip
         for kind, found in parts.items():

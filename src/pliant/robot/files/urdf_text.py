@@ -17,7 +17,7 @@ from xml.parsers import expat
 
 from pliant.base.signatures import near
 from pliant.errors import ModelError, warn_user
-from pliant.robot.files.error_messages import listed, short, short_key, suggestion
+from pliant.robot.files.error_messages import Entries, listed, short, short_key, suggestion
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree
@@ -85,7 +85,7 @@ class Element:
     owner: str
     texts: dict[str, str]
     children: list[Element] = field(default_factory=list)
-    values: dict[str, Any] = field(default_factory=dict)
+    values: Entries = field(default_factory=dict)
 
     def all(self, tag: str) -> list[Element]:
         """Elements in this one that have a tag."""
@@ -95,7 +95,7 @@ class Element:
         """Element in this one that has a tag, or None."""
         return next(iter(self.all(tag)), None)
 
-    def get(self, tag: str, key: str, default: Any = None) -> Any:
+    def get(self, tag: str, key: str, default: object = None) -> Any:
         """Attribute `key` of the element in this one that has a tag, or `default`."""
         child = self.one(tag)
         return default if child is None else child.values.get(key, default)
@@ -171,7 +171,7 @@ class _Reader:
     def line(self) -> int:
         return self.parser.CurrentLineNumber
 
-    def _doctype(self, *_: Any) -> None:
+    def _doctype(self, *_: object) -> None:
         raise ModelError("XML entities are not supported in a URDF file")
 
     def _start(self, tag: str, texts: dict[str, str]) -> None:

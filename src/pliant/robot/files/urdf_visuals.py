@@ -5,10 +5,11 @@ Visuals change no number of the arm. Those that cannot be read or found are left
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from pliant.errors import ModelError, warn_user
+from pliant.robot.files.error_messages import Entries
 from pliant.robot.files.file_paths import FilePaths
 from pliant.robot.files.mesh_files import MeshContent
 from pliant.robot.files.urdf_text import all_elements, numbers_of
@@ -16,12 +17,14 @@ from pliant.robot.files.urdf_text import all_elements, numbers_of
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+Colours = dict[str | None, tuple[float, ...] | None]
+"""Colors of the materials of a file by their names."""
 READABLE = (".stl", ".obj")
 """Endings of mesh files that are drawn."""
 _ZERO = (0.0, 0.0, 0.0)
 
 
-def urdf_visuals(raw: bytes | str, source: str, paths: FilePaths) -> dict[str, list[dict[str, Any]]]:
+def urdf_visuals(raw: bytes | str, source: str, paths: FilePaths) -> dict[str, list[Entries]]:
     """Visuals of each link as in a robot file, in the axes of the URDF; those of collisions where one is not drawn.
     `paths` says where meshes may be."""
     root = all_elements(raw, source)
@@ -40,7 +43,7 @@ def urdf_visuals(raw: bytes | str, source: str, paths: FilePaths) -> dict[str, l
     return found
 
 
-def _visual(part: Element, paths: FilePaths, colours: dict[str | None, Any], lost: list[str]) -> dict[str, Any] | None:
+def _visual(part: Element, paths: FilePaths, colours: Colours, lost: list[str]) -> Entries | None:
     shape = part.find("geometry/*")
     body = None if shape is None else _body(shape, paths, lost)
     if body is None:
@@ -51,7 +54,7 @@ def _visual(part: Element, paths: FilePaths, colours: dict[str | None, Any], los
     return {**body, "origin": {"xyz": xyz, "rpy": rpy}, **({} if colour is None else {"colour": colour})}
 
 
-def _body(shape: Element, paths: FilePaths, lost: list[str]) -> dict[str, Any] | None:
+def _body(shape: Element, paths: FilePaths, lost: list[str]) -> Entries | None:
     if shape.tag == "box":
         return _known({"box": _numbers(shape.get("size"), 3)})
     if shape.tag == "sphere":
@@ -74,7 +77,7 @@ def _body(shape: Element, paths: FilePaths, lost: list[str]) -> dict[str, Any] |
     return {"mesh": unquote(name), "content": content, **({} if scale is None else {"scale": scale})}
 
 
-def _known(sizes: dict[str, Any]) -> dict[str, Any] | None:
+def _known(sizes: Entries) -> Entries | None:
     return None if any(size is None for size in sizes.values()) else sizes
 
 

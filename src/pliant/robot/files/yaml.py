@@ -40,7 +40,7 @@ class _Loader(yaml.SafeLoader):
         self.level = 0
         self.weight: dict[int, tuple[int, int]] = {}  # node -> (nodes, depth)
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if getattr(event, "tag", None) not in (None, "!"):
             raise _fault(event.start_mark, f"tag `{short_key(event.tag)}` is not supported; write plain values")
@@ -57,7 +57,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def _weigh(self, node: Any) -> tuple[int, int]:
-        children: list[Any] = []
+        children: list[yaml.Node] = []
         if isinstance(node, yaml.MappingNode):
             _refuse_double_keys(node)
             children = [child for pair in node.value for child in pair]
@@ -77,7 +77,7 @@ class _Dumper(yaml.SafeDumper):
 
     yaml_implicit_resolvers = {key: list(rules) for key, rules in yaml.SafeDumper.yaml_implicit_resolvers.items()}
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: object) -> bool:
         return True
 
 
@@ -91,7 +91,7 @@ def _fault(mark: Any, text: str) -> ModelError:
     return ModelError(f"line {mark.line + 1}, column {mark.column + 1}: {text}")
 
 
-def _refuse_double_keys(node: Any) -> None:
+def _refuse_double_keys(node: yaml.MappingNode) -> None:
     seen: set[str] = set()
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
@@ -101,7 +101,7 @@ def _refuse_double_keys(node: Any) -> None:
         seen.add(key.value)
 
 
-def read_yaml(text: str) -> tuple[Any, dict[Place, int]]:
+def read_yaml(text: str) -> tuple[object, dict[Place, int]]:
     """Plain data and the line of each place in it.
 
     Raises
@@ -127,7 +127,7 @@ def read_yaml(text: str) -> tuple[Any, dict[Place, int]]:
     return data, lines
 
 
-def _data(loader: _Loader, node: Any, place: Place, lines: dict[Place, int]) -> Any:
+def _data(loader: _Loader, node: yaml.Node, place: Place, lines: dict[Place, int]) -> object:
     lines.setdefault(place, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         loader.flatten_mapping(node)  # merge keys; expansion is bounded by the weights
@@ -141,7 +141,7 @@ def _data(loader: _Loader, node: Any, place: Place, lines: dict[Place, int]) -> 
     return _scalar(node.tag.rsplit(":", 1)[-1], node.value)
 
 
-def _scalar(kind: str, text: str) -> Any:
+def _scalar(kind: str, text: str) -> str | int | float | bool | None:
     if kind == "null":
         return None
     if kind == "bool":
@@ -153,6 +153,6 @@ def _scalar(kind: str, text: str) -> Any:
     return text
 
 
-def write_yaml(data: Any) -> str:
-    """YAML text that `read_yaml` reads back unchanged; the innermost lists and mappings stand on one line."""
+def write_yaml(data: object) -> str:
+    """Write YAML text that `read_yaml` reads back unchanged; the innermost lists and mappings are on one line each."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, default_flow_style=None, allow_unicode=True, width=120)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from pliant.arrays import Array
 
 SNAP = 1e-12  # a sine or cosine of a fixed angle this near to one of a multiple of 30 or 45 degrees is meant to be it
 SIMPLE = (0.0, 0.5, math.sqrt(0.5), math.sqrt(0.75), 1.0)
@@ -12,7 +16,9 @@ SIMPLE = (0.0, 0.5, math.sqrt(0.5), math.sqrt(0.75), 1.0)
 _TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(pi|deg|rad)\b|([-+*/()°π]))", re.ASCII)
 _LONGEST = 80
 
-Matrix = list[list[Any]]
+Numeric: TypeAlias = Any
+"""A number, an array of numbers, or a CasADi expression: an entry of a description, or of a view of one."""
+Matrix = list[list[Numeric]]
 
 
 def parse_angle(text: str) -> float:
@@ -33,7 +39,7 @@ def parse_angle(text: str) -> float:
     return math.radians(value) if unit == "deg" else value
 
 
-def in_radians(value: Any) -> Any:
+def in_radians(value: object) -> object:
     """Convert angles as text (`90 deg`) to radians, at any depth of lists; everything else stays as it is."""
     if isinstance(value, str):
         return parse_angle(value)
@@ -102,7 +108,7 @@ class _Parser:
         raise ValueError("an angle needs a number such as 1.2, pi/2 or 90 deg")
 
 
-def is_symbol(value: Any) -> bool:
+def is_symbol(value: object) -> bool:
     """Whether `value` is an expression rather than a number."""
     return hasattr(value, "is_symbolic")
 
@@ -114,7 +120,7 @@ def _snapped(value: float) -> float:
     return math.copysign(near, value) + 0.0
 
 
-def sine(angle: Any) -> Any:
+def sine(angle: Numeric) -> Numeric:
     """Sine of a fixed angle or a symbol, exact at multiples of pi/6 and pi/4."""
     if is_symbol(angle):
         import casadi
@@ -123,7 +129,7 @@ def sine(angle: Any) -> Any:
     return _snapped(math.sin(angle))
 
 
-def cosine(angle: Any) -> Any:
+def cosine(angle: Numeric) -> Numeric:
     """Cosine of a fixed angle or a symbol, exact at multiples of pi/6 and pi/4."""
     if is_symbol(angle):
         import casadi
@@ -132,19 +138,19 @@ def cosine(angle: Any) -> Any:
     return _snapped(math.cos(angle))
 
 
-def rotation_x(angle: Any) -> Matrix:
+def rotation_x(angle: Numeric) -> Matrix:
     """Rotation about x, as nested lists."""
     c, s = cosine(angle), sine(angle)
     return [[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]
 
 
-def rotation_z(angle: Any) -> Matrix:
+def rotation_z(angle: Numeric) -> Matrix:
     """Rotation about z, as nested lists."""
     c, s = cosine(angle), sine(angle)
     return [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]
 
 
-def rotation_rpy(rpy: Any) -> Matrix:
+def rotation_rpy(rpy: Sequence[Numeric]) -> Matrix:
     """URDF's fixed-axis rotation `Rz(yaw) Ry(pitch) Rx(roll)` of `rpy = (roll, pitch, yaw)`, as nested lists."""
     c, s = cosine(rpy[1]), sine(rpy[1])
     pitch = [[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]
@@ -156,19 +162,19 @@ def matmul(A: Matrix, B: Matrix) -> Matrix:
     return [[_dot(row, [B[k][j] for k in range(3)]) for j in range(3)] for row in A]
 
 
-def _dot(a: Any, b: Any) -> Any:
-    total: Any = 0.0
+def _dot(a: Sequence[Numeric], b: Sequence[Numeric]) -> Numeric:
+    total: Numeric = 0.0
     for left, right in zip(a, b):
         if not (_is_zero(left) or _is_zero(right)):
             total = total + left * right if not _is_zero(total) else left * right
     return total
 
 
-def _is_zero(value: Any) -> bool:
-    return not is_symbol(value) and value == 0.0
+def _is_zero(value: Numeric) -> bool:
+    return not is_symbol(value) and bool(value == 0.0)
 
 
-def rpy_of(R: Any) -> tuple[float, float, float]:
+def rpy_of(R: Array | Matrix) -> tuple[float, float, float]:
     """`(roll, pitch, yaw)` of a rotation matrix of numbers; roll is 0 where pitch is ±pi/2."""
     sine_pitch = max(-1.0, min(1.0, -float(R[2][0])))
     if abs(sine_pitch) > 1.0 - SNAP:

@@ -14,7 +14,7 @@ from pliant.robot.parts.visuals import Visual
 
 
 class BaseBody(Description):
-    """The base: `fixed`, or `free` with a mass, a centre of mass and an inertia about it, in base axes.
+    """The base: `fixed`, or `free` with a mass, a center of mass and an inertia about it, in base axes.
 
     Examples
     --------

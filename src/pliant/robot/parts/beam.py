@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
@@ -13,12 +13,17 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_v
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot.files.error_messages import clash, fault
-from pliant.robot.parts.angles import is_symbol
+from pliant.robot.parts.angles import Numeric, is_symbol
 from pliant.robot.parts.fields import Description, NonNegative, Positive, non_negative, number, sequence
 from pliant.robot.parts.materials import MaterialOrName
 from pliant.robot.parts.section_formulas import AreaMoments
 from pliant.robot.parts.sections import Section, Stations, area_moments, shear_coefficients, tapered_moments
 
+if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
+
+Numbers = float | tuple[float, ...]
+"""A number, or a column of a table over x."""
 STIFFNESSES = ("EI_y", "EI_z", "GJ", "EA", "GA_y", "GA_z")
 STUBBY = 2e-3
 """Part by which the rotary inertia of its sections lowers the first frequency of a clamped beam that is called stubby:
@@ -27,7 +32,7 @@ TURNED = 4.648
 """int psi'^2 of the first clamped-free mode over int psi^2: the frequency falls by half of it times (radius / L)^2."""
 
 
-def _rotary(value: Any) -> Any:
+def _rotary(value: object) -> object:
     if value == "section":
         return value
     pair = sequence(value, "two numbers [j_y, j_z], or `section`")
@@ -44,7 +49,7 @@ TURN_PER_PIECE = 0.1
 """Turn of each piece of a curved beam whose `pieces` are not given, rad."""
 
 
-def _pieces(value: Any) -> Any:
+def _pieces(value: object) -> object:
     if value == "auto" and isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_PIECES:
@@ -52,14 +57,14 @@ def _pieces(value: Any) -> Any:
     return value
 
 
-def _column(value: Any) -> float | tuple[float, ...]:
+def _column(value: object) -> float | tuple[float, ...]:
     """One number, or a column of a table over x."""
     if isinstance(value, (list, tuple, np.ndarray)):
         return tuple(number(entry) for entry in sequence(value, "a number or a list of numbers"))
     return number(value)
 
 
-def _curvature(value: Any) -> tuple[Any, Any]:
+def _curvature(value: object) -> tuple[Numbers, Numbers]:
     pair = sequence(value, "two entries [kappa_y, kappa_z], each a number or a column over x")
     if len(pair) != 2:
         raise fault("two entries [kappa_y, kappa_z], each a number or a column over x")
@@ -75,7 +80,7 @@ Curvature = Annotated[tuple[Column, Column], BeforeValidator(_curvature), WithJs
 Rotary = Annotated[tuple[float, float] | Literal["section"], BeforeValidator(_rotary), WithJsonSchema(_ROTARY)]
 
 
-def _length_follows(schema: Any) -> None:
+def _length_follows(schema: JsonSchemaValue) -> None:
     """Make `length` optional for editors: a sliding beam takes that of its material, a side file that of its link."""
     schema["required"].remove("length")
 
@@ -167,7 +172,7 @@ class Beam(Description):
 
     @model_validator(mode="before")
     @classmethod
-    def _defaults(cls, data: Any) -> Any:
+    def _defaults(cls, data: object) -> object:
         if not isinstance(data, dict):
             return data
         data = dict(data)
@@ -201,7 +206,7 @@ class Beam(Description):
         return any(np.any(np.asarray(entry)) for entry in self.bends_by)
 
     @property
-    def bends_by(self) -> tuple[Any, Any, Any]:
+    def bends_by(self) -> tuple[Numbers, Numbers, Numbers]:
         """Twist, kappa_y and kappa_z of the unloaded beam, numbers or columns over `x`."""
         return (0.0 if self.twist is None else self.twist, *(self.curvature or (0.0, 0.0)))
 
@@ -270,6 +275,10 @@ class Beam(Description):
         return tuple(x / end for x in stations)
 
 
+BeamLike: TypeAlias = Any
+"""A beam, or a view of one whose entries may be symbols."""
+
+
 @dataclass(frozen=True)
 class Profile:
     """Profile of a tapered beam along `eta = x/L` in [0, 1]: the scalar of the beam times the profile is the value.
@@ -291,43 +300,43 @@ class Profile:
         assert self.section.x is not None
         return self.section.x
 
-    def _at(self, eta: Any) -> AreaMoments:
+    def _at(self, eta: Numeric) -> AreaMoments:
         return tapered_moments(self.section, np.asarray(eta, dtype=float))
 
-    def mass_per_length(self, eta: Any) -> Any:
+    def mass_per_length(self, eta: Numeric) -> Numeric:
         """Mass per length, kg/m."""
         return self.density * self._at(eta).A
 
-    def EI_y(self, eta: Any) -> Any:
+    def EI_y(self, eta: Numeric) -> Numeric:
         """Bending stiffness about y, N m^2."""
         return self.E * self._at(eta).I_y
 
-    def EI_z(self, eta: Any) -> Any:
+    def EI_z(self, eta: Numeric) -> Numeric:
         """Bending stiffness about z, N m^2."""
         return self.E * self._at(eta).I_z
 
-    def GJ(self, eta: Any) -> Any:
+    def GJ(self, eta: Numeric) -> Numeric:
         """Torsional stiffness, N m^2."""
         return self.G * self._at(eta).J
 
-    def EA(self, eta: Any) -> Any:
+    def EA(self, eta: Numeric) -> Numeric:
         """Axial stiffness, N."""
         return self.E * self._at(eta).A
 
-    def GA_y(self, eta: Any) -> Any:
+    def GA_y(self, eta: Numeric) -> Numeric:
         """Shear stiffness along y, N, with the shear factor of the root."""
         return self.G * self.shear[0] * self._at(eta).A
 
-    def GA_z(self, eta: Any) -> Any:
+    def GA_z(self, eta: Numeric) -> Numeric:
         """Shear stiffness along z, N, with the shear factor of the root."""
         return self.G * self.shear[1] * self._at(eta).A
 
-    def polar_inertia(self, eta: Any) -> Any:
+    def polar_inertia(self, eta: Numeric) -> Numeric:
         """Polar inertia per length, kg m; 1 where the beam was given its own constant value."""
         moments = self._at(eta)
         return np.ones_like(moments.A) if self.own_polar else self.density * (moments.I_y + moments.I_z)
 
-    def rotary(self, eta: Any) -> tuple[Any, Any]:
+    def rotary(self, eta: Numeric) -> tuple[Array, Array]:
         """Rotary inertia (j_y, j_z) per length, kg m; 1 where the beam was given its own constant values."""
         moments = self._at(eta)
         if self.own_rotary:
@@ -344,22 +353,22 @@ class BeamProperties:
     that of the centroid from the link's x axis, m.
     """
 
-    length: Any
-    mass_per_length: Any
-    EI_y: Any
-    EI_z: Any
-    GJ: Any
-    EA: Any
-    polar_inertia: Any
-    rotary: tuple[Any, Any]
+    length: Numeric
+    mass_per_length: Numeric
+    EI_y: Numeric
+    EI_z: Numeric
+    GJ: Numeric
+    EA: Numeric
+    polar_inertia: Numeric
+    rotary: tuple[Numeric, Numeric]
     profile: Profile | None = None
     shear_centre: tuple[float, float] = (0.0, 0.0)
-    offset: tuple[Any, Any] = (0.0, 0.0)
-    GA_y: Any = 0.0
-    GA_z: Any = 0.0
+    offset: tuple[Numeric, Numeric] = (0.0, 0.0)
+    GA_y: Numeric = 0.0
+    GA_z: Numeric = 0.0
 
 
-def beam_properties(beam: Any) -> BeamProperties:
+def beam_properties(beam: BeamLike) -> BeamProperties:
     """Properties of a beam, or of a view of one whose entries may be symbols.
 
     For a tapered beam the scalars are 1 and `profile` varies; a symbol for a modulus or the density is the scalar.
@@ -391,25 +400,25 @@ def beam_properties(beam: Any) -> BeamProperties:
     )
 
 
-def _shear_factors(beam: Any) -> tuple[float, float]:
+def _shear_factors(beam: BeamLike) -> tuple[float, float]:
     """Shear factors of the nominal section along y and z; zeros for a beam that does not shear."""
-    own = getattr(beam, "description", beam)
+    own: BeamLike = getattr(beam, "description", beam)
     return shear_coefficients(own.section) if own.shear else (0.0, 0.0)
 
 
-def _given(value: Any, otherwise: Any) -> Any:
+def _given(value: Numeric, otherwise: Numeric) -> Numeric:
     return otherwise if value is None else value
 
 
-def _rotary_of(beam: Any, j_y: Any, j_z: Any) -> tuple[Any, Any]:
+def _rotary_of(beam: BeamLike, j_y: Numeric, j_z: Numeric) -> tuple[Numeric, Numeric]:
     if rotary_counts(beam):
         return j_y, j_z
     return (0.0, 0.0) if beam.rotary is None else (beam.rotary[0], beam.rotary[1])
 
 
-def rotary_counts(beam: Any) -> bool:
+def rotary_counts(beam: BeamLike) -> bool:
     """Whether the rotary inertia of the section counts, from nominal numbers: asked for, or by default."""
-    own = getattr(beam, "description", beam)
+    own: BeamLike = getattr(beam, "description", beam)
     if own.rotary is not None or own.section is None or own.slides:
         return bool(own.rotary == "section")
     if own.shear:
@@ -420,7 +429,7 @@ def rotary_counts(beam: Any) -> bool:
     return bool(TURNED / 2 * gyration >= STUBBY * own.length**2)
 
 
-def _tapered(beam: Any) -> BeamProperties:
+def _tapered(beam: BeamLike) -> BeamProperties:
     section = getattr(beam.section, "description", beam.section)
     if any(is_symbol(entry) for name in Section.model_fields for entry in _entries(getattr(beam.section, name))):
         raise ModelError(
@@ -453,5 +462,5 @@ def _tapered(beam: Any) -> BeamProperties:
     )
 
 
-def _entries(value: Any) -> Iterable[Any]:
+def _entries(value: Numeric) -> Iterable[Numeric]:
     return value if isinstance(value, tuple) else (value,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -12,7 +12,7 @@ from pliant.robot.parts.loops import Ends
 from pliant.robot.parts.stops import Stop
 
 
-def _two(value: Any) -> list[Any]:
+def _two(value: object) -> list[object]:
     entries = sequence(value, "two numbers above 0")
     if len(entries) != 2:
         raise fault(f"two numbers above 0, not {len(entries)}", "of the piston's side and of the rod's side")

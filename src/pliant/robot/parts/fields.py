@@ -24,6 +24,10 @@ from pliant.robot.files.error_messages import clash, describe, fault, short
 from pliant.robot.parts.angles import parse_angle
 from pliant.robot.parts.keys import prose, signature, with_parameters
 
+if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema
+
 FORMAT = 1
 """Format number of robot, scenario and study files."""
 LARGEST = 1e100
@@ -57,20 +61,20 @@ class Description(BaseModel):
         cls.__doc__ = with_parameters(cls)
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Let editors show the prose of the docstring as the description of a mapping."""
         made = handler(core)
         handler.resolve_ref_schema(made)["description"] = prose(cls)
         return made
 
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
+    def __setattr__(self, name: str, value: object) -> NoReturn:
         raise ModelError(
             f"{type(self).__name__}.{name} cannot be set: descriptions are frozen; make a new one, "
             "or use robot.replace({path: value})"
         )
 
     @classmethod
-    def from_dict(cls, data: Any) -> Self:
+    def from_dict(cls, data: object) -> Self:
         """Make one from plain mappings, lists and numbers, as they stand in a file.
 
         Parameters
@@ -104,7 +108,7 @@ class Document(Description):
 
     @model_validator(mode="before")
     @classmethod
-    def _format(cls, data: Any) -> Any:
+    def _format(cls, data: object) -> object:
         """Every file carries `format: 1`; missing means 1."""
         if not isinstance(data, dict) or "format" not in data:
             return data
@@ -119,20 +123,20 @@ class Document(Description):
 class Alternatives:
     """Forms that may stand in a file in place of the thing itself, as pieces of JSON schema for editors."""
 
-    others: tuple[dict[str, Any], ...]
+    others: tuple[JsonSchemaValue, ...]
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"anyOf": [*self.others, handler(core)]}
 
 
-def document_schema(document: type[Document]) -> dict[str, Any]:
+def document_schema(document: type[Document]) -> JsonSchemaValue:
     """JSON schema of a file, for editors."""
     made = document.model_json_schema()
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
     return {**head, "properties": {"format": {"const": FORMAT}, **made["properties"]}}
 
 
-def number(value: Any) -> float:
+def number(value: object) -> float:
     """A finite float from any real number that is not a bool; -0.0 becomes 0.0, so that equal robots hash equally."""
     if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)):
         try:
@@ -154,7 +158,7 @@ def _reads_as_number(text: str) -> bool:
     return True
 
 
-def positive(value: Any) -> float:
+def positive(value: object) -> float:
     """A finite number above zero."""
     result = number(value)
     if result <= 0.0:
@@ -162,7 +166,7 @@ def positive(value: Any) -> float:
     return result
 
 
-def non_negative(value: Any) -> float:
+def non_negative(value: object) -> float:
     """A finite number, zero or above."""
     result = number(value)
     if result < 0.0:
@@ -170,7 +174,7 @@ def non_negative(value: Any) -> float:
     return result
 
 
-def angle(value: Any) -> float:
+def angle(value: object) -> float:
     """Radians from a number or from `pi/2`, `90 deg`."""
     if not isinstance(value, str):
         return number(value)
@@ -180,7 +184,7 @@ def angle(value: Any) -> float:
         raise fault("an angle such as 1.2, pi/2 or 90 deg") from None
 
 
-def sequence(value: Any, what: str) -> list[Any]:
+def sequence(value: object, what: str) -> list[Any]:
     """A list from a list, tuple or NumPy array."""
     if isinstance(value, np.ndarray):
         if value.size > MOST_ENTRIES:
@@ -191,7 +195,7 @@ def sequence(value: Any, what: str) -> list[Any]:
     raise fault(what)
 
 
-def _triple(value: Any) -> list[Any]:
+def _triple(value: object) -> list[Any]:
     items = sequence(value, "three numbers")
     if len(items) != 3:
         raise fault(f"three numbers, not {len(items)}")
@@ -212,7 +216,7 @@ Angles = Annotated[tuple[Angle, Angle, Angle], BeforeValidator(_triple)]
 _NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     if isinstance(value, str) and re.fullmatch(_NAME, value):
         return value
     raise fault("a name of letters, digits and _, not starting with a digit, such as upper_arm")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -95,9 +95,11 @@ class Drive(Description):
 
     @model_validator(mode="before")
     @classmethod
-    def _slope(cls, data: Any) -> Any:
+    def _slope(cls, data: object) -> object:
         """A table has its stiffness: the slope at rest."""
-        table = data.get("table") if isinstance(data, dict) else None
+        if not isinstance(data, dict):
+            return data
+        table = data.get("table")
         if not table or data.get("stiffness") is not None:
             return data
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path, PurePath
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, model_validator
@@ -28,7 +28,7 @@ MOST_COORDINATES = 60
 """Most coordinates of a body: products of all of them with each other are in the equations."""
 
 
-def _content(value: Any) -> Any:
+def _content(value: object) -> ReducedBody | None:
     if value is None or isinstance(value, ReducedBody):
         return value
     if not isinstance(value, str):
@@ -39,13 +39,13 @@ def _content(value: Any) -> Any:
         raise clash(str(error)) from None
 
 
-def _file(value: Any) -> Any:
+def _file(value: object) -> str | None:
     if value is None or (isinstance(value, str | os.PathLike) and os.fspath(value)):
-        return value if value is None else os.fspath(value)
+        return value if value is None else str(os.fspath(value))
     raise fault("the name of a file, such as forearm.npz")
 
 
-def _modes(value: Any) -> Any:
+def _modes(value: object) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_COORDINATES):
         return value
     raise fault(f"a whole number from 0 to {MOST_COORDINATES}")
@@ -107,7 +107,7 @@ class ImportedBody(Description):
             raise clash(f"a body of {given} coordinates, expected at most {MOST_COORDINATES}; keep fewer by `modes`")
         return self
 
-    def _held(self) -> tuple[Any, ...]:
+    def _held(self) -> tuple[object, ...]:
         return self.content, self.modes, self.damping, self.rayleigh
 
     def __eq__(self, other: object) -> bool:
@@ -134,7 +134,7 @@ class ImportedBody(Description):
         return float(np.linalg.norm(self.pose(TIP)[1]))
 
 
-def read_body(value: Any) -> Any:
+def read_body(value: object) -> object:
     """Return the entries of a body for the name of its file, or for the content of a file."""
     if isinstance(value, ReducedBody):
         return {"content": value}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from functools import partial
 from itertools import pairwise
-from typing import Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.options import DHConvention, JointType
 from pliant.robot.files.error_messages import clash, fault
-from pliant.robot.parts.angles import Matrix, cosine, matmul, rotation_rpy, rotation_x, rotation_z, sine
+from pliant.robot.parts.angles import Matrix, Numeric, cosine, matmul, rotation_rpy, rotation_x, rotation_z, sine
 from pliant.robot.parts.fields import (
     Alternatives,
     Angle,
@@ -32,6 +32,9 @@ from pliant.robot.parts.joint_types import JOINT_TYPES, OWN, Z
 from pliant.robot.parts.motor import Motor
 from pliant.robot.parts.rigid_body import Lump
 from pliant.robot.parts.stops import Stop
+
+if TYPE_CHECKING:
+    from pliant.robot.parts.link import Link
 
 _UNIT = 1e-12  # an axis this near to unit length is kept as it is, so that files are read back unchanged
 
@@ -349,7 +352,7 @@ class Joint(Description):
         return any(freedom.elastic for freedom in self.freedoms)
 
 
-def origin_transform(joint: Any) -> tuple[Matrix, list[Any]]:
+def origin_transform(joint: Joint) -> tuple[Matrix, list[Numeric]]:
     """Fixed rotation (3x3 nested list) and translation from the previous tip frame to the joint, before it moves.
 
     Works on a `Joint` or a view of one, for an origin and for both kinds of DH row.
@@ -363,7 +366,7 @@ def origin_transform(joint: Any) -> tuple[Matrix, list[Any]]:
     return matmul(rotation_x(dh.alpha), rotation_z(dh.theta)), [dh.a, -s * dh.d, c * dh.d]
 
 
-def tip_rotation(link: Any) -> Matrix:
+def tip_rotation(link: Link) -> Matrix:
     """Fixed rotation (3x3 nested list) from the end of a link's body to its tip frame.
 
     `R(tip_rpy)` of a rigid body, or the axes of the tip of a body from a file, then `Rx(alpha)` of a standard DH row;

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+
+if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
 
 UNIT = re.compile(
     r"(?:1|m|s|N|kg|rad|Pa|Hz|A|V|H|ohm)(?:\^[23])?"  # first symbol
@@ -51,8 +54,8 @@ class Key:
     unit: str
     text: str
     admits: str
-    default: Any
-    example: Any
+    default: object
+    example: object
 
 
 @cache
@@ -78,7 +81,7 @@ def parts(document: type[BaseModel]) -> tuple[type[BaseModel], ...]:
     return tuple(found)
 
 
-def _held(annotation: Any) -> Iterator[type[BaseModel]]:
+def _held(annotation: object) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):
@@ -92,7 +95,7 @@ def admits(field: FieldInfo) -> str:
     return words if low is None else f"{words} ≥ {low}"
 
 
-def _annotated(annotation: Any, metadata: Any = ()) -> str:
+def _annotated(annotation: Any, metadata: Iterable[object] = ()) -> str:
     said = [entry.json_schema for entry in metadata if hasattr(entry, "json_schema")]  # `WithJsonSchema`, and our own
     if said:
         return _schema_words(said[-1])
@@ -110,7 +113,7 @@ def _annotated(annotation: Any, metadata: Any = ()) -> str:
     return PLAIN.get(annotation) or f"{annotation.__name__}"
 
 
-def _schema_words(schema: Any) -> str:
+def _schema_words(schema: JsonSchemaValue) -> str:
     """Values that a piece of JSON schema admits, in words; its `title` if it has one."""
     if "title" in schema:
         return str(schema["title"])
@@ -128,12 +131,12 @@ def _schema_words(schema: Any) -> str:
     return NUMBERS[kind] + _range(schema) if kind in NUMBERS else "true or false" if kind == "boolean" else "text"
 
 
-def _listed(item: str, schema: Any) -> str:
+def _listed(item: str, schema: JsonSchemaValue) -> str:
     least, most = schema.get("minItems"), schema.get("maxItems")
     return f"[{', '.join([item] * most)}]" if least == most and most is not None else f"[{item}, ...]"
 
 
-def _range(schema: Any) -> str:
+def _range(schema: JsonSchemaValue) -> str:
     low, high = schema.get("minimum"), schema.get("maximum")
     if low is not None and high is not None:
         return f" from {low:g} to {high:g}"
@@ -146,8 +149,8 @@ def _either(words: Iterator[str]) -> str:
     return " or ".join(dict.fromkeys(words))
 
 
-def written(value: Any) -> str:
-    """A default or an example as it stands in a file."""
+def written(value: object) -> str:
+    """Write a default or an example as a file has it."""
     if value is ... or value is None:
         return ""
     if isinstance(value, bool):
@@ -192,7 +195,7 @@ def _sentence(key: Key) -> str:
     return ", ".join(part for part in (key.unit, key.text) if part) + "."
 
 
-def documented(function: Callable[..., Any]) -> dict[str, str]:
+def documented(function: Callable[..., object]) -> dict[str, str]:
     """Kind and text of each parameter in the docstring of a function, or of a class and those it derives from."""
     said: dict[str, str] = {}
     for one in reversed(inspect.getmro(function) if isinstance(function, type) else (function,)):

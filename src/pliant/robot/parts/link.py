@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Self, get_args
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -16,6 +16,9 @@ from pliant.robot.parts.reduced_body import TIP
 from pliant.robot.parts.rigid_body import Lump, RigidBody
 from pliant.robot.parts.shapes import AUTO, Shapes, amplitudes
 from pliant.robot.parts.visuals import Visual
+
+if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
 
 _STIFFNESS_OF = {"bending_y": "EI_z", "bending_z": "EI_y", "torsion": "GJ", "axial": "EA"}
 
@@ -44,7 +47,7 @@ class BodyFrame(Description):
     frame: str = Field(description="its name in the file of the body", examples=["flange"])
 
 
-def _place(value: Any) -> Any:
+def _place(value: object) -> object:
     if isinstance(value, BeamStation | BodyFrame) or (isinstance(value, str) and value in get_args(PlaceName)):
         return value
     if isinstance(value, dict) and list(value) == ["x"]:
@@ -67,7 +70,7 @@ At = Annotated[PlaceName | BeamStation | BodyFrame, BeforeValidator(_place), Wit
 Imported = Annotated[ImportedBody | None, BeforeValidator(read_body), Alternatives(({"type": "string"},))]
 
 
-def _with_auto(schema: Any) -> None:
+def _with_auto(schema: JsonSchemaValue) -> None:
     schema["anyOf"] = [{"const": AUTO}, *schema["anyOf"]]
 
 
@@ -171,7 +174,7 @@ class Link(Description):
         mass: float = 0.0,
         origin: Origin | None = None,
     ) -> Self:
-        """A reaction wheel: a link that turns about an axis through its centre of mass, and has a moment about it.
+        """A reaction wheel: a link that turns about an axis through its center of mass, and has a moment about it.
 
         The torque of its joint drives it, and acts on the parent with the opposite sign; what it stores is
         h = J (Omega + a . omega), with its own speed Omega and the angular velocity omega of the parent. Its moments

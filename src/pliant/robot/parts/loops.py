@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Self
+from typing import Annotated, Protocol, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -20,7 +20,7 @@ WORLD = "world"
 _Y, _Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
-def _ends(value: Any) -> list[Any]:
+def _ends(value: object) -> list[object]:
     entries = sequence(value, "two names of frames")
     if len(entries) != 2 or not all(isinstance(entry, str) for entry in entries):
         raise fault("two names of frames", "such as [coupler.tip, pivot]")
@@ -96,11 +96,23 @@ class Loop(Description):
 
 
 def places(link: Link) -> tuple[str, ...]:
-    """Frames that every link has, as they stand behind its name."""
+    """Frames of a link, by the part of their names behind the name of the link."""
     return ("tip", "root") if link.body is None else link.body.reduced.frames
 
 
-def check_ends(kind: str, parts: Iterable[Any], links: Iterable[Link], frames: Iterable[Frame]) -> None:
+class HoldsFrames(Protocol):
+    """Part of a robot between two frames: a loop, a coupling or a contact."""
+
+    @property
+    def name(self) -> str:
+        """Name of the part."""
+
+    @property
+    def between(self) -> tuple[str, str]:
+        """Names of the two frames."""
+
+
+def check_ends(kind: str, parts: Iterable[HoldsFrames], links: Iterable[Link], frames: Iterable[Frame]) -> None:
     """Refuse loops, couplings or contacts between frames that do not exist, and names that stand twice."""
     ends = [f"{link.name}.{place}" for link in links for place in places(link)]
     known, taken = ["tip", "base", WORLD, *(frame.name for frame in frames), *ends], set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
@@ -27,7 +27,7 @@ class Material(Description):
     density: Positive = Field(description="kg/m^3, mass per volume", examples=[1240.0])
 
     def short_form(self) -> str | None:
-        """The name alone where it says everything, for files.
+        """Short form for files: the name of a known material.
 
         Returns
         -------
@@ -37,7 +37,7 @@ class Material(Description):
         return self.name if MATERIALS.get(self.name) == self else None
 
 
-#: Usual engineering values at room temperature; `cfrp` is a wound tube with most fibres along the beam.
+#: Usual engineering values at room temperature; `cfrp` is a wound tube with most fibers along the beam.
 MATERIALS = {
     material.name: material
     for material in (
@@ -52,7 +52,7 @@ MATERIALS = {
 }
 
 
-def _named(value: Any) -> Any:
+def _named(value: object) -> object:
     if not isinstance(value, str):
         return value
     if value not in MATERIALS:

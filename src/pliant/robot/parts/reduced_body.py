@@ -37,7 +37,7 @@ MOST_BYTES = 256 << 20
 ROOT, TIP = "root", "tip"
 BEYOND = tuple(f"beyond_{name}" for name in ("forms", "eps", "arms", "products", "shift", "turn"))
 """Entries of a body that knows where it is to second order; all or none."""
-LINEAR: dict[str, Any] = dict.fromkeys(BEYOND, np.zeros(0))
+LINEAR: dict[str, Array] = dict.fromkeys(BEYOND, np.zeros(0))
 _SYMMETRY = 1e-9
 _ORTHONORMAL = 1e-9
 _NEGATIVE = 1e-9

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from collections.abc import Sequence
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from pliant.arrays import Array
 from pliant.robot.files.error_messages import fault
-from pliant.robot.parts.angles import Matrix
+from pliant.robot.parts.angles import Matrix, Numeric
 from pliant.robot.parts.fields import Angles, Description, NonNegative, Vector, number, sequence
 
 _SLACK = 1e-9  # relative; rounding of computed data, with room. A plate typed with few digits can exceed it
 
 
-def inertia_matrix(inertia: Any) -> Matrix:
+def inertia_matrix(inertia: Sequence[Numeric]) -> Matrix:
     """The 3x3 matrix, as nested lists, of 3 (diagonal), 6 (xx, yy, zz, xy, xz, yz) or 3x3 numbers or symbols."""
     if len(inertia) == 6:
         xx, yy, zz, xy, xz, yz = (inertia[k] for k in range(6))
@@ -24,7 +26,7 @@ def inertia_matrix(inertia: Any) -> Matrix:
     return [[inertia[0], 0.0, 0.0], [0.0, inertia[1], 0.0], [0.0, 0.0, inertia[2]]]
 
 
-def _read(value: Any) -> tuple[float, ...]:
+def _read(value: object) -> tuple[float, ...]:
     """3, 6 or 3x3 numbers as 3 or 6."""
     items = sequence(value, "an inertia of 3, 6 or 3x3 numbers")
     if len(items) == 3 and all(isinstance(row, (list, tuple)) for row in items):
@@ -40,7 +42,7 @@ def _read(value: Any) -> tuple[float, ...]:
     return tuple(number(entry) for entry in items)
 
 
-def _principal(inertia: tuple[float, ...]) -> Any:
+def _principal(inertia: tuple[float, ...]) -> tuple[Array, float]:
     """Principal moments, ascending, and the slack that rounding deserves."""
     moments = np.linalg.eigvalsh(np.array(inertia_matrix(inertia), dtype=float))
     slack = _SLACK * float(np.abs(moments).max())
@@ -49,7 +51,7 @@ def _principal(inertia: tuple[float, ...]) -> Any:
     return moments, slack
 
 
-def body_inertia(value: Any) -> tuple[float, ...]:
+def body_inertia(value: object) -> tuple[float, ...]:
     """An inertia that a body can have: principal moments of 0 or more, none above the sum of the others."""
     inertia = _read(value)
     moments, slack = _principal(inertia)
@@ -62,7 +64,7 @@ def body_inertia(value: Any) -> tuple[float, ...]:
     return inertia
 
 
-def lump_inertia(value: Any) -> tuple[float, ...]:
+def lump_inertia(value: object) -> tuple[float, ...]:
     """An inertia that a lump can have: that of a body, or a moment about one axis (rotor, tip of a planar arm)."""
     inertia = _read(value)
     moments, slack = _principal(inertia)
@@ -85,7 +87,7 @@ _ORIGIN = (0.0, 0.0, 0.0)
 class Lump(Description):
     """A hub, a tip load or the payload: a small rigid body on a frame.
 
-    `inertia` is about the lump's centre of mass `com`, along the axes of the frame it sits on. A moment about one axis
+    `inertia` is about the lump's center of mass `com`, along the axes of the frame it sits on. A moment about one axis
     alone is allowed: it is the rotor's spin inertia, or what a planar problem states.
 
     Examples
@@ -112,7 +114,7 @@ class Payload(Lump):
 
 
 class RigidBody(Description):
-    """A link that does not bend: mass, centre of mass and inertia (about `com`) in the frame after the joint.
+    """A link that does not bend: mass, center of mass and inertia (about `com`) in the frame after the joint.
 
     `tip` and `tip_rpy` place the tip frame, on which the next link hangs.
 

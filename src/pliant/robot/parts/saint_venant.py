@@ -1,8 +1,8 @@
-"""Torsion and shear centre of a section of any outline: Saint-Venant's problem by quadratic finite elements.
+"""Torsion and shear center of a section of any outline: Saint-Venant's problem by quadratic finite elements.
 
 The stress function obeys lap(u) = -2 with u = 0 on the outline and one value on each hole, whose flux is twice its
 area; the torsion constant is J = 2 int u + 2 sum u_hole A_hole. The warping function is harmonic with the flux
-(z, -y) . n; its first moments place the shear centre (Trefftz), about which a section twists without bending. Warping
+(z, -y) . n; its first moments place the shear center (Trefftz), about which a section twists without bending. Warping
 restraint is left out: the torque is G J phi', as in the rest of the library.
 
 The outline is cut into triangles, with the corners that look inwards carried on to the facing walls, and every
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import fsum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ _CUBIC_WEIGHTS = np.array([-27.0, 25.0, 25.0, 25.0]) / 48
 
 
 class SaintVenant(NamedTuple):
-    """Torsion constant (m^4), shear centre (y, z) in the axes of the drawing, and the torsion modulus (m^3): torque
+    """Torsion constant (m^4), shear center (y, z) in the axes of the drawing, and the torsion modulus (m^3): torque
     over the largest shear stress halfway between corners. At a sharp corner that looks inwards the stress has no
     bound; what it is there hangs on the fillet."""
 
@@ -79,7 +79,7 @@ def signed_area(loop: Sequence[tuple[float, float]]) -> float:
     return fsum(y * Z - Y * z for (y, z), (Y, Z) in zip(loop, (*loop[1:], loop[0]))) / 2
 
 
-def area_integrals(loops: Sequence[Any]) -> Area:
+def area_integrals(loops: Sequence[Array | Sequence[tuple[float, float]]]) -> Area:
     """Integrals over the area between an outline and its holes, exact."""
     sums = np.zeros(6)
     for loop in loops:
@@ -303,5 +303,5 @@ def lies_inside(corner: tuple[float, float], loop: Sequence[tuple[float, float]]
     return bool(np.sum(passed & (corner[0] < (Y - y) * (corner[1] - z) / rise + y)) % 2)
 
 
-def _cross(a: Array, b: Array) -> Any:
-    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+def _cross(a: Array, b: Array) -> Array:
+    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])

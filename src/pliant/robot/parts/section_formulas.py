@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from pliant.robot.parts.angles import cosine, is_symbol, sine
+from pliant.robot.parts.angles import Numeric, cosine, is_symbol, sine
 from pliant.robot.parts.saint_venant import CENTRED, Area, Loops, area_integrals, saint_venant
 
 SOLID = 0.85
@@ -22,14 +22,14 @@ class AreaMoments(NamedTuple):
     y and z are the principal axes; `shear_centre` (y, z) is seen from the centroid, m.
     """
 
-    A: Any
-    I_y: Any
-    I_z: Any
-    J: Any
+    A: Numeric
+    I_y: Numeric
+    I_z: Numeric
+    J: Numeric
     shear_centre: tuple[float, float] = (0.0, 0.0)
 
 
-def _sound(*sizes: Any) -> str:
+def _sound(*sizes: object) -> str:
     return ""
 
 
@@ -78,7 +78,7 @@ def walls_shear(area: float, along_y: float, along_z: float) -> tuple[float, flo
     return min(along_y / area, SOLID), min(along_z / area, SOLID)
 
 
-def larger(a: Any, b: Any) -> Any:
+def larger(a: Numeric, b: Numeric) -> Numeric:
     """The larger of two numbers, arrays or symbols."""
     if is_symbol(a) or is_symbol(b):
         import casadi
@@ -87,12 +87,12 @@ def larger(a: Any, b: Any) -> Any:
     return np.maximum(a, b)
 
 
-def smaller(a: Any, b: Any) -> Any:
+def smaller(a: Numeric, b: Numeric) -> Numeric:
     """The smaller of two numbers, arrays or symbols."""
     return a + b - larger(a, b)
 
 
-def applied(name: str, x: Any) -> Any:
+def applied(name: str, x: Numeric) -> Numeric:
     """Apply a function of NumPy to numbers, or CasADi's function of the same name to a symbol."""
     if is_symbol(x):
         import casadi

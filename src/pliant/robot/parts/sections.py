@@ -3,13 +3,13 @@
 y is the width direction, z the height direction. A table interpolates the *dimensions* linearly, never the stiffness.
 Rods, tubes, rectangles and boxes have formulas, for numbers and symbols, with the axis through the middle; the others
 are drawn as polygons. Their axis goes through the centroid, their moments are about the principal axes, which may be
-turned from the drawn ones, and they twist about the shear centre (`saint_venant`).
+turned from the drawn ones, and they twist about the shear center (`saint_venant`).
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Self, get_args
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pliant.arrays import Array
 from pliant.options import SectionShape
 from pliant.robot.files.error_messages import clash, fault
-from pliant.robot.parts.angles import cosine, sine
+from pliant.robot.parts.angles import Numeric, cosine, sine
 from pliant.robot.parts.fields import Angle, Description, non_negative, number, positive, sequence
 from pliant.robot.parts.saint_venant import (
     Loops,
@@ -37,7 +37,7 @@ from pliant.robot.parts.section_formulas import (
 from pliant.robot.parts.section_shapes import section_shape
 
 
-def _dimension(value: Any) -> float | tuple[float, ...]:
+def _dimension(value: object) -> float | tuple[float, ...]:
     """One positive number, or a column of a table whose last entry may be 0 (a wedge)."""
     if isinstance(value, (list, tuple, np.ndarray)):
         column = sequence(value, "a number or a list of numbers")
@@ -52,7 +52,7 @@ _SCHEMA = {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _COLUMN], "descr
 Dimension = Annotated[float | tuple[float, ...], BeforeValidator(_dimension), WithJsonSchema(_SCHEMA)]
 
 
-def _stations(value: Any) -> tuple[float, ...]:
+def _stations(value: object) -> tuple[float, ...]:
     column = [non_negative(entry) for entry in sequence(value, "a list of numbers")]
     if len(column) < 2 or column[0] != 0.0 or any(b <= a for a, b in pairwise(column)):
         raise fault("rising numbers from 0 to the length of the beam (or to 1)")
@@ -63,7 +63,7 @@ NO_DIMENSIONS = {"shape", "x", "holes", "rotation", "offset"}
 Stations = Annotated[tuple[float, ...], BeforeValidator(_stations), WithJsonSchema(_COLUMN)]
 
 
-def _corners(value: Any) -> Polygon:
+def _corners(value: object) -> Polygon:
     """Corners (y, z) of a polygon, in order either way round; kept counter-clockwise."""
     items = [sequence(entry, "corners [y, z]") for entry in sequence(value, "a list of corners [y, z]")]
     if not 3 <= len(items) <= MOST_CORNERS or any(len(entry) != 2 for entry in items):
@@ -77,11 +77,11 @@ def _corners(value: Any) -> Polygon:
     return corners if area > 0.0 else corners[::-1]
 
 
-def _holes(value: Any) -> tuple[Polygon, ...]:
+def _holes(value: object) -> tuple[Polygon, ...]:
     return tuple(_corners(entry) for entry in sequence(value, "a list of polygons"))
 
 
-def _pair(value: Any) -> tuple[float, float]:
+def _pair(value: object) -> tuple[float, float]:
     items = sequence(value, "two numbers [y, z]")
     if len(items) != 2:
         raise fault(f"two numbers [y, z], not {len(items)}")
@@ -107,7 +107,7 @@ class Section(Description):
     The axis of the beam goes through the centroid, and y and z of the link along the principal axes: where those of
     the drawing are others (an angle), the link's axes are turned about x from the frame after the joint to them, by 45
     degrees at most; `rotation` turns the drawing as well. With `offset` the axis, and the tip frame at its end, stand
-    beside x of that frame. A section twists about its shear centre; its warping is free.
+    beside x of that frame. A section twists about its shear center; its warping is free.
 
     With `x` (m from 0 to the beam's length, or fractions from 0 to 1) each dimension is one number or a column over x.
     A beam keeps `x` as fractions: the taper stretches with its length.
@@ -192,7 +192,7 @@ class Section(Description):
         return (self.rotation or 0.0) + (principal_angle(area_integrals(self.loops())) if self.is_drawn else 0.0)
 
     @property
-    def placed(self) -> tuple[Any, Any]:
+    def placed(self) -> tuple[Numeric, Numeric]:
         """Place (y, z) of the centroid in the axes of the link, m."""
         if self.offset is None:
             return 0.0, 0.0
@@ -288,25 +288,25 @@ class Section(Description):
         return float(form.torsion_modulus(*(float(interpolated(self, name, eta)) for name in form.dimensions)))
 
 
-def area_moments(section: Any) -> AreaMoments:
-    """Area moments of a uniform section, of numbers or symbols."""
+def area_moments(section: Section) -> AreaMoments:
+    """Area moments of a uniform section, or of a view of one, whose dimensions may be symbols."""
     form = section_shape(section.shape)
     return drawn_moments(section.loops()) if isinstance(form, DrawnSection) else form.moments(*_sizes(section))
 
 
-def tapered_moments(section: Any, eta: Any) -> AreaMoments:
+def tapered_moments(section: Section, eta: Numeric) -> AreaMoments:
     """Area moments at fractions `eta` of the length, dimensions interpolated linearly."""
     form = section_shape(section.shape)
     assert isinstance(form, FormulaSection)
     return form.moments(*(interpolated(section, name, eta) for name in form.dimensions))
 
 
-def _sizes(section: Any) -> list[Any]:
+def _sizes(section: Section) -> list[Numeric]:
     """Dimensions in the order of the shape."""
     return [getattr(section, name) for name in section_shape(section.shape).dimensions]
 
 
-def interpolated(section: Any, name: str, eta: Any) -> Any:
+def interpolated(section: Section, name: str, eta: Numeric) -> Numeric:
     """Dimension `name` of a section at fractions `eta` of the length."""
     stations = np.asarray(section.x or (0.0, 1.0)) / (section.x or (1.0,))[-1]
     column = np.broadcast_to(np.asarray(getattr(section, name), dtype=float), stations.shape)

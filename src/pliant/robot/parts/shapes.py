@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
@@ -32,7 +32,7 @@ LEAST_ACCURACY, MOST_ACCURACY = 1e-3, 0.2
 """Bounds of `accuracy`: the elements that judge frequencies are no better, and a larger one would say nothing."""
 
 
-def _count(value: Any) -> int | bool:
+def _count(value: object) -> int | bool:
     if isinstance(value, bool):
         return value
     if isinstance(value, int) and 0 <= value <= MOST_MODES:
@@ -40,13 +40,13 @@ def _count(value: Any) -> int | bool:
     raise fault(f"a whole number from 0 to {MOST_MODES} (modes), or true or false (elements, auto)")
 
 
-def _whole(value: Any) -> int:
+def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_ELEMENTS:
         raise fault(f"a whole number from 1 to {MOST_ELEMENTS}")
     return value
 
 
-def _inertia(value: Any) -> Any:
+def _inertia(value: object) -> object:
     if not isinstance(value, (list, tuple)):
         return non_negative(value)
     entries = sequence(value, "one number, or three: Jx, Jy, Jz")
@@ -55,21 +55,21 @@ def _inertia(value: Any) -> Any:
     return tuple(non_negative(entry) for entry in entries)
 
 
-def _pair(value: Any) -> list[Any]:
+def _pair(value: object) -> list[object]:
     entries = sequence(value, "two numbers [alpha, beta]")
     if len(entries) != 2:
         raise fault("two numbers [alpha, beta]")
     return entries
 
 
-def _part(value: Any) -> float:
+def _part(value: object) -> float:
     part = positive(value)
     if not LEAST_ACCURACY <= part <= MOST_ACCURACY:
         raise fault(f"a part from {LEAST_ACCURACY:g} to {MOST_ACCURACY:g}, such as 0.01 for 1 %")
     return part
 
 
-def _positions(value: Any) -> list[Any]:
+def _positions(value: object) -> list[object]:
     return sequence(value, "a list of joint positions, one for each moving joint")
 
 
@@ -113,7 +113,7 @@ class TipLoad(Description):
         return self
 
 
-def _which_load(value: Any) -> str:
+def _which_load(value: object) -> str:
     return "<auto>" if isinstance(value, str) else "<load>"
 
 
@@ -200,7 +200,7 @@ class Shapes(Description):
 
     @model_validator(mode="before")
     @classmethod
-    def _switches(cls, data: Any) -> Any:
+    def _switches(cls, data: object) -> object:
         """Read 0 and 1 as the switches false and true for elements and auto, and false as 0 for modes."""
         if isinstance(data, str):
             if data != AUTO:
@@ -278,7 +278,7 @@ class Shapes(Description):
         return amplitudes(self)
 
     def short_form(self) -> str | None:
-        """The word `auto` where it says everything, for files.
+        """Short form for files: the word `auto`, if all other entries have their defaults.
 
         Returns
         -------

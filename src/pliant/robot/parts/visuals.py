@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, model_validator
 
@@ -15,7 +15,7 @@ from pliant.robot.parts.fields import Description, Positive, Vector
 from pliant.robot.parts.joint import Origin
 
 
-def _content(value: Any) -> Any:
+def _content(value: object) -> MeshContent | None:
     if value is None or isinstance(value, MeshContent):
         return value
     if not isinstance(value, str):
@@ -84,7 +84,7 @@ class Visual(Description):
         self.__dict__["mesh"] = local_name(self.mesh)
         return self
 
-    def _held(self) -> tuple[Any, ...]:
+    def _held(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in type(self).model_fields if name != "mesh")
 
     def __eq__(self, other: object) -> bool:

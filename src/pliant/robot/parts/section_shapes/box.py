@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from pliant.robot.parts.angles import Numeric
 from pliant.robot.parts.section_formulas import AreaMoments, FormulaSection, applied, rectangles_modulus, walls_shear
 
 
-def moments(width: Any, height: Any, wall: Any) -> AreaMoments:
+def moments(width: Numeric, height: Numeric, wall: Numeric) -> AreaMoments:
     """Area moments; with a wall t, torsion good to 0.05 % for any wall, and rising with it.
 
     With h harmonic, 1 on the hole and 0 outside, and p the stress function that vanishes on both,
@@ -34,7 +34,7 @@ def moments(width: Any, height: Any, wall: Any) -> AreaMoments:
     )
 
 
-def _fault(width: Any, height: Any, wall: Any) -> str:
+def _fault(width: Numeric, height: Numeric, wall: Numeric) -> str:
     if not np.any(2.0 * wall >= np.minimum(width, height)):
         return ""
     return "twice the `thickness` must be below `width` and `height`; for a solid bar use shape: rectangle"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from pliant.robot.parts.angles import Numeric
 from pliant.robot.parts.section_formulas import (
     SOLID,
     AreaMoments,
@@ -16,7 +16,7 @@ from pliant.robot.parts.section_formulas import (
 )
 
 
-def moments(width: Any, height: Any) -> AreaMoments:
+def moments(width: Numeric, height: Numeric) -> AreaMoments:
     """Area moments; the torsion constant is Saint-Venant's series, good to 1e-9."""
     # The small amount keeps a wedge that ends in an edge finite; it vanishes against every real dimension.
     long = larger(width, height) + 1e-300

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from pliant.robot.parts.angles import Numeric
 from pliant.robot.parts.section_formulas import AreaMoments, FormulaSection
 from pliant.robot.parts.section_shapes.tube import round_shear
 
 
-def moments(d: Any) -> AreaMoments:
+def moments(d: Numeric) -> AreaMoments:
     """Area moments."""
     inertia = math.pi * d**4 / 64.0
     return AreaMoments(math.pi * d**2 / 4.0, inertia, inertia, 2.0 * inertia)

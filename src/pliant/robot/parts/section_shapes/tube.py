@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from pliant.robot.parts.angles import Numeric
 from pliant.robot.parts.section_formulas import AreaMoments, FormulaSection
 
 
-def moments(outer: Any, inner: Any) -> AreaMoments:
+def moments(outer: Numeric, inner: Numeric) -> AreaMoments:
     """Area moments."""
     inertia = math.pi * (outer**4 - inner**4) / 64.0
     return AreaMoments(math.pi * (outer**2 - inner**2) / 4.0, inertia, inertia, 2.0 * inertia)
@@ -23,7 +23,7 @@ def round_shear(ratio: float) -> tuple[float, float]:
     return k, k
 
 
-def _fault(outer: Any, inner: Any) -> str:
+def _fault(outer: Numeric, inner: Numeric) -> str:
     hollow = np.any(inner >= np.where(outer > 0.0, outer, np.inf))
     return "`inner_diameter` must be below `outer_diameter`; for a solid bar use shape: rod" if hollow else ""
 
