@@ -1,11 +1,10 @@
-"""Papers reproduced: each study runs the experiments of one paper, draws its figures and judges its claims."""
+"""Reproduction of papers: each study runs the experiments of one paper, draws its figures and judges its claims."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from pliant.base.writing import atomic_write
 from pliant.errors import ModelError, PliantError
@@ -15,12 +14,12 @@ from pliant_studies.study import Study
 NAMES = ("korayem-shafei", "theodore-ghosal", "flexible-joints", "mohan-saha", "cibicik-egeland", "rigs")
 """Studies by name, in the order of their papers; then measured arms."""
 
-Listener = Callable[[str, str], Any]
-"""Called with a study and a few words on what it does next."""
+Listener = Callable[[str, str], None]
+"""Function that is called with the name of a study and a few words on its next step."""
 
 
 def study(name: str) -> Study:
-    """A study by name."""
+    """Study by name."""
     if name not in NAMES:
         raise ModelError(f"study: got {name!r}, expected one of {', '.join(NAMES)}")
     return Study.load(name)
@@ -29,12 +28,12 @@ def study(name: str) -> Study:
 def reproduce(
     names: Sequence[str], out: str | Path, quick: bool = False, tell: Listener | None = None, jobs: int = 1
 ) -> dict[str, list[Check]]:
-    """Run studies and write a folder for each below `out`, with an index page over all.
+    """Run studies and write a folder for each below `out`, with an index page.
 
     Parameters
     ----------
     names : sequence of str
-        From `NAMES`.
+        Names from `NAMES`.
     out : path
         Each study gets a folder there: parameters.yaml, results.nc, figures, numbers.json,
         checks.json, report.html.
@@ -43,12 +42,12 @@ def reproduce(
     tell : function of (study, step), optional
         Called before each step.
     jobs : int
-        Studies that run at a time, each in a process of its own if more than one.
+        Number of studies that run at a time, each in its own process if more than one.
 
     Returns
     -------
     dict of lists of Check
-        By study.
+        Checks by the name of the study.
     """
     from pliant_studies.report import index
 

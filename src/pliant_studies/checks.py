@@ -1,11 +1,11 @@
-"""A claim of a paper, what we find, and the verdict that follows from the two: never written by hand.
+"""Checks of a study: a claim of a paper, our numbers, and the verdict that follows from both by computation.
 
-Two kinds stand side by side. *Claims* of a paper are reproduced, not reproduced, or only reported where the paper gives
-nothing to compare with. *Requirements* are ours (energy is conserved, two ways to
-one number agree) and hold or do not hold.
+There are two kinds. *Claims* of a paper are reproduced, not reproduced, or only reported where the paper gives nothing
+to compare with. *Requirements* are ours, such as conservation of energy or agreement of two methods; they hold or do
+not hold.
 
-What a paper prints stands under `published`; a value that we computed by another way to hold ours against stands under
-`reference`, with the code that computes it in the study.
+`published` has only values that the paper prints. `reference` has our own value from another method, whose code is in
+the study.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant_bench.timing import Timings
 
 Numbers = Mapping[str, Any]
-"""What was measured, as `judge` reads it."""
+"""Measured numbers, as `judge` reads them."""
+Measured = dict[str, Any]
+"""Measured numbers by name, as `measure` finds them: plain data, nested."""
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 REPORTED = "reported"
@@ -37,35 +40,35 @@ class Check:
     id : str
         Short name, unique in its study.
     claim : str
-        What is said, in one sentence.
+        The claim or requirement in one sentence.
     where : str
-        Where the paper says it, or which of our requirements it is.
+        Place in the paper, or the requirement of ours.
     published : numbers, lists, mappings or text
-        What the paper prints, and nothing else; none for a requirement of ours.
+        Values that the paper prints, and nothing else; none for a requirement of ours.
     ours : numbers, lists, mappings or text
-        What we measured.
+        Measured values.
     tolerance : number or text
-        What may lie between them.
+        Allowed difference between them.
     reason : str
-        Why that much and not more.
+        Reason for the tolerance.
     verdict : str
         One of `VERDICTS`.
     text : str
-        A paragraph for the reader: what was done, what came out, what it means.
+        A paragraph for the reader: method, result and meaning.
     reference : numbers, lists, mappings or text, optional
-        Our own value from another way to the same number.
+        Our own value from another method.
     """
 
     id: str
     claim: str
     where: str
-    published: Any
-    ours: Any
-    tolerance: Any
+    published: object
+    ours: object
+    tolerance: object
     reason: str
     verdict: str
     text: str
-    reference: Any = None
+    reference: object = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -73,29 +76,49 @@ class Check:
 
 
 def compared(
-    id: str, claim: str, where: str, published: Any, ours: Any, relative: float, reason: str, text: str
+    id: str, claim: str, where: str, published: ArrayLike, ours: ArrayLike, relative: float, reason: str, text: str
 ) -> Check:
-    """A published number (or list) against ours."""
+    """Check of a published number (or list) against ours."""
     theirs, mine = np.asarray(published, dtype=float), np.asarray(ours, dtype=float)
     good = np.isfinite(mine).all() and (np.abs(mine - theirs) <= relative * np.abs(theirs)).all()
     verdict = REPRODUCED if good else NOT_REPRODUCED
-    return Check(id, claim, where, published, ours, f"{relative:g} relative", reason, verdict, text)
+    return Check(
+        id, claim, where, published=published, ours=ours, tolerance=f"{relative:g} relative", reason=reason,
+        verdict=verdict, text=text,
+    )  # fmt: skip
 
 
 def claimed(
-    id: str, claim: str, where: str, published: Any, ours: Any, true: bool, tolerance: Any, reason: str, text: str
+    id: str,
+    claim: str,
+    where: str,
+    published: object,
+    ours: object,
+    true: bool,
+    tolerance: object,
+    reason: str,
+    text: str,
 ) -> Check:
-    """A statement of the paper that our numbers bear out or do not."""
-    verdict = REPRODUCED if true else NOT_REPRODUCED
-    return Check(id, claim, where, published, ours, tolerance, reason, verdict, text)
+    """Check of a statement of the paper, which is `true` by our numbers or not."""
+    return Check(
+        id, claim, where, published=published, ours=ours, tolerance=tolerance, reason=reason,
+        verdict=REPRODUCED if true else NOT_REPRODUCED, text=text,
+    )  # fmt: skip
 
 
 def timed(
-    id: str, claim: str, where: str, published: Any, ours: dict[str, Any], rounds: list[float], reason: str, text: str
+    id: str,
+    claim: str,
+    where: str,
+    published: object,
+    ours: Mapping[str, object],
+    rounds: list[float],
+    reason: str,
+    text: str,
 ) -> Check:
-    """A claim that one thing takes longer than another: ratio of their times in each of the rounds, above 1 if so.
+    """Check of a claim that one thing takes longer than another: the ratio of their times is above 1 in every round.
 
-    It holds for the machine that is named beside it. Where rounds fall on both sides of 1 there is no verdict.
+    The verdict is for the machine that is named beside it. If ratios lie on both sides of 1 there is no verdict.
     """
     from pliant.compute.llvm.target import machine
 
@@ -105,28 +128,45 @@ def timed(
     verdict = REPRODUCED if spread[0] > 1 else NOT_REPRODUCED if spread[1] < 1 else REPORTED
     span = f"{ratio.median:.2f}, from {spread[0]:.2f} to {spread[1]:.2f} in {len(ratio.values)} rounds taken in turns"
     told = f"{text} Ratio of times: {span} ({machine().summary})."
-    return Check(id, claim, where, published, found, "every round above 1", reason, verdict, told)
+    return Check(
+        id, claim, where, published=published, ours=found, tolerance="every round above 1", reason=reason,
+        verdict=verdict, text=told,
+    )  # fmt: skip
 
 
-def reported(id: str, claim: str, where: str, ours: Any, text: str, published: Any = None) -> Check:
-    """Our number for something that the paper shows or says without a value that could be compared."""
-    return Check(id, claim, where, published, ours, "none", "no published value to compare with", REPORTED, text)
+def reported(id: str, claim: str, where: str, ours: object, text: str, published: object = None) -> Check:
+    """Report of our number for something that the paper shows or states without a value to compare with."""
+    return Check(
+        id, claim, where, published=published, ours=ours, tolerance="none",
+        reason="no published value to compare with", verdict=REPORTED, text=text,
+    )  # fmt: skip
 
 
 def required(
-    id: str, claim: str, where: str, ours: Any, limit: Any, true: bool, reason: str, text: str, reference: Any = None
+    id: str,
+    claim: str,
+    where: str,
+    ours: object,
+    limit: object,
+    true: bool,
+    reason: str,
+    text: str,
+    reference: object = None,
 ) -> Check:
-    """A requirement of ours, held against a reference of ours where there is one."""
-    return Check(id, claim, where, None, ours, limit, reason, HOLDS if true else FAILS, text, reference)
+    """Check of a requirement of ours, with a reference value where there is one."""
+    return Check(
+        id, claim, where, published=None, ours=ours, tolerance=limit, reason=reason,
+        verdict=HOLDS if true else FAILS, text=text, reference=reference,
+    )  # fmt: skip
 
 
 def below(id: str, claim: str, where: str, ours: float, limit: float, reason: str, text: str) -> Check:
-    """A requirement that a number stays at or below a limit."""
+    """Check of a requirement that a number stays at or below a limit."""
     return required(id, claim, where, float(ours), limit, bool(ours <= limit), reason, text)
 
 
-def plain(value: Any) -> Any:
-    """The value in types that JSON and YAML know; a number that is not finite becomes text."""
+def plain(value: object) -> Any:
+    """Value in types of JSON and YAML; a number that is not finite becomes text."""
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""`pliant reproduce`: the experiments of the papers, their figures, and a verdict on every claim."""
+"""`pliant reproduce`: experiments of the papers, their figures, and a verdict on every claim."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -28,10 +28,10 @@ def command(
     ] = ALL,
     out: Annotated[Path, typer.Option(help="Folder for the reports.", metavar="DIR")] = Path("out/reproduction"),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter runs: about a minute for all.")] = False,
-    jobs: Annotated[int | None, typer.Option(help="Studies at a time; two by default, where there are cores.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Number of studies at a time; two by default.")] = None,
     json: Json = False,
 ) -> None:
-    """Reproduce published papers and measured arms: figures, tables, and every claim held against what comes out."""
+    """Reproduce published papers and measured arms: figures, tables, and a verdict on every claim."""
     from pliant_studies import NAMES, reproduce
 
     if study != ALL and study not in NAMES:
@@ -55,8 +55,8 @@ def command(
 
 
 @contextmanager
-def _bar(names: Sequence[str], quick: bool) -> Iterator[Callable[[str, str], Any]]:
-    """A progress bar over all steps in a terminal, else one line when a study begins."""
+def _bar(names: Sequence[str], quick: bool) -> Iterator[Callable[[str, str], None]]:
+    """Show a progress bar over all steps in a terminal, else one line when a study begins."""
     from pliant_studies import study
 
     steps = {name: study(name).steps[0 if quick else 1] + DRAWN for name in names}
@@ -86,4 +86,4 @@ def _bar(names: Sequence[str], quick: bool) -> Iterator[Callable[[str, str], Any
 
 
 DRAWN = 12
-"""Figures that a study draws, about: for the length of the bar."""
+"""Approximate number of figures of a study, for the length of the bar."""

@@ -1,8 +1,6 @@
-"""One-off evaluations of a model on CasADi's virtual machine: a check asks once, and a compile would take longer."""
+"""Single evaluations of a model on CasADi's virtual machine, for checks: compiling would take longer."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -11,14 +9,14 @@ from pliant.arrays import Array
 from pliant.model.model import Model
 
 
-def inverse_dynamics(model: Model, q: Any, qd: Any, qdd: Any) -> Array:
-    """(n,) generalised forces at one state."""
+def inverse_dynamics(model: Model, q: Array, qd: Array, qdd: Array) -> Array:
+    """(n,) generalized forces at one state."""
     symbols = [ca.SX.sym(name, model.n) for name in ("q", "qd", "qdd")]
     function = ca.Function("forces", [*symbols, model.parameter_symbols], [model.equations.inverse_dynamics(*symbols)])
     return np.array(function(q, qd, qdd, model.nominal_parameters), dtype=float).ravel()
 
 
-def mass_matrix(model: Model, q: Any) -> Array:
+def mass_matrix(model: Model, q: Array) -> Array:
     """(n, n) inertia matrix at one state."""
     symbol = ca.SX.sym("q", model.n)
     function = ca.Function(

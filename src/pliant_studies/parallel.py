@@ -1,4 +1,4 @@
-"""Several studies at a time, each in a process of its own that tells its progress through a queue."""
+"""Several studies at a time, each in its own process, which reports its progress through a queue."""
 
 from __future__ import annotations
 
@@ -8,22 +8,29 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pliant.base.interrupts import Lifeline, deaf_children, hang_on
 from pliant_studies import Listener, run_study
 from pliant_studies.checks import Check
 
+if TYPE_CHECKING:
+    from multiprocessing.queues import Queue
+
+    Steps = Queue[tuple[str, str]]
+    """Studies and their steps, as they begin."""
+
 POLL = 0.1
-"""Seconds between two looks at the queue."""
+"""Seconds between two readings of the queue."""
 
 
 def run_together(
     names: Sequence[str], target: Path, quick: bool, tell: Listener | None, jobs: int
 ) -> dict[str, list[Check]]:
-    """Run the studies on `jobs` processes; the first error ends the rest and is raised here."""
+    """Run studies on `jobs` processes; the first error ends the others and is raised here."""
     context = multiprocessing.get_context("spawn")  # a forked child would share the threads of compiled kernels
-    queue, lifeline = context.Queue(), Lifeline(context)
+    queue: Steps = context.Queue()
+    lifeline = Lifeline(context)
     pool = ProcessPoolExecutor(jobs, context, _begin, (lifeline.end, queue))
     try:
         with deaf_children():
@@ -37,7 +44,8 @@ def run_together(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _listen(futures: Sequence[Future[list[Check]]], queue: Any, tell: Listener | None) -> None:
+def _listen(futures: Sequence[Future[list[Check]]], queue: Steps, tell: Listener | None) -> None:
+    """Pass steps on until all studies are done."""
     waiting = set(futures)
     while waiting:
         done, waiting = wait(waiting, timeout=POLL)
@@ -52,11 +60,12 @@ def _listen(futures: Sequence[Future[list[Check]]], queue: Any, tell: Listener |
                 tell(name, step)
 
 
-_steps: Any = None
-"""Of a child: where it tells its progress."""
+_steps: Steps
+"""Queue of a child for its progress."""
 
 
-def _begin(lifeline: Connection, queue: Any) -> None:
+def _begin(lifeline: Connection, queue: Steps) -> None:
+    """Prepare a child process."""
     global _steps
     hang_on(lifeline)
     _steps = queue

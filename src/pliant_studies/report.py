@@ -1,11 +1,10 @@
-"""The report of a study, and the page over all of them: HTML that needs no other file."""
+"""Report of a study, and the index page: HTML that needs no other file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from pliant.drawing.report_page import page, picture
 from pliant_studies.checks import FAILS, HOLDS, NOT_REPRODUCED, REPORTED, REPRODUCED, Check, plain
@@ -16,7 +15,7 @@ CLASSES = {REPRODUCED: "good", NOT_REPRODUCED: "bad", REPORTED: "plain", HOLDS: 
 
 
 def report(study: Study, outcome: Outcome, folder: Path, quick: bool) -> str:
-    """The report of one study; figures are read from `folder` and put inside."""
+    """Report of one study; figures are read from `folder` and embedded."""
     parts = [
         f"<h1>{escape(study.title)}</h1>",
         f'<p class="source">{escape(study.source)}</p>',
@@ -44,7 +43,7 @@ def report(study: Study, outcome: Outcome, folder: Path, quick: bool) -> str:
 
 
 def index(studies: Sequence[Study], checks: Mapping[str, Sequence[Check]], quick: bool) -> str:
-    """The page over all studies."""
+    """Index page of all studies."""
     rows = []
     for study in studies:
         rows.append(
@@ -62,13 +61,13 @@ def index(studies: Sequence[Study], checks: Mapping[str, Sequence[Check]], quick
 
 
 def tally(checks: Sequence[Check]) -> str:
-    """How many checks got each verdict."""
+    """Number of checks by verdict."""
     found = [(verdict, sum(check.verdict == verdict for check in checks)) for verdict in SIGNS]
     return "<p>" + " ".join(badge(verdict, f"{count} × ") for verdict, count in found if count) + "</p>"
 
 
 def badge(verdict: str, before: str = "") -> str:
-    """A verdict with its sign, so that it reads without colour."""
+    """Verdict with its sign, so that it can be read without color."""
     return f'<span class="badge {CLASSES[verdict]}">{before}{SIGNS[verdict]} {escape(verdict)}</span>'
 
 
@@ -112,14 +111,14 @@ def _table(table: Table) -> str:
     return f'{title}<div class="wide"><table><tr>{head}</tr>{rows}</table></div>{note}'
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     numeric = value is None or (isinstance(plain(value), int | float) and not isinstance(value, bool))
     kind = ' class="number"' if numeric else ""
     return f"<td{kind}>{escape(show(value))}</td>"
 
 
-def show(value: Any) -> str:
-    """A number, list or mapping as a reader wants it."""
+def show(value: object) -> str:
+    """Number, list or mapping as text for a reader."""
     value = plain(value)
     if value is None:
         return "–"

@@ -1,8 +1,8 @@
-"""What a study is: parameters, runs that measure, a judge that compares, and the folder that the outcome is written to.
+"""Study of a paper: its parameters, its runs, the numbers measured on them, the verdicts, and the folder with all this.
 
-Measuring and judging are apart: `perform` makes every run, `measure` gives every number that a verdict rests on, plain
-data; `judge` is a function of those numbers alone. So a wrong number can be planted, and the verdict must turn; and
-whoever doubts a verdict finds in `numbers.json` all that it follows from.
+Measuring and judging are apart: `perform` makes every run, `measure` gives every number that a verdict depends on as
+plain data, and `judge` is a function of those numbers alone. So a test can plant a wrong number and expect another
+verdict, and `numbers.json` has everything that a verdict follows from.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ import numpy as np
 from pliant.base.writing import atomic_write
 from pliant.drawing.style import WIDTH
 from pliant.simulation.runs.results import Result
-from pliant_studies.checks import Check, plain
+from pliant_studies.checks import Check, Measured, Numbers, plain
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.figure import Figure as Page
 
 Tell = Callable[[str], None]
-"""Called with a few words before each step of a study."""
+"""Function that is called with a few words before each step of a study."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper: file name, caption, and what draws it on an empty page."""
+    """A figure of the paper: file name, caption, and a function that draws it on an empty page."""
 
     name: str
     caption: str
-    draw: Callable[[Any], None]
+    draw: Callable[[Page], None]
     height: float = 2.6
     width: float = WIDTH
 
@@ -46,71 +47,73 @@ class Table:
 
     title: str
     head: Sequence[str]
-    rows: Sequence[Sequence[Any]]
+    rows: Sequence[Sequence[object]]
     note: str = ""
 
 
 @dataclass
 class StudyRuns:
-    """What was run: settings, and the numbers that verdicts rest on; studies add `histories`, runs or plain arrays."""
+    """Runs of a study: settings, and the numbers that verdicts depend on; studies add `histories`, which are runs or
+    plain arrays."""
 
-    settings: dict[str, Any]
-    numbers: dict[str, Any] = field(default_factory=dict)
+    settings: Measured
+    numbers: Measured = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a study found: checks, figures, tables, histories by name (runs or plain arrays), and measured numbers."""
+    """Results of a study: checks, figures, tables, histories by name (runs or plain arrays), and measured numbers."""
 
     checks: Sequence[Check]
     figures: Sequence[Figure]
     tables: Sequence[Table]
-    results: Mapping[str, Result | Mapping[str, Any]]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    numbers: Mapping[str, Any] = field(default_factory=dict)
+    results: Mapping[str, Result | Numbers]
+    settings: Numbers = field(default_factory=dict)
+    numbers: Numbers = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Study:
-    """A paper to reproduce.
+    """Reproduction of a paper.
 
     Attributes
     ----------
     name, title, source : str
         Name on the command line, title of the report, and the paper.
     summary : str
-        A paragraph: what the paper did and what is done here.
+        A paragraph on the work of the paper and of the study.
     given : mapping
         Numbers that the paper states.
-    chosen : sequence of (what the paper does not state, our choice and why)
+    chosen : sequence of pairs
+        Names of what the paper does not state, and our choices with reasons.
     steps : (quick, full)
-        How often a run tells of its progress.
+        Number of steps that a study tells.
     perform : function of (quick, tell)
         Makes every run.
     measure : function of the runs
-        Every number that a verdict rests on, where it was not found on the way.
+        Gives every number that a verdict depends on and that `perform` has not found.
     judge : function of the numbers
-        All checks.
+        Gives all checks.
     illustrate, tabulate : functions of the runs
-        Figures and tables.
+        Give figures and tables.
     """
 
     name: str
     title: str
     source: str
     summary: str
-    given: Mapping[str, Any]
+    given: Numbers
     chosen: Sequence[tuple[str, str]]
     steps: tuple[int, int]
     perform: Callable[[bool, Tell], Any]
-    measure: Callable[[Any], Mapping[str, Any]]
-    judge: Callable[[Mapping[str, Any]], list[Check]]
+    measure: Callable[[Any], Numbers]
+    judge: Callable[[Numbers], list[Check]]
     illustrate: Callable[[Any], list[Figure]]
     tabulate: Callable[[Any], list[Table]]
 
     @classmethod
     def load(cls, name: str) -> Study:
-        """The study of a folder: what its study.yaml states, with numbers of its files in braces, and what those do."""
+        """Load a study from its folder: texts of study.yaml, with numbers of its modules in braces, and functions."""
         import yaml
 
         package = f"pliant_studies.{name.replace('-', '_')}"
@@ -119,25 +122,27 @@ class Study:
         about = yaml.safe_load((files(package) / "study.yaml").read_text(encoding="utf-8"))
         known = vars(figures) | vars(runs)
         about["chosen"] = [(what, choice.format_map(known)) for what, choice in about["chosen"].items()]
-        return cls(name, **about, perform=runs.perform, measure=measures.measure, judge=checks.judge,
-                   illustrate=figures.illustrate, tabulate=figures.tabulate)  # fmt: skip
+        return cls(
+            name, **about, perform=runs.perform, measure=measures.measure, judge=checks.judge,
+            illustrate=figures.illustrate, tabulate=figures.tabulate,
+        )  # fmt: skip
 
     def run(self, quick: bool, tell: Tell) -> Outcome:
-        """All experiments of the paper, judged and drawn."""
+        """Run all experiments of the paper, judge and draw them."""
         runs = self.perform(quick, tell)
         tell("measuring")
         runs.numbers |= self.measure(runs)
         numbers = plain(runs.numbers)
         checks, figures, tables = self.judge(numbers), self.illustrate(runs), self.tabulate(runs)
-        return Outcome(checks, figures, tables, runs.histories, runs.settings, numbers)
+        return Outcome(checks, figures, tables, results=runs.histories, settings=runs.settings, numbers=numbers)
 
 
 def write_parameters(study: Study, outcome: Outcome, path: Path, quick: bool) -> None:
-    """What went in: the paper's numbers, our choices, our settings, and every robot that was run."""
+    """Write the inputs: numbers of the paper, our choices and settings, and every robot that was run."""
     import yaml
 
     robots = {name: run.robot.to_dict() for name, run in outcome.results.items() if isinstance(run, Result)}
-    distinct: dict[str, Any] = {}
+    distinct: dict[str, object] = {}
     for name, robot in robots.items():
         same = next((other for other, known in distinct.items() if known == robot), None)
         distinct[name] = f"the robot of {same}" if same else robot
@@ -157,7 +162,7 @@ def write_parameters(study: Study, outcome: Outcome, path: Path, quick: bool) ->
 
 
 def write_checks(study: Study, outcome: Outcome, path: Path, quick: bool) -> None:
-    """Every claim with its verdict."""
+    """Write every check with its verdict."""
     entries = [check.to_dict() for check in outcome.checks]
     names = [entry["id"] for entry in entries]
     if len(set(names)) != len(names):
@@ -166,20 +171,20 @@ def write_checks(study: Study, outcome: Outcome, path: Path, quick: bool) -> Non
 
 
 def write_numbers(study: Study, outcome: Outcome, path: Path, quick: bool) -> None:
-    """Every measured number that a verdict rests on."""
+    """Write every measured number that a verdict depends on."""
     _write_json(path, {"study": study.name, "quick": quick, "numbers": outcome.numbers})
 
 
-def _write_json(path: Path, data: Mapping[str, Any]) -> None:
+def _write_json(path: Path, data: Mapping[str, object]) -> None:
     text = json.dumps({"format": 1, **data}, indent=1, ensure_ascii=False, allow_nan=False)
     with atomic_write(path) as partial:
         partial.write_text(text + "\n", encoding="utf-8")
 
 
 def write_results(outcome: Outcome, path: Path, quick: bool) -> None:
-    """All histories in one NetCDF file, a group for each; a run's group is what `Result.save` writes.
+    """Write all histories into one NetCDF file, a group for each; a run has the contents of `Result.save`.
 
-    A quick study keeps coordinates and rates only: torques, energies and residuals would have to be compiled first.
+    A quick study keeps coordinates and rates only, since torques, energies and residuals would have to be compiled.
     """
     mode: Literal["w", "a"] = "w"
     with atomic_write(path) as partial:
@@ -202,8 +207,8 @@ def _run(run: Result, quick: bool) -> xr.Dataset:
     )
 
 
-def _dataset(arrays: Mapping[str, Any]) -> xr.Dataset:
-    """Arrays by name; the first axes of equal length share a dimension."""
+def _dataset(arrays: Numbers) -> xr.Dataset:
+    """Data set of arrays by name; first axes of equal length share a dimension."""
     import xarray as xr
 
     variables = {}

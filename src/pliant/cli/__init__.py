@@ -1,4 +1,4 @@
-"""The command line. A command is a module with a function `command`; the list below has them all."""
+"""Command line. A command is a module with a function `command`, or a `group` of commands; `COMMANDS` lists them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,14 @@ from pliant.base.started import INTERRUPTED, leave
 from pliant.version import plugins
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
     from typer import Typer
 
     app: Typer
+    Handler = Callable[[int, FrameType | None], Any] | int | None
+    """Handler of a signal."""
 
 COMMANDS = ("info", "frequencies", "simulate", "shape", "sweep", "identify", "validate", "count", "export", "reproduce",
             "bench", "view", "studio", "schema", "doctor", "cache", "body")  # fmt: skip
@@ -27,17 +32,18 @@ PLUGINS = ("reproduce", "bench")
 
 @cache
 def _add(name: str) -> None:
+    """Add a command to the application."""
     from pliant.cli import application
 
     module = plugins("pliant.commands")[name].load() if name in PLUGINS else import_module(f"pliant.cli.{name}")
-    if hasattr(module, "group"):  # commands of its own
+    if hasattr(module, "group"):  # subcommands
         application.app.add_typer(module.group, name=name)
     else:
         application.app.command(name)(module.command)
 
 
-def _application(names: tuple[str, ...]) -> Any:
-    """The application with these commands."""
+def _application(names: tuple[str, ...]) -> Typer:
+    """Application with these commands."""
     from pliant.cli import application
 
     for name in names:
@@ -45,15 +51,15 @@ def _application(names: tuple[str, ...]) -> Any:
     return application.app
 
 
-def __getattr__(name: str) -> Any:
-    """`app` has all commands."""
+def __getattr__(name: str) -> Typer:
+    """Make `app`, which has all commands, on first use."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _application(COMMANDS)
 
 
 def main() -> None:
-    """Entry point of `pliant`: Ctrl-C is one line and exit code 130, from its first import to its last."""
+    """Entry point of `pliant`: Ctrl-C gives one line and exit code 130, from the first import on."""
     before = signal.getsignal(signal.SIGINT)
     if before is leave:  # since the package was imported
         before = signal.default_int_handler
@@ -63,7 +69,7 @@ def main() -> None:
         _run(before)
     except KeyboardInterrupt as stopped:
         if before is signal.default_int_handler:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process is on its way out
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process ends anyway
         _say(str(stopped) or "interrupted")
         sys.exit(INTERRUPTED)
     finally:
@@ -72,26 +78,26 @@ def main() -> None:
 
 
 def _say(text: str) -> None:
-    """A message to the user; nobody may be there to read it."""
+    """Print a message to the user, if standard error can be written."""
     with contextlib.suppress(OSError, AttributeError):
         print(text, file=sys.stderr, flush=True)
 
 
-def _run(handler: Any) -> None:
+def _run(handler: Handler) -> None:
     """Import the command that is asked for, and run it with this handler of Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # letters that the terminal has not
+            stream.reconfigure(errors="backslashreplace")  # characters that the terminal lacks
     try:
         try:
             asked = tuple(word for word in sys.argv[1:2] if word in COMMANDS)
-            run = _application(asked or COMMANDS)  # a command alone needs none of the others
+            run = _application(asked or COMMANDS)  # one command does not import the others
             signal.signal(signal.SIGINT, handler)
             run(prog_name="pliant")
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
-    except OSError as error:  # of files there are messages: this is standard output itself
+    except OSError as error:  # of files others tell in messages: this is standard output itself
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):  # the reader (head, less) has seen enough
             _say(f"error: standard output: could not be written ({error.strerror or error})")

@@ -1,6 +1,6 @@
-"""The application: one place that turns errors into messages and exit codes.
+"""Application of the command line, which turns errors into messages and exit codes.
 
-0 all went well; 1 a run failed; 2 the user's mistake (a wrong file, key, option); 130 Ctrl-C.
+Exit codes: 0 success; 1 a run failed; 2 a mistake of the user (a wrong file, key or option); 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _all(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Robot arms whose links and joints bend: describe, analyse, simulate."""
+    """Robot arms whose links and joints bend: describe, analyze, simulate."""

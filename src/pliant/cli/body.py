@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pliant.cli.options import Json
-from pliant.cli.output import megabytes, number, print_json, say, table
+from pliant.cli.output import Facts, megabytes, number, print_json, say, table
 from pliant.errors import ModelError
 from pliant.options import LengthUnit, MassUnit
 
@@ -18,24 +18,28 @@ if TYPE_CHECKING:
     from pliant.robot.parts.materials import Material
     from pliant.robot.parts.reduced_body import ReducedBody
 
-group = typer.Typer(no_args_is_help=True, help="Links from finite elements: make body files and look at them.")
+group = typer.Typer(no_args_is_help=True, help="Links from finite elements: make and show body files.")
 
-Root = Annotated[str, typer.Option(help='Where it is held: a group of the file, or "z < 0.001".', metavar="WHERE")]
-Tip = Annotated[str, typer.Option(help="Where the next link hangs.", metavar="WHERE")]
-Frame = Annotated[list[str] | None, typer.Option(help="A further interface; may be given again.", metavar="NAME=WHERE")]
+Root = Annotated[
+    str, typer.Option(help='Interface at the root: a group of the file, or nodes as in "z < 0.001".', metavar="WHERE")
+]
+Tip = Annotated[str, typer.Option(help="Interface at which the next link hangs.", metavar="WHERE")]
+Frame = Annotated[list[str] | None, typer.Option(help="Further interface; may be repeated.", metavar="NAME=WHERE")]
 Average = Annotated[
     list[str] | None,
-    typer.Option(help="This interface moves as its nodes do on average, not rigid; again for others.", metavar="NAME"),
+    typer.Option(
+        help="Interface that follows the average of its nodes instead of being rigid; may be repeated.", metavar="NAME"
+    ),
 ]
-Modes = Annotated[int | None, typer.Option(help="Number of modes with all interfaces held.", metavar="N")]
-Frequency = Annotated[float | None, typer.Option(help="All such modes up to this frequency instead.", metavar="HZ")]
-Damping = Annotated[float, typer.Option(help="Ratio to critical damping.", metavar="RATIO")]
+Modes = Annotated[int | None, typer.Option(help="Number of modes with all interfaces fixed.", metavar="N")]
+Frequency = Annotated[float | None, typer.Option(help="Take all such modes up to this frequency.", metavar="HZ")]
+Damping = Annotated[float, typer.Option(help="Damping ratio of the modes.", metavar="RATIO")]
 Stiffening = Annotated[
-    bool, typer.Option("--stiffening", help="Keep second order too: loads then stiffen and soften the body.")
+    bool, typer.Option("--stiffening", help="Keep terms of second order, so that loads stiffen or soften the body.")
 ]
 Unit = Annotated[LengthUnit, typer.Option(help="Unit of lengths in the file and in WHERE.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Body file; FILE.body.npz by default.", metavar="FILE")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing body file.")]
 
 
 @group.command("mesh")
@@ -64,7 +68,10 @@ def mesh(
 
     target = _target(file, out, force)
     model = mesh_model(file, _material(material), unit=unit, size=size)
-    _reduced(model, root, tip, frame, average, modes, frequency, damping, unit, target, stiffening)
+    interfaces = _interfaces(root, tip, frame or [], average or [])
+    _reduced(
+        model, interfaces, target, modes=modes, frequency=frequency, damping=damping, unit=unit, stiffening=stiffening
+    )
 
 
 @group.command("reduce")
@@ -88,7 +95,8 @@ def reduce(
 
     target = _target(file, out, force)
     model = read_model(file, matrices, unit=unit, mass_unit=mass_unit)
-    _reduced(model, root, tip, frame, average, modes, frequency, damping, unit, target)
+    interfaces = _interfaces(root, tip, frame or [], average or [])
+    _reduced(model, interfaces, target, modes=modes, frequency=frequency, damping=damping, unit=unit)
 
 
 @group.command("info")
@@ -96,7 +104,7 @@ def info(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Body file.")],
     json: Json = False,
 ) -> None:
-    """Mass, interfaces and frequencies of a body file."""
+    """Show mass, interfaces and frequencies of a body file."""
     from pliant.robot.parts.reduced_body import ReducedBody
 
     body = ReducedBody.read(file)
@@ -107,6 +115,7 @@ def info(
 
 
 def _target(file: Path, out: Path | None, force: bool) -> Path:
+    """Path of the body file; an existing file must be a body file, and `force` must be given."""
     target = out if out is not None else file.with_suffix(".body.npz")
     if target.exists() and not force:
         raise ModelError(f"{target}: is there; --force replaces it, --out names another")
@@ -121,6 +130,7 @@ def _target(file: Path, out: Path | None, force: bool) -> Path:
 
 
 def _material(text: str) -> str | Material:
+    """Material from its name or its numbers."""
     if "=" not in text:
         return text
     from pliant.robot.parts.materials import Material
@@ -133,14 +143,20 @@ def _material(text: str) -> str | Material:
 
 
 def _reduced(
-    model: ElementModel, root: str, tip: str, frame: list[str] | None, average: list[str] | None,
-    modes: int | None, frequency: float | None, damping: float, unit: LengthUnit, target: Path,
+    model: ElementModel,
+    interfaces: dict[str, Interface],
+    target: Path,
+    *,
+    modes: int | None,
+    frequency: float | None,
+    damping: float,
+    unit: LengthUnit,
     stiffening: bool = False,
-) -> None:  # fmt: skip
+) -> None:
+    """Reduce a model, write the body file and show it."""
     from pliant.mechanics.bodies.craig_bampton import reduce_model
     from pliant.mechanics.bodies.held_stiffness import factor_memory
 
-    interfaces = _interfaces(root, tip, frame or [], average or [])
     needed = factor_memory(model) / 1e9
     say(f"{model.about}: {model.size} degrees of freedom, about {needed:.2g} GB of memory for their factor")
     first, second = interfaces.pop("root"), interfaces.pop("tip")
@@ -154,6 +170,7 @@ def _reduced(
 
 
 def _interfaces(root: str, tip: str, frames: list[str], average: list[str]) -> dict[str, Interface]:
+    """Interfaces by name, from the texts of options."""
     from pliant.mechanics.bodies.interfaces import Interface
 
     places = {"root": root, "tip": tip}
@@ -167,8 +184,11 @@ def _interfaces(root: str, tip: str, frames: list[str], average: list[str]) -> d
     return {name: Interface(where, "average" if name in average else "rigid") for name, where in places.items()}
 
 
-def _facts(body: ReducedBody) -> dict[str, Any]:
-    inertia = body.second.trace() * _unit() - body.second
+def _facts(body: ReducedBody) -> Facts:
+    """Properties of a body as plain data."""
+    import numpy as np
+
+    inertia = body.second.trace() * np.eye(3) - body.second
     return {
         "mass": body.mass,
         "centre": (body.first / body.mass).tolist(),
@@ -182,13 +202,8 @@ def _facts(body: ReducedBody) -> dict[str, Any]:
     }
 
 
-def _unit() -> Any:
-    import numpy as np
-
-    return np.eye(3)
-
-
 def _tell(body: ReducedBody) -> None:
+    """Print the properties of a body."""
     facts = _facts(body)
     typer.echo(body.about)
     typer.echo(f"mass {number(body.mass)} kg, centre ({', '.join(map(number, facts['centre']))}) m from the root")

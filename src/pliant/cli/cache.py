@@ -1,4 +1,4 @@
-"""`pliant cache`: compiled kernels, and records of what is known about them, on disk."""
+"""`pliant cache`: compiled kernels and their records on disk."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pliant.compute.llvm import cache
 
 
 def command(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove everything that is in it.")] = False, json: Json = False
+    clear: Annotated[bool, typer.Option("--clear", help="Remove everything in the cache.")] = False, json: Json = False
 ) -> None:
-    """Show the cache of compiled kernels, or clear it. It costs nothing but time to build anew."""
+    """Show or clear the cache of compiled kernels. Clearing it costs only the time of compiling again."""
     removed = cache.clear() if clear else None
     refused = cache.distrust()
     facts = {

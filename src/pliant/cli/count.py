@@ -1,12 +1,11 @@
-"""`pliant count`: operations of each formulation, counted from the instruction tape, and what the papers print.
+"""`pliant count`: operations of each formulation, counted on the instruction tape, and published counts.
 
-Published formulas are evaluated for the arm and stand in a table of their own, since each says what it counts. To set
-a further column beside ours, append a `Column` to `COLUMNS`.
+Published formulas are evaluated for the arm. They have a table of their own, since each counts something else.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -23,7 +22,7 @@ from pliant.cli.options import (
     level_of,
     robot_of,
 )
-from pliant.cli.output import print_json, say, table
+from pliant.cli.output import Facts, print_json, say, table
 from pliant.errors import PliantError
 from pliant.mechanics.formulations.registry import FORMULATIONS
 from pliant.mechanics.links.build_chain import build_chain
@@ -40,7 +39,7 @@ def command(
     rotation: Rotation = "exact",
     stiffening: Stiffening = "auto",
     formulation: Annotated[
-        list[str] | None, typer.Option(help="Only this formulation; may stand several times.", metavar="NAME")
+        list[str] | None, typer.Option(help="Count only this formulation; may be repeated.", metavar="NAME")
     ] = None,
     json: Json = False,
     package: Packages = None,
@@ -48,7 +47,7 @@ def command(
     tip: Tip = None,
     floating: Floating = False,
 ) -> None:
-    """Multiplications, additions and trigonometric calls of each formulation for this arm."""
+    """Count multiplications, additions and trigonometric calls of each formulation for this arm."""
     robot = robot_of(file, package, flexible, tip, floating)
     counts, refused = {}, {}
     for name in formulation or FORMULATIONS:
@@ -85,7 +84,7 @@ def command(
         say(f"{name}: {reason}")
 
 
-def _published(robot: Robot) -> list[dict[str, Any]]:
+def _published(robot: Robot) -> list[Facts]:
     """Published counts that fit the arm, each beside the tape of `denoc` that does at least the same work."""
     return [
         {
@@ -105,7 +104,7 @@ def _published(robot: Robot) -> list[dict[str, Any]]:
     ]
 
 
-def _show_published(rows: list[dict[str, Any]]) -> None:
+def _show_published(rows: list[Facts]) -> None:
     head = ("published", "it counts", "mul", "add", "denoc mul+div", "add", "below", "denoc counts")
     lines = []
     for row in rows:
@@ -116,5 +115,6 @@ def _show_published(rows: list[dict[str, Any]]) -> None:
     table(head, lines, left=2, title="published formulas and tables for this arm, beside denoc")
 
 
-def _counts(model: Model) -> dict[str, dict[str, Any]]:
+def _counts(model: Model) -> dict[str, dict[str, int]]:
+    """Operations of each function of a model."""
     return {function: dict(model.operation_count(cast(FunctionName, function))) for function in FUNCTIONS}

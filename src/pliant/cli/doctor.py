@@ -1,4 +1,4 @@
-"""`pliant doctor`: is everything here that pliant needs, and what else is there."""
+"""`pliant doctor`: report on the installation, and a self-test."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import shutil
 import sys
 from dataclasses import asdict
 from importlib import metadata
-from typing import Any
+from types import ModuleType
 
 import typer
 
 from pliant.cli.options import Json
-from pliant.cli.output import megabytes, print_json
+from pliant.cli.output import Facts, megabytes, print_json
 from pliant.cli.self_test import run_checks
 from pliant.compute.llvm import cache
 from pliant.errors import PliantError
@@ -36,8 +36,8 @@ def command(json: Json = False) -> None:
         raise PliantError(f"the self-test failed.\n{facts['self_test']['message']}")
 
 
-def examine() -> dict[str, Any]:
-    """Everything as plain data."""
+def examine() -> Facts:
+    """Whole report as plain data."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -52,7 +52,7 @@ def examine() -> dict[str, Any]:
     }
 
 
-def _processor() -> dict[str, Any]:
+def _processor() -> Facts:
     import llvmlite.binding as binding
 
     from pliant.compute.llvm.target import machine, requested
@@ -71,7 +71,7 @@ def _processor() -> dict[str, Any]:
     }
 
 
-def _cache() -> dict[str, Any]:
+def _cache() -> Facts:
     place = cache.location()
     nearest = next(folder for folder in (place, *place.parents) if folder.exists())
     return {
@@ -82,29 +82,30 @@ def _cache() -> dict[str, Any]:
     }
 
 
-def _bytecode() -> dict[str, Any]:
-    """Modules that this process compiled from their source because nobody keeps what it compiled, and their folders."""
+def _bytecode() -> Facts:
+    """Number of modules with and without bytecode on disk, and folders of those without, which are compiled at each
+    start."""
     files = [(str(m.__file__), str(m.__cached__)) for m in list(sys.modules.values()) if _is_source(m)]
     lost = [file for file, cached in files if not os.path.exists(cached)]
     return {"kept": len(files) - len(lost), "lost": len(lost), "folders": sorted({_package(file) for file in lost})}
 
 
-def _is_source(module: Any) -> bool:
-    """Whether a module comes from a file of Python source that is imported; the script itself is compiled each time."""
+def _is_source(module: ModuleType) -> bool:
+    """Whether a module is imported from a file of Python source; a script is none, and compiled each time."""
     cached = getattr(module, "__cached__", None)
     return bool(cached) and str(getattr(module, "__file__", "")).endswith(".py")
 
 
 def _package(file: str) -> str:
-    """The outermost folder of the package that a file belongs to, or that of a module alone."""
+    """Outermost folder of the package of a file; for a module without a package, its folder."""
     folder = os.path.dirname(file)
     while os.path.exists(os.path.join(os.path.dirname(folder), "__init__.py")):
         folder = os.path.dirname(folder)
     return folder
 
 
-def _gpu() -> dict[str, Any]:
-    """What CuPy sees; without CuPy, whether NVIDIA's driver is there."""
+def _gpu() -> Facts:
+    """NVIDIA's driver, and the devices that CuPy finds."""
     driver = shutil.which("nvidia-smi") is not None or os.path.exists("/proc/driver/nvidia/version")
     cupy = next((v for name in ("cupy", "cupy-cuda12x", "cupy-cuda13x") if (v := installed(name))), None)
     names: list[str] = []
@@ -114,13 +115,13 @@ def _gpu() -> dict[str, Any]:
 
             count = cp.cuda.runtime.getDeviceCount()
             names = [cp.cuda.runtime.getDeviceProperties(k)["name"].decode() for k in range(count)]
-        except Exception as error:  # a broken driver raises almost anything, and is what this command is to report
+        except Exception as error:  # a broken driver raises almost anything, and this command has to report it
             return {"driver": driver, "cupy": cupy, "devices": [], "problem": str(error).splitlines()[0]}
     return {"driver": driver, "cupy": cupy, "devices": names, "problem": None}
 
 
 def _extras() -> dict[str, bool]:
-    """Each extra of the package, and whether all it asks for is installed."""
+    """Extras of the package by name, and whether all their packages are installed."""
     found: dict[str, bool] = {}
     for text in metadata.requires("pliant") or []:
         extra = re.search(r"extra == ['\"]([^'\"]+)['\"]", text)
@@ -130,8 +131,8 @@ def _extras() -> dict[str, bool]:
     return dict(sorted(found.items()))
 
 
-def _self_test() -> dict[str, Any]:
-    """What users run, tried; failures by name."""
+def _self_test() -> Facts:
+    """Results of the self-test, with a message on what failed."""
     checks = run_checks()
     return {
         "passed": not any(check.passed is False for check in checks),
@@ -140,7 +141,8 @@ def _self_test() -> dict[str, Any]:
     }
 
 
-def _verdict(test: dict[str, Any]) -> str:
+def _verdict(test: Facts) -> str:
+    """Result of the self-test in words."""
     checks = test["checks"]
     bad = [check["name"] for check in checks if check["passed"] is False]
     left = [f"; not tried: {check['name']} ({check['message']})" for check in checks if check["passed"] is None]
@@ -148,7 +150,8 @@ def _verdict(test: dict[str, Any]) -> str:
     return (f"FAILED, {len(bad)} of {tried}: {', '.join(bad)}" if bad else f"passed, {tried}") + "".join(left)
 
 
-def _start(found: dict[str, Any]) -> str:
+def _start(found: Facts) -> str:
+    """Remark on the time of a start, from the facts about bytecode."""
     if not found["lost"]:
         return f"quick: bytecode of all {found['kept']} modules is kept"
     why = " (PYTHONDONTWRITEBYTECODE is set)" if os.environ.get("PYTHONDONTWRITEBYTECODE") else ""
@@ -156,7 +159,8 @@ def _start(found: dict[str, Any]) -> str:
     return f"SLOW: {found['lost']} modules are compiled anew at every start{why}; `{remedy}` mends it"
 
 
-def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _lines(facts: Facts) -> list[tuple[str, str]]:
+    """Titles and texts of the report."""
     versions, cpu, store, gpu = facts["versions"], facts["processor"], facts["cache"], facts["gpu"]
     asked = cpu["pliant_cpu"]
     found = gpu["problem"] or (", ".join(gpu["devices"]) if gpu["devices"] else "none")

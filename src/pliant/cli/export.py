@@ -1,13 +1,14 @@
-"""`pliant export`: take a model elsewhere, as C, CUDA, NumPy, LaTeX, CasADi files, a mock-up unit, URDF or MJCF."""
+"""`pliant export`: write a model as C, CUDA, NumPy, LaTeX, CasADi files, a functional mock-up unit, URDF or MJCF."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, cast, get_args
 
 import typer
 
 from pliant.cli.options import Flexible, Floating, LevelName, Packages, RobotFile, Rotation, Tip, level_of, robot_of
+from pliant.cli.output import Facts
 from pliant.errors import ModelError
 from pliant.options import ExportName, FmiVersion, FormulationName, PrecisionName
 
@@ -15,7 +16,7 @@ FLAGS = {
     "functions": "--function", "fmi": "--fmi", "limits": "--no-limits", "compilers": "--compiler and --sources-only",
     "shared_memory": "--shared-memory", "precision": "--precision", "step": "--step", "bodies": "--bodies",
 }  # fmt: skip
-"""Options of the command line by those of targets."""
+"""Names of options on the command line, by those of targets."""
 
 
 def command(
@@ -23,8 +24,8 @@ def command(
     to: Annotated[
         ExportName,
         typer.Option(
-            help="C99, a NumPy module, LaTeX (small arms), CasADi files, CUDA, a functional mock-up unit, the rigid "
-            "skeleton as URDF, or a MuJoCo model."
+            help="C99, a NumPy module, LaTeX (small arms), CasADi files, CUDA, a functional mock-up unit (FMU), "
+            "the rigid arm as URDF, or a MuJoCo model."
         ),
     ],
     out: Annotated[
@@ -38,48 +39,48 @@ def command(
     ] = None,
     rotation: Rotation = "exact",
     stiffening: Annotated[
-        LevelName | None, typer.Option(help="Order to which bent beams are followed; off for latex, else auto.")
+        LevelName | None, typer.Option(help="Order of geometric stiffening; off for latex, else auto.")
     ] = None,
     parameter: Annotated[
         list[str] | None,
-        typer.Option(help="Number that stays an input, e.g. payload.mass; may stand several times.", metavar="PATH"),
+        typer.Option(help="Number that stays an input, such as payload.mass; may be repeated.", metavar="PATH"),
     ] = None,
     function: Annotated[
         list[str] | None,
-        typer.Option(help="Only this function (c, python, casadi, cuda); may stand several times.", metavar="NAME"),
+        typer.Option(help="Write only this function (c, python, casadi, cuda); may be repeated.", metavar="NAME"),
     ] = None,
-    fmi: Annotated[FmiVersion, typer.Option(help="Version of the standard (fmu).")] = "3.0",
+    fmi: Annotated[FmiVersion, typer.Option(help="Version of the FMI standard (fmu).")] = "3.0",
     limits: Annotated[
         bool, typer.Option("--limits/--no-limits", help="End a run where a joint leaves its limits (fmu).")
     ] = True,
     compiler: Annotated[
         list[str] | None,
         typer.Option(
-            help="C compiler, with or without flags (fmu); may stand several times, once for each platform.",
+            help="C compiler, with or without flags (fmu); may be repeated, once for each platform.",
             metavar="CC",
         ),
     ] = None,
     sources_only: Annotated[
-        bool, typer.Option("--sources-only", help="No binaries (fmu): needs no compiler; a tool compiles the unit.")
+        bool, typer.Option("--sources-only", help="Leave out binaries (fmu): the importing tool compiles the sources.")
     ] = False,
     shared_memory: Annotated[
         int | None,
-        typer.Option(help="KiB of shared memory a block may use (cuda): 99, or 227 on an H100.", metavar="KIB"),
+        typer.Option(help="KiB of shared memory of a block (cuda): 99, or 227 on an H100.", metavar="KIB"),
     ] = None,
     precision: Annotated[PrecisionName, typer.Option(help="Type of the numbers (c).")] = "double",
     step: Annotated[
-        float | None, typer.Option(help="Write a plant too, which is stepped by so much (c).", metavar="SECONDS")
+        float | None, typer.Option(help="Also write a plant that is stepped by this time (c).", metavar="SECONDS")
     ] = None,
     bodies: Annotated[
         int | None, typer.Option(help="Springs per beam (mjcf); by default for an error of 1 %.", metavar="N", min=1)
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what an export wrote there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
     package: Packages = None,
     flexible: Flexible = None,
     tip: Tip = None,
     floating: Floating = False,
 ) -> None:
-    """Write the equations of motion of an arm for use elsewhere."""
+    """Write the equations of motion of an arm for other programs."""
     from pliant.export import export
     from pliant.export.contents import export_name
     from pliant.export.targets import export_target
@@ -87,7 +88,7 @@ def command(
     if sources_only and compiler:
         raise ModelError("--sources-only: has no compiler, got --compiler as well; leave one of them out")
     target = export_target(to)
-    given: dict[str, Any] = {
+    given: Facts = {
         "functions": function,
         "fmi": None if fmi == "3.0" else fmi,
         "limits": None if limits else False,

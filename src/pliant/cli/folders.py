@@ -1,4 +1,4 @@
-"""Folders that a command fills: never over what is there already, unless told to."""
+"""Output folders of commands, which do not overwrite existing files unless told to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pliant.errors import ModelError
 
 
 def fresh_folder(folder: Path, force: bool) -> Path:
-    """The folder, made and empty (or given leave to be overwritten)."""
+    """Make a folder and return it; it must be empty, unless `force` allows files in it."""
     if folder.exists() and not folder.is_dir():
         raise ModelError(f"--out {folder}: a file of this name is in the way; choose another folder")
     if folder.is_dir() and any(folder.iterdir()) and not force:

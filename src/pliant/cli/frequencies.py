@@ -1,15 +1,15 @@
-"""`pliant frequencies`: of each link by itself, by modes and by elements, and of the whole arm."""
+"""`pliant frequencies`: natural frequencies of each link alone, by modes and by elements, and of the whole arm."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pliant.cli.options import At, Flexible, Floating, Json, Packages, RobotFile, Tip, robot_of, state_at
-from pliant.cli.output import number, print_json, table
+from pliant.cli.output import Facts, number, print_json, table
 from pliant.mechanics.links.build_chain import tip_loads
 from pliant.mechanics.shapes.frequencies import FrequencyRow, frequency_table
 from pliant.model import statics
@@ -25,18 +25,18 @@ def command(
         bool | None,
         typer.Option(
             "--rest/--straight",
-            help="Let the arm settle under gravity first, or keep its links straight. "
+            help="Let the arm settle under gravity, or keep its links straight. "
             "[default: rest; straight where --at is given]",
         ),
     ] = None,
-    joints: Annotated[JointsName, typer.Option(help="Hold the motors (or joints), or let them swing.")] = "locked",
+    joints: Annotated[JointsName, typer.Option(help="Lock the motors (or joints), or leave them free.")] = "locked",
     json: Json = False,
     package: Packages = None,
     flexible: Flexible = None,
     tip: Tip = None,
     floating: Floating = False,
 ) -> None:
-    """Natural frequencies: of each link under its own boundary, then of the arm."""
+    """Show natural frequencies of each link under its own boundary conditions, and of the arm."""
     robot = robot_of(file, package, flexible, tip, floating)
     model = robot.model()
     straight = at is not None if rest is None else not rest
@@ -68,13 +68,13 @@ def command(
 
 
 def link_tables(robot: Robot) -> dict[str, tuple[FrequencyRow, ...]]:
-    """Rows of every flexible link, with the load beyond its tip where the link asks for that."""
+    """Frequencies of every flexible link by name, with the load beyond its tip where the link asks for that."""
     links = zip(in_one_piece(robot).links, tip_loads(robot))
     found = {link.name: frequency_table(link, load) for link, load in links}
     return {name: rows for name, rows in found.items() if rows}
 
 
-def _row(row: FrequencyRow) -> dict[str, Any]:
+def _row(row: FrequencyRow) -> Facts:
     return {
         "field": row.field,
         "number": row.number,

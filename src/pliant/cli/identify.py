@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,14 +12,14 @@ from pliant.base.interrupts import held_back
 from pliant.base.writing import atomic_write
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, Packages, search_paths
-from pliant.cli.output import print_json, say
+from pliant.cli.output import Facts, print_json, say
 from pliant.errors import Interrupted, ModelError
 
 if TYPE_CHECKING:
     from pliant.identification.estimate import Identification
 
 PROGRESS = "progress.json"
-"""Of a fit that has not ended."""
+"""File of a fit that has not ended."""
 
 
 def command(
@@ -27,18 +27,16 @@ def command(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the outputs; out/NAME of the study by default.", metavar="DIR")
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a fit that was interrupted, in the same folder.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write into a folder that has something in it.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted fit in the same folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that is not empty.")] = False,
     json: Json = False,
     package: Packages = None,
 ) -> None:
-    """Fit numbers of an arm (stiffness, damping, payload, friction) to measured runs in CSV files.
+    """Fit parameters of an arm (stiffness, damping, payload, friction) to measured runs in CSV files.
 
-    Gains, offsets and delays of readings and inputs may be among them.
+    Gains, offsets and delays of readings and inputs may be fitted too.
 
-    Leaves the fitted arm (arm.yaml), the estimates with errors (estimates.json) and residual plots (residuals.png).
+    Writes the fitted arm (arm.yaml), the estimates with errors (estimates.json) and residual plots (residuals.png).
     """
     from pliant.identification.study_file import IdentificationStudy
 
@@ -52,7 +50,7 @@ def command(
         (folder / PROGRESS).unlink(missing_ok=True)
     try:
         found = chosen.run(folder / PROGRESS)
-    except BaseException as error:  # whatever ends the fit, no empty folder stays behind
+    except BaseException as error:  # leave no empty folder, whatever ends the fit
         if isinstance(error, Interrupted) and error.result is not None:
             _save(error.result, folder)
             say(f"the best that had been found is in {folder}; go on from there with --resume")
@@ -72,8 +70,8 @@ def command(
         typer.echo(f"wrote {folder / name}")
 
 
-def _save(found: Identification, folder: Path) -> dict[str, Any]:
-    """The fitted arm and the estimates, whole whatever Ctrl-C does meanwhile."""
+def _save(found: Identification, folder: Path) -> Facts:
+    """Write the fitted arm and the estimates, while Ctrl-C waits; return the estimates."""
     facts = found.to_dict()
     with held_back():
         found.robot.save(folder / "arm.yaml")

@@ -1,14 +1,14 @@
-"""`pliant info`: what an arm is."""
+"""`pliant info`: properties of an arm."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pliant.cli.options import Flexible, Floating, Json, Packages, Tip, robot_of
-from pliant.cli.output import number, print_json, say, table
+from pliant.cli.output import Facts, number, print_json, say, table
 from pliant.compute.llvm.kernel import few_calls
 from pliant.compute.tape.trace_cache import recalled
 from pliant.errors import PliantError
@@ -24,7 +24,7 @@ _SHOWN = 12
 def command(
     file: Annotated[
         str | None,
-        typer.Argument(metavar="FILE", help="Robot file (YAML or URDF) or bundled arm; without it, the bundled arms."),
+        typer.Argument(metavar="FILE", help="Robot file (YAML or URDF), or the name of a bundled arm."),
     ] = None,
     json: Json = False,
     as_schema: Annotated[
@@ -54,9 +54,9 @@ def command(
             _show(robot, facts)
 
 
-def describe(robot: Robot) -> dict[str, Any]:
-    """Facts about an arm as plain data; `note` says why there are no frequencies, if so."""
-    facts: dict[str, Any] = {
+def describe(robot: Robot) -> Facts:
+    """Properties of an arm as plain data; `note` is the reason why there are no frequencies, or None."""
+    facts: Facts = {
         "name": robot.name,
         "gravity": list(robot.gravity),
         "payload_kg": payload_mass(robot),
@@ -99,8 +99,8 @@ def describe(robot: Robot) -> dict[str, Any]:
     return facts
 
 
-def body_facts(body: ImportedBody) -> dict[str, Any]:
-    """What is known of a body from a file."""
+def body_facts(body: ImportedBody) -> Facts:
+    """Properties of a body from a file as plain data."""
     reduced = body.reduced
     frames = zip(reduced.frames, reduced.places.tolist())
     return {
@@ -111,7 +111,7 @@ def body_facts(body: ImportedBody) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _show_body(name: str, facts: dict[str, Any]) -> None:
+def _show_body(name: str, facts: Facts) -> None:
     typer.echo(f"body of {name}: {facts['about'] or 'from a file'}")
     places = (f"{frame} [{', '.join(number(x, 4) for x in at)}]" for frame, at in facts["frames"].items())
     typer.echo(f"  {number(facts['mass_kg'], 4)} kg; frames at {', '.join(places)} m")
@@ -120,7 +120,7 @@ def _show_body(name: str, facts: dict[str, Any]) -> None:
         typer.echo(f"  frequencies alone, root held: {shown} Hz; stiffening: {facts['stiffening']}")
 
 
-def _show(robot: Robot, facts: dict[str, Any]) -> None:
+def _show(robot: Robot, facts: Facts) -> None:
     typer.echo(str(robot))
     for link in facts["links"]:
         if "body_facts" in link:
@@ -150,19 +150,20 @@ def _show(robot: Robot, facts: dict[str, Any]) -> None:
 
 
 def _short(names: list[str]) -> str:
+    """Names in one line, and the number of those left out."""
     rest = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" ... and {rest} more" if rest > 0 else "")
 
 
 def _list(json: bool) -> None:
+    """Print the bundled arms."""
     found = {name: load(name) for name in arms()}
     if json:
         print_json([{"name": name, "title": robot.name, "links": len(robot.links)} for name, robot in found.items()])
         return
-    rows = [(name, robot.name, str(len(robot.links)), _amplitudes(robot)) for name, robot in found.items()]
+    rows = [
+        (name, robot.name, str(len(robot.links)), str(sum(link.amplitudes for link in robot.links)))
+        for name, robot in found.items()
+    ]
     table(("arm", "title", "links", "amplitudes"), rows, left=2, title="bundled arms")
     typer.echo("pliant info NAME shows one of them.")
-
-
-def _amplitudes(robot: Robot) -> str:
-    return str(sum(link.amplitudes for link in robot.links))

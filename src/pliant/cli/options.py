@@ -1,13 +1,14 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share, and functions that read them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from pydantic_core import PydanticCustomError
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.model.model import Model
 from pliant.model.robot import Robot, load
@@ -18,13 +19,11 @@ from pliant.robot.parts.fields import angle
 RobotFile = Annotated[
     str, typer.Argument(metavar="FILE", help="Robot file (YAML or URDF), or the name of a bundled arm.")
 ]
-Flexible = Annotated[
-    Path | None, typer.Option(help="Side file that makes links of a URDF arm flexible.", metavar="FILE")
-]
+Flexible = Annotated[Path | None, typer.Option(help="Side file with the flexible parts of a URDF arm.", metavar="FILE")]
 Tip = Annotated[
-    str | None, typer.Option(help="Link at the end of a chain out of a URDF tree; the whole tree by default.")
+    str | None, typer.Option(help="Last link of a chain taken from a URDF tree; the whole tree by default.")
 ]
-Floating = Annotated[bool, typer.Option("--floating", help="The root link of a URDF tree is a free base.")]
+Floating = Annotated[bool, typer.Option("--floating", help="Make the root link of a URDF tree a free base.")]
 Packages = Annotated[
     list[str] | None,
     typer.Option(
@@ -35,12 +34,12 @@ Packages = Annotated[
 ]
 Rotation = Annotated[RotationName, typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")]
 LevelName = Literal["auto", "off", "first-order", "second-order", "third-order"]
-Stiffening = Annotated[LevelName, typer.Option(help="Order to which bent beams are followed; off as in the papers.")]
+Stiffening = Annotated[LevelName, typer.Option(help="Order of geometric stiffening; off as in the papers.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 At = Annotated[
     str | None,
     typer.Option(
-        help='Where the arm stands: joint positions in order, "0.1,90 deg", or by name, "upper=pi/2,fore=0.1".',
+        help='Pose of the arm: joint positions in order, "0.1,90 deg", or by name, "upper=pi/2,fore=0.1".',
         metavar="POSITIONS",
     ),
 ]
@@ -53,7 +52,7 @@ def robot_of(
     tip: str | None = None,
     floating: bool = False,
 ) -> Robot:
-    """The robot that the user named."""
+    """Robot of a file, or a bundled arm."""
     return load(file, flexible, tip, floating, search_paths=search_paths(packages))
 
 
@@ -71,21 +70,21 @@ def search_paths(packages: list[str] | None) -> dict[str, str]:
 
 
 def level_of(name: LevelName) -> bool | StiffeningChoice:
-    """A level of stiffening as a model takes it."""
+    """Order of geometric stiffening as a model takes it."""
     if name == "off" or name == "third-order":
         return name == "third-order"
     return name
 
 
-def state_at(model: Model, text: str | None) -> Any:
-    """(n,) coordinates from the text of `--at`; motors not named follow their joints, loops are closed, and all else is
-    as described."""
+def state_at(model: Model, text: str | None) -> Array:
+    """(n,) coordinates from the text of `--at`. Motors that are not named follow their joints, loops are closed, and
+    other coordinates are as described."""
     given = named_positions(model, text) if text is not None and text.strip() else {}
     return model.assemble(given, held=[name for name in given if name in model.speeds])
 
 
 def positions_of(model: Model, text: str, option: str) -> list[float]:
-    """Positions of all joints from the text of an option; those that are not named stand at zero."""
+    """Positions of all joints from the text of an option; those of joints that are not named are zero."""
     given = named_positions(model, text, option)
     for name in given:
         if name not in model.joints:

@@ -1,4 +1,4 @@
-"""What commands print: tables and JSON on standard output, messages on standard error."""
+"""Output of commands: tables and JSON on standard output, messages on standard error."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from typing import Any
 import typer
 
 LOG_SECONDS = 5.0
-"""Between lines of progress in a log."""
+"""Seconds between lines of progress in a log."""
+Facts = dict[str, Any]
+"""Plain data by name, such as JSON can hold."""
 
 
 def say(text: str) -> None:
-    """A message to the user."""
+    """Print a message to the user."""
     typer.echo(text, err=True)
 
 
 def seldom(last: float) -> Callable[[str], None]:
-    """`say`, for a log: nothing within `LOG_SECONDS` of what was said before, at first of the moment `last`."""
+    """Function that prints messages to a log, at most one in `LOG_SECONDS`; `last` is the time of the last message."""
 
     def speak(text: str) -> None:
         nonlocal last
@@ -30,13 +32,13 @@ def seldom(last: float) -> Callable[[str], None]:
     return speak
 
 
-def print_json(data: Any) -> None:
-    """Pure JSON."""
+def print_json(data: object) -> None:
+    """Print data as JSON."""
     typer.echo(json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1, title: str = "") -> None:
-    """A table of text; the first `left` columns are flush left, the rest (numbers) flush right."""
+    """Print a table; the first `left` columns are flush left, the others (numbers) flush right."""
     lines = [tuple(head), *(tuple(row) for row in rows)]
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
 
@@ -51,10 +53,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1, tit
 
 
 def number(value: float | None, digits: int = 5) -> str:
-    """A number for a table, a dash where there is none."""
+    """Number as text, "-" for None."""
     return "-" if value is None else f"{value:.{digits}g}"
 
 
 def megabytes(size: int) -> str:
-    """A size in bytes as text."""
+    """Size in bytes as text."""
     return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"

@@ -1,15 +1,15 @@
-"""`pliant schema`: what editors need to complete and check files."""
+"""`pliant schema`: JSON schemas, with which editors complete and check files."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from pliant.base.writing import atomic_write
-from pliant.cli.output import print_json, say
+from pliant.cli.output import Facts, print_json, say
 from pliant.identification.study_file import IdentificationStudy
 from pliant.model.robot import Robot
 from pliant.robot.files.side_schema import side_schema
@@ -27,16 +27,17 @@ DOCUMENTS: dict[str, type[Document]] = {
     "recording": RecordingFile,
 }
 LINE = "# yaml-language-server: $schema="
-"""What a file begins with that an editor checks."""
+"""Beginning of the first line of a file that an editor checks."""
 
 
 def command(
-    kind: Annotated[Kind, typer.Argument(help="Of which files; a side file makes links of a URDF file bend.")],
+    kind: Annotated[Kind, typer.Argument(help="Kind of file; a side file has the flexible parts of a URDF arm.")],
     out: Annotated[
-        Path | None, typer.Option(help="Write it there, and say how editors find it.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Write to a file, and print the line with which editors find it.", metavar="FILE"),
     ] = None,
 ) -> None:
-    """Print the JSON schema of files, with which editors complete keys and mark mistakes."""
+    """Print the JSON schema of a kind of file, with which editors complete keys and mark mistakes."""
     made = schema_of(kind)
     if out is None:
         print_json(made)
@@ -47,6 +48,6 @@ def command(
     typer.echo(f"{LINE}{out.name}")
 
 
-def schema_of(kind: Kind) -> dict[str, Any]:
-    """The schema of one kind of files."""
+def schema_of(kind: Kind) -> Facts:
+    """Schema of one kind of file."""
     return side_schema() if kind == "side" else document_schema(DOCUMENTS[kind])

@@ -1,6 +1,6 @@
-"""The self-test of `pliant doctor`: what users run, each part by its name.
+"""Self-test of `pliant doctor`: short runs of everything that users run, in parts with names.
 
-A part either returns or says what is wrong by an exception of any kind; the others run all the same.
+A part returns, or raises an exception of any kind if it fails; the others run all the same.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 from unittest.mock import patch
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from pliant.arrays import Array
 from pliant.errors import PliantError
 from pliant.options import BatchMethodName, ExportName, FormulationName, MethodName, PackedName
 
 if TYPE_CHECKING:
+    from pliant.compute.llvm.kernel import Kernel
     from pliant.model.model import Model
 
 T_END, STEP = 0.1, 5e-5
@@ -32,14 +34,14 @@ START, TORQUE = (-1.5, 0.1, 0.0, 0.0), (1.0, 0.5)
 LIMIT = 1e-6
 """Largest error of a run, relative to its largest coordinate; the midpoint rule with this step has 1.2e-7."""
 SMALL = 1e-14
-"""A sine and a sum differ by a few roundings between libraries."""
+"""Largest relative error of a sine and a sum, which differ by a few roundings between libraries."""
 FORMULATIONS = 1e-9
-"""Formulations agree to this, relative to the largest acceleration."""
+"""Largest difference of formulations, relative to the largest acceleration."""
 
 
 @dataclass(frozen=True)
 class SelfCheck:
-    """What became of one part; `passed` is None where it could not be tried, and the message says why."""
+    """Result of one part; `passed` is None if it could not be tried, and the message says why."""
 
     name: str
     passed: bool | None
@@ -48,11 +50,11 @@ class SelfCheck:
 
 
 class NotHere(Exception):
-    """This machine lacks what a part needs, and pliant does not need it."""
+    """A part needs something that this machine lacks and that pliant can do without."""
 
 
 def run_checks() -> list[SelfCheck]:
-    """Try every part."""
+    """Run every part."""
     _model.cache_clear()
     _reference.cache_clear()
     with warnings.catch_warnings():
@@ -61,9 +63,8 @@ def run_checks() -> list[SelfCheck]:
 
 
 def parts() -> dict[str, Callable[[], None]]:
-    """All parts, by name."""
+    """Parts of the self-test, by name."""
     names = get_args(MethodName)
-
     runs = {f"simulate, {'default' if name == 'auto' else name}": functools.partial(_run, name) for name in names}
     batches = {f"batch of runs, {name}": functools.partial(_batch_of_runs, name) for name in get_args(PackedName)}
     exports = {f"export to {kind}": functools.partial(_export, kind) for kind in get_args(ExportName)}
@@ -82,6 +83,7 @@ def parts() -> dict[str, Callable[[], None]]:
 
 
 def _tried(name: str, part: Callable[[], None]) -> SelfCheck:
+    """Run one part."""
     begin = time.perf_counter()
     passed: bool | None = True
     message = ""
@@ -89,7 +91,7 @@ def _tried(name: str, part: Callable[[], None]) -> SelfCheck:
         part()
     except NotHere as error:
         passed, message = None, str(error)
-    except Exception as error:  # whatever it is, it is the answer of this command
+    except Exception as error:  # this command reports any error
         passed, message = False, f"{type(error).__name__}: {error}"
     return SelfCheck(name, passed, message, time.perf_counter() - begin)
 
@@ -104,12 +106,13 @@ def _model(formulation: FormulationName = "denoc") -> Model:
     return load("two-link").model(formulation)
 
 
-def _state() -> tuple[NDArray[np.float64], ...]:
+def _state() -> tuple[Array, ...]:
+    """Coordinates, rates and torques of one state."""
     return np.array([0.3, -0.4, 0.01, -0.02]), np.array([1.0, -2.0, 0.1, 0.2]), np.array([0.5, -0.3])
 
 
-def _require(found: Any, expected: Any, limit: float, what: str) -> None:
-    """Arrays agree to `limit` of the largest element; with a limit of zero, bit by bit."""
+def _require(found: ArrayLike, expected: Array, limit: float, what: str) -> None:
+    """Raise unless arrays agree to `limit` of the largest element; with a limit of zero, bit by bit."""
     difference = float(np.abs(np.asarray(found) - expected).max() / np.abs(expected).max())
     if not difference <= limit:
         raise PliantError(f"{what} differs by {difference:.1e}, expected at most {limit:.0e}")
@@ -121,7 +124,7 @@ def _formulations() -> None:
 
 
 def _virtual_machine() -> None:
-    """What runs where no machine code can be made."""
+    """Check CasADi's virtual machine, which runs where no machine code can be made."""
     from pliant.compute.llvm.kernel import Kernel
     from pliant.compute.llvm.target import AGREEMENT
 
@@ -130,7 +133,7 @@ def _virtual_machine() -> None:
 
 
 def _layouts() -> None:
-    """The fast call for plain arrays, and the way around it for all others."""
+    """Check the fast call for plain arrays, and the call for all others."""
     model = _model()
     strided = [np.repeat(x, 2)[::2] for x in _state()]
     model.forward_dynamics(*_state())  # compiles, and makes the fast call
@@ -142,7 +145,7 @@ def _layouts() -> None:
 # ------------------------------------------------------------------------------ the cache
 
 
-def _small_kernel() -> Any:
+def _small_kernel() -> Kernel:
     import casadi as ca
 
     from pliant.compute.llvm.kernel import Kernel
@@ -156,7 +159,7 @@ def _require_small_kernel() -> None:
 
 
 def _cache() -> None:
-    """Compiled, written, and found again."""
+    """Check that a kernel is compiled, written, and found again."""
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, PLIANT_CACHE_DIR=folder):
         for _ in range(2):
             _require_small_kernel()
@@ -165,7 +168,7 @@ def _cache() -> None:
 
 
 def _no_cache() -> None:
-    """A folder that cannot be made."""
+    """Check that kernels run with a cache folder that cannot be made."""
     with tempfile.NamedTemporaryFile() as file, patch.dict(os.environ, PLIANT_CACHE_DIR=f"{file.name}/objects"):
         _require_small_kernel()
 
@@ -174,18 +177,18 @@ def _no_cache() -> None:
 
 
 @functools.cache
-def _reference() -> NDArray[np.float64]:
-    """Where the arm is after `T_END`, by SciPy."""
+def _reference() -> Array:
+    """Coordinates of the arm after `T_END`, by SciPy."""
     from scipy.integrate import solve_ivp
 
     model = _model()
     n = model.n
 
-    def rates(_: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rates(_: float, x: Array) -> Array:
         return np.concatenate([x[n:], model.forward_dynamics(x[:n], x[n:], np.array(TORQUE))])
 
     start = np.concatenate([START, np.zeros(n)])
-    found: NDArray[np.float64] = solve_ivp(rates, (0.0, T_END), start, "DOP853", rtol=1e-10, atol=1e-12).y[:n, -1]
+    found: Array = solve_ivp(rates, (0.0, T_END), start, "DOP853", rtol=1e-10, atol=1e-12).y[:n, -1]
     return found
 
 
@@ -206,7 +209,7 @@ def _python_torque() -> None:
 
 
 def _batch_of_states() -> None:
-    """Packs, and the same states one by one."""
+    """Check a batch of states against the same states one by one."""
     model, rng = _model(), np.random.default_rng(0)
     states = [rng.normal(size=(100, x.size)) for x in _state()]
     alone = np.array([model.forward_dynamics(*row) for row in zip(*states)])
@@ -214,7 +217,7 @@ def _batch_of_states() -> None:
 
 
 def _batch_of_runs(method: BatchMethodName) -> None:
-    """In two threads."""
+    """Check a batch of runs in two threads."""
     from pliant.compute.integrate.methods import has_fixed_steps
     from pliant.compute.llvm.threads import set_threads
     from pliant.simulation.batch.batch_run import simulate_batch
@@ -235,6 +238,7 @@ def _batch_of_runs(method: BatchMethodName) -> None:
 
 
 def _export(kind: ExportName) -> None:
+    """Check that an export is written, and can be read where Python can read it."""
     from pliant.export import export
 
     if kind == "fmu":
@@ -257,7 +261,7 @@ def _require_compiler() -> None:
 
 
 def _compare_function(path: Path) -> None:
-    """Read an exported function again and evaluate it."""
+    """Check an exported function by reading it again and evaluating it."""
     import casadi as ca
 
     from pliant.compute.llvm.target import AGREEMENT

@@ -1,42 +1,45 @@
-"""`pliant shape`: a motion of an arm that does not ring."""
+"""`pliant shape`: a motion of an arm without residual vibration."""
 
 from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pliant.base.writing import atomic_write
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Flexible, Json, Packages, RobotFile, Tip, positions_of, robot_of
-from pliant.cli.output import number, print_json, table
+from pliant.cli.output import Facts, number, print_json, table
 from pliant.errors import ModelError
 
 if TYPE_CHECKING:
     from pliant.control.planning.plan import ShapedMotion
 
 Limit = Annotated[
-    str | None, typer.Option(metavar="NUMBERS", help="Instead of the robot file's: one number, or one per joint.")
+    str | None, typer.Option(metavar="NUMBERS", help="Limit instead of the robot file's: one number, or one per joint.")
 ]
 
 
 def command(
     file: RobotFile,
     start: Annotated[
-        str | None, typer.Option(metavar="POSITIONS", help='Joint positions in order or by name, "0.1,90 deg".')
+        str | None,
+        typer.Option(metavar="POSITIONS", help='Joint positions at the start, in order or by name: "0.1,90 deg".'),
     ] = None,
-    goal: Annotated[str | None, typer.Option(metavar="POSITIONS", help="Where it ends.")] = None,
+    goal: Annotated[str | None, typer.Option(metavar="POSITIONS", help="Joint positions at the end.")] = None,
     trajectory: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Instead of start and goal: a table (CSV) or the text of a ROS JointTrajectory."
+            metavar="FILE", help="Motion instead of start and goal: a table (CSV) or the text of a ROS JointTrajectory."
         ),
     ] = None,
-    payload: Annotated[float | None, typer.Option(help="Mass in the hand, kg, instead of the described one.")] = None,
-    payload_error: Annotated[float, typer.Option(help="Share by which the payload may be off, such as 0.2.")] = 0.0,
-    stiffness_error: Annotated[float, typer.Option(help="Share by which stiffnesses may be off.")] = 0.0,
+    payload: Annotated[
+        float | None, typer.Option(help="Mass of the payload in kg, instead of the described one.")
+    ] = None,
+    payload_error: Annotated[float, typer.Option(help="Relative error of the payload, such as 0.2.")] = 0.0,
+    stiffness_error: Annotated[float, typer.Option(help="Relative error of stiffnesses.")] = 0.0,
     speed: Limit = None,
     acceleration: Limit = None,
     jerk: Limit = None,
@@ -44,16 +47,16 @@ def command(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the outputs; out/NAME of the arm by default.", metavar="DIR")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write into a folder that has something in it.")] = False,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds that the search may last.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that is not empty.")] = False,
+    time_limit: Annotated[float | None, typer.Option(help="Most seconds of the search.")] = None,
     json: Json = False,
     package: Packages = None,
     flexible: Flexible = None,
     tip: Tip = None,
 ) -> None:
-    """Find a motion that ends without ringing, within limits of speed, acceleration, jerk and torque.
+    """Find a motion without residual vibration, within limits of speed, acceleration, jerk and torque.
 
-    Leaves the motion with feedforward torques (motion.csv, and motion.yaml as a ROS JointTrajectory), a figure
+    Writes the motion with feedforward torques (motion.csv, and motion.yaml as a ROS JointTrajectory), a figure
     (motion.png) and the numbers (motion.json). Commands are positions of motors, as drives see them.
     """
     from pliant.control.planning.plan import shape
@@ -67,7 +70,7 @@ def command(
         for name, text in (("--start", start), ("--goal", goal))
     )
     limits = {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort}
-    chosen: dict[str, Any] = {key: _numbers(key, text) for key, text in limits.items()}
+    chosen: Facts = {key: _numbers(key, text) for key, text in limits.items()}
     folder = fresh_folder(out if out is not None else Path("out") / f"{Path(file).stem}-shaped", force)
     try:
         found = shape(
@@ -86,6 +89,7 @@ def command(
 
 
 def _numbers(name: str, text: str | None) -> list[float] | float | None:
+    """One number, or one for each joint, from the text of an option."""
     if text is None:
         return None
     try:

@@ -1,22 +1,23 @@
-"""`pliant simulate`: run a scenario file, or a bundled arm as the studio begins with it, and write what is asked."""
+"""`pliant simulate`: run a scenario file, or the first motion of a bundled arm in the studio, and write its outputs."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import numpy as np
 import typer
 
+from pliant.arrays import Array
 from pliant.base.interrupts import held_back
 from pliant.base.signatures import near
 from pliant.base.started import INTERRUPTED
 from pliant.cli.application import FAILED
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, Packages, search_paths
-from pliant.cli.output import number, print_json, say, seldom, table
+from pliant.cli.output import Facts, number, print_json, say, seldom, table
 from pliant.errors import Interrupted, ModelError, PliantError, SimulationError
 from pliant.model.robot import load
 from pliant.robot.files.error_messages import short_key, suggestion
@@ -33,28 +34,31 @@ def command(
         Path | None, typer.Option(help="Folder for the outputs; out/NAME of the scenario by default.", metavar="DIR")
     ] = None,
     json: Json = False,
-    formulation: Annotated[str | None, typer.Option(help="Instead of the scenario's.")] = None,
-    method: Annotated[str | None, typer.Option(help="Instead of the scenario's.")] = None,
+    formulation: Annotated[str | None, typer.Option(help="Formulation, instead of the scenario's.")] = None,
+    method: Annotated[str | None, typer.Option(help="Integrator, instead of the scenario's.")] = None,
     t_end: Annotated[float | None, typer.Option(help="Duration in seconds, instead of the scenario's.")] = None,
     step: Annotated[float | None, typer.Option(help="Step in seconds, instead of the scenario's.")] = None,
     output_step: Annotated[float | None, typer.Option(help="Spacing of the outputs in seconds.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds of the clock that the run may take; what was computed is written.")
+        float | None, typer.Option(help="Most seconds of computing time; the part that was computed is written.")
     ] = None,
-    max_steps: Annotated[int | None, typer.Option(help="Steps of the integrator that the run may take.")] = None,
+    max_steps: Annotated[int | None, typer.Option(help="Most steps of the integrator.")] = None,
     progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="A bar in a terminal by default; lines in a log.")
+        bool | None,
+        typer.Option("--progress/--no-progress", help="Show progress: a bar in a terminal (default), lines in a log."),
     ] = None,
     package: Packages = None,
 ) -> None:
-    """Simulate a scenario, or the first motion of a bundled arm. Ctrl-C keeps what has been computed and writes it; so
-    does a limit of time or steps, with exit code 1."""
+    """Simulate a scenario, or the first motion of a bundled arm.
+
+    Ctrl-C ends the run and writes the part that was computed. A limit of time or steps does so too, with exit code 1.
+    """
     chosen = _chosen(scenario, search_paths(package))
     given = {"method": method, "duration": t_end, "step": step, "output_step": output_step, "rtol": rtol, "atol": atol,
              "time_limit": time_limit, "max_steps": max_steps}  # fmt: skip
-    changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    changes: Facts = {key: value for key, value in given.items() if value is not None}
     if formulation is not None:
         changes["model"] = {**chosen.model.model_dump(), "formulation": formulation}
     if changes:
@@ -80,7 +84,7 @@ def command(
 
 
 def _chosen(given: Path, folders: dict[str, str]) -> Scenario:
-    """A file, or what the studio begins with for a bundled arm, as a page to look at."""
+    """Scenario of a file; for a bundled arm that with which the studio begins, written as a page."""
     name = str(given)
     if not given.exists() and near(name, arms()) not in (None, name):
         raise ModelError(f"no file and no bundled arm `{short_key(name, 200)}`{suggestion(name, arms())}")
@@ -93,22 +97,22 @@ def _chosen(given: Path, folders: dict[str, str]) -> Scenario:
 
 
 def _left(chosen: Scenario, result: Result, folder: Path, json: bool) -> NoReturn:
-    """Ctrl-C: write the data that there are, say so and leave."""
+    """End after Ctrl-C: write the data that were computed, and exit."""
     _report(result, _write_data(chosen, result, folder), json)
     say(f"interrupted at t = {result.t[-1]:g} s; what had been computed is kept, figures are left out")
     raise typer.Exit(INTERRUPTED)
 
 
 def _progress(asked: bool | None) -> bool | Callable[[float], None] | None:
-    """What `simulate` takes: in a terminal a bar, in a log, if asked for, a line every few seconds."""
+    """Progress as `simulate` takes it: a bar in a terminal; in a log, if asked for, a line every few seconds."""
     if not asked or sys.stderr.isatty():
         return asked
     speak = seldom(-np.inf)
     return lambda fraction: speak(f"{100 * fraction:.3g} % done")
 
 
-def summary(result: Result, files: list[Path]) -> dict[str, Any]:
-    """What a program may want to know about a run."""
+def summary(result: Result, files: list[Path]) -> Facts:
+    """Statistics of a run as plain data."""
     stats = result.stats
     return {
         "robot": result.robot.name,
@@ -150,7 +154,7 @@ def _report(result: Result, files: list[Path], json: bool) -> None:
 
 
 def _keep(chosen: Scenario, result: Result | None, folder: Path) -> None:
-    """Write what a broken run had computed; that it cannot be written must not hide why the run broke."""
+    """Write the part of a failed run that was computed; an error in writing must not hide why the run failed."""
     if result is None or not len(result):
         return
     try:
@@ -162,11 +166,11 @@ def _keep(chosen: Scenario, result: Result | None, folder: Path) -> None:
 
 
 def _write_data(chosen: Scenario, result: Result, folder: Path) -> list[Path]:
-    """NetCDF and CSV of a broken run; a second Ctrl-C waits until they are whole."""
+    """Write NetCDF and CSV of an unfinished run; a second Ctrl-C waits until they are complete."""
     outputs = Outputs(netcdf=chosen.outputs.netcdf or "run.nc", csv=chosen.outputs.csv)
     with held_back():
         return chosen.model_copy(update={"outputs": outputs}).write(result, folder)
 
 
-def _largest(values: Any) -> float:
+def _largest(values: Array) -> float:
     return float(np.abs(values).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""`pliant studio`: sliders, a manoeuvre, a run."""
+"""`pliant studio`: an interactive page with sliders, maneuvers and runs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def command(
     port: Port = 8080,
     host: Host = "127.0.0.1",
     token: Token = None,
-    limit: Annotated[float, typer.Option(help="Seconds that a run may take.", min=0.1)] = 60.0,
+    limit: Annotated[float, typer.Option(help="Most seconds of a run.", min=0.1)] = 60.0,
     browser: Browser = True,
 ) -> None:
-    """Open a page of sliders on this machine. It reads and writes the folder of FILE (else the present one) only."""
+    """Open the studio in a browser. It reads and writes only the folder of FILE, or the current folder without FILE."""
     folder, first = _place(file)
     from pliant.studio.studio import studio
 
@@ -34,7 +34,7 @@ def command(
 
 
 def _place(file: str | None) -> tuple[Path, str | None]:
-    """The folder of the studio and what it opens first."""
+    """Folder of the studio, and the name of what it opens first."""
     if file is None or file in arms():
         return Path.cwd(), file
     path = Path(file)

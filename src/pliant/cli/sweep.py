@@ -1,4 +1,4 @@
-"""`pliant sweep`: run a study of many points."""
+"""`pliant sweep`: run a scenario at many points."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from pliant.cli.application import FAILED
 from pliant.cli.options import Json, Packages, search_paths
-from pliant.cli.output import number, print_json, say, seldom, table
+from pliant.cli.output import Facts, number, print_json, say, seldom, table
 from pliant.errors import ModelError
+
+if TYPE_CHECKING:
+    from pliant.sweeps.points import UserFunction
 
 MOST_SHOWN = 5
 
@@ -24,24 +27,27 @@ def command(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (YAML): scenario, vary, sample, metrics.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the outputs, out/NAME of the study by default; gone on with.", metavar="DIR"),
+        typer.Option(
+            help="Folder for the outputs; out/NAME of the study by default. A sweep in it is continued.", metavar="DIR"
+        ),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Local processes; all cores by default.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of local processes; all cores by default.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Dask scheduler to run on, such as tcp://10.0.0.1:8786.", metavar="ADDRESS")
     ] = None,
     function: Annotated[
         str | None,
-        typer.Option(help="Your own metrics: a function of a Result, as package.module:name.", metavar="NAME"),
+        typer.Option(help="Function of a Result with your own metrics, as package.module:name.", metavar="NAME"),
     ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed points again.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Begin anew in the folder of another sweep.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Start again in the folder of another sweep.")] = False,
     json: Json = False,
     package: Packages = None,
 ) -> None:
     """Run a scenario many times with some of its numbers varied.
 
-    Stop it when you like: the same command goes on, and finished points never run again. Exit code 1 if points failed.
+    You may stop it at any time: the same command continues, and finished points do not run again. Exit code 1 if points
+    failed.
     """
     from pliant.sweeps.sweep import sweep
     from pliant.sweeps.sweep_file import SweepStudy
@@ -55,7 +61,7 @@ def command(
     )  # fmt: skip
     finished = {name: column[np.isfinite(column)] for name, column in result.metrics.items()}
     if json:
-        facts: dict[str, Any] = {
+        facts: Facts = {
             "points": len(result),
             "failed": {str(k): message for k, message in result.failed.items()},
             "metrics": {
@@ -77,13 +83,14 @@ def command(
         raise typer.Exit(FAILED)
 
 
-def _function(name: str | None) -> Any:
+def _function(name: str | None) -> UserFunction | None:
+    """Function of the user by the text of `--function`."""
     if name is None:
         return None
     module, _, attribute = name.partition(":")
     sys.path.insert(0, os.getcwd())
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        found: UserFunction = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ModelError(f"--function {name!r}: cannot be imported ({error}); expected package.module:name") from None
     if not callable(found):

@@ -1,17 +1,18 @@
-"""`pliant validate`: hold a measured run against what an arm predicts."""
+"""`pliant validate`: compare a measured run with the simulation of an arm."""
 
 from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pliant.base.writing import atomic_write
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, Packages, robot_of, search_paths
-from pliant.cli.output import print_json, table
+from pliant.cli.output import Facts, print_json, table
 from pliant.errors import ModelError
 from pliant.options import SaturationName
 from pliant.version import plugins
@@ -26,7 +27,7 @@ def command(
     recording: Annotated[
         Path,
         typer.Argument(
-            metavar="RECORDING", help="Recording file (YAML: data, columns, what acted), or the name of a shipped one."
+            metavar="RECORDING", help="Recording file (YAML: data, columns, inputs), or the name of a shipped one."
         ),
     ],
     robot: Annotated[
@@ -36,24 +37,26 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="NUMBER",
-            help="Fit this number of the arm, or reading.CHANNEL.delay and its kin, to the first half of the run and "
-            "report the second; may be given again.",
+            help="Fit this number of the arm, or a calibration such as reading.CHANNEL.delay, to the first half of the "
+            "run and report the second; may be repeated.",
         ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the outputs; out/NAME of the recording by default.", metavar="DIR")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write into a folder that has something in it.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that is not empty.")] = False,
     saturation: Annotated[
         SaturationName,
-        typer.Option(help="Channels that stay at the end of their range: refuse those that are clipped, all, or none."),
+        typer.Option(
+            help="Channels that stay at an end of their range: raise an error for clipped ones, for all, or for none."
+        ),
     ] = "auto",
     json: Json = False,
     package: Packages = None,
 ) -> None:
-    """Replay what acted on a measured arm and compare what was read with what the model says.
+    """Simulate an arm with the inputs of a recording, and compare the readings of its sensors with the simulation.
 
-    The recording gives a motion (from encoders), torques or commands, or a controller. Leaves one page with figures
+    The recording gives a motion (from encoders), torques or commands, or a controller. Writes a page with figures
     (validation.html) and the numbers (validation.json); with --identify also the fitted arm (arm.yaml).
     """
     from pliant.validation.recording_file import RecordingFile
@@ -61,7 +64,7 @@ def command(
     source = _recording(recording)
     chosen = RecordingFile.load(source, search_paths=search_paths(package))
     arm = _robot(robot, package)
-    chosen.recording(arm)  # what is wrong with it is told before a folder is made
+    chosen.recording(arm)  # raises before a folder is made
     folder = fresh_folder(out if out is not None else Path("out") / source.stem, force)
     try:
         facts, found = _compared(chosen, arm, tuple(identify or ()), folder, source.stem, saturation)
@@ -76,6 +79,7 @@ def command(
 
 
 def _recording(given: Path) -> Path:
+    """Path of a recording file, or of a shipped one by its name."""
     if given.exists() or given.suffix:
         return given
     shipped = _measured()
@@ -86,6 +90,7 @@ def _recording(given: Path) -> Path:
 
 
 def _robot(name: str, packages: list[str] | None) -> Robot:
+    """Robot of a file, bundled arm or measured arm."""
     from pliant.robot.files.error_messages import suggestion
     from pliant.robot.files.robot_files import arms
 
@@ -100,22 +105,25 @@ def _robot(name: str, packages: list[str] | None) -> Robot:
     raise ModelError(f"no file, no bundled arm and no rig `{name}`{suggestion(name, (*arms(), *shipped.RIGS))}")
 
 
-def _measured() -> Any:
-    """Measured arms and their recordings, which the package of the studies brings."""
-    return plugins("pliant.rigs")["measured"].load()
+def _measured() -> ModuleType:
+    """Measured arms and their recordings, from the package of the studies."""
+    found: ModuleType = plugins("pliant.rigs")["measured"].load()
+    return found
 
 
 def _compared(
     chosen: RecordingFile, arm: Robot, numbers: tuple[str, ...], folder: Path, title: str, saturation: SaturationName
-) -> tuple[dict[str, Any], Validation]:
+) -> tuple[Facts, Validation]:
+    """Compare, fit first if there are numbers to fit, and write the files; return all numbers and the comparison."""
     from pliant.validation.validate import validate
     from pliant.validation.validation_page import validation_page
 
-    settings: dict[str, Any] = {"method": chosen.method, "rtol": chosen.rtol, "atol": chosen.atol,
-                                "saturation": saturation}  # fmt: skip
+    settings: Facts = {
+        "method": chosen.method, "rtol": chosen.rtol, "atol": chosen.atol, "saturation": saturation,
+    }  # fmt: skip
     run = chosen.recording(arm)
     skip, after, notes = chosen.skip, None, []
-    facts: dict[str, Any] = {}
+    facts: Facts = {}
     if numbers:
         fitted, calibrated = chosen.identified(arm, numbers)
         skip = chosen.middle(run)

@@ -19,21 +19,21 @@ from pliant.cli.output import say
 from pliant.errors import ModelError
 from pliant.simulation.runs.results import Result
 
-Port = Annotated[int, typer.Option(help="Port on this machine; the next free one is taken.", min=1, max=65535)]
-Host = Annotated[str, typer.Option(help="Address to listen at; one that other machines reach needs a token as well.")]
+Port = Annotated[int, typer.Option(help="Port on this machine; the next free one if it is taken.", min=1, max=65535)]
+Host = Annotated[str, typer.Option(help="Address to listen at; one that other machines reach needs a token.")]
 _MOST_TOKEN = 1 << 10
 
 
 def _given_token(text: str | None) -> str | None:
-    """A token, which `-` says is the first line of standard input."""
+    """Token of the command line; `-` means the first line of standard input."""
     return sys.stdin.readline(_MOST_TOKEN).strip() if text == "-" else text
 
 
 Token = Annotated[
     str | None,
     typer.Option(
-        help="Secret part of the address, 16 characters or more; else one is made. Set PLIANT_TOKEN, or give - to "
-        "have it read from standard input: all users of a machine may list the arguments of its programs.",
+        help="Secret part of the address, 16 characters or more; random by default. Set PLIANT_TOKEN, or give - to "
+        "read it from standard input: all users of a machine can list the arguments of its programs.",
         envvar="PLIANT_TOKEN",
         metavar="TEXT",
         callback=_given_token,
@@ -51,10 +51,10 @@ def command(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Result file (run.nc).")],
     html: Annotated[
         Path | None,
-        typer.Option(help="Write one self-contained page, and open it, instead of serving.", metavar="FILE"),
+        typer.Option(help="Write a self-contained page and open it, instead of starting a server.", metavar="FILE"),
     ] = None,
     video: Annotated[
-        Path | None, typer.Option(help="Write a movie (.mp4, .gif) instead of serving.", metavar="FILE")
+        Path | None, typer.Option(help="Write a movie (.mp4, .gif) instead of starting a server.", metavar="FILE")
     ] = None,
     port: Port = 8080,
     host: Host = "127.0.0.1",
@@ -78,20 +78,20 @@ def command(
 
 
 def say_page(path: Path, browser: bool) -> None:
-    """Where a page is; it opens by itself where somebody sits before a screen."""
+    """Print the address of a page, and open it where a user sits at a screen."""
     address = path.resolve().as_uri()
     opened = browser and somebody_looks() and webbrowser.open(address)
     say(f"the arm in 3-D: {address}" + ("" if opened else "; open that address in a browser"))
 
 
 def somebody_looks() -> bool:
-    """Whether there is a terminal and a screen, and no continuous integration."""
+    """Whether there is a terminal and a screen, outside continuous integration."""
     screen = sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
     return sys.stdout.isatty() and screen and not os.environ.get("CI")
 
 
 def serve(server: Any, browser: bool) -> None:
-    """Say the address, open a browser if there is one, and wait for Ctrl-C."""
+    """Print the address of a server, open a browser if there is one, and wait for Ctrl-C."""
     from pliant.viewer.server import address
 
     try:
@@ -114,8 +114,8 @@ def serve(server: Any, browser: bool) -> None:
 
 @contextmanager
 def leading_page(address: str) -> Iterator[Path]:
-    """Page that leads a browser to an address with a token. Only this user can read it, whereas all users of the
-    machine can read what a browser is started with."""
+    """Yield a page that leads a browser to an address with a token. Only this user can read the page, whereas all users
+    of the machine can read the arguments of a browser."""
     with tempfile.TemporaryDirectory(prefix="pliant-") as folder:
         page = Path(folder).resolve() / "open.html"
         page.touch(mode=0o600)

@@ -1,1 +1,1 @@
-"""Styles, panels and report pages that figures and rooms draw with."""
+"""Styles, panels and report pages for figures."""

@@ -1,7 +1,7 @@
-"""What a figure shows, as plain data: quantities with units, curves with labels, panels.
+"""Contents of figures as plain data: quantities with units, curves with labels, panels.
 
-Figures of Matplotlib, the page, the movie and the studio draw from panels. What is shown, in which unit and order and
-under which label, is decided where a panel is made; those who draw convert nothing.
+Figures of Matplotlib, the page, the movie and the studio draw from panels. Whoever makes a panel decides on contents,
+units, order and labels; drawing converts nothing.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pliant.arrays import Array
 from pliant.model.robot import Robot
 
 Span = Literal["free", "around zero", "from zero", "log", "equal"]
-"""Range of the y axis: that of the curves, with a line at zero, beginning at zero, logarithmic, of x's scale."""
+"""Range of the y axis: that of the curves, the same with a line at zero, from zero on, logarithmic, or equal scales."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What an axis shows, and its unit."""
+    """Label of an axis, and its unit."""
 
     label: str
     unit: str
@@ -35,7 +35,7 @@ TIME = Quantity("time", "s")
 
 @dataclass(frozen=True)
 class Curve:
-    """Values `y` over `x`, (N,) each, in the units of the panel; `role` says how it is drawn: see `style.line`."""
+    """Values `y` over `x`, (N,) each, in the units of the panel; `role` chooses its style, see `style.line`."""
 
     label: str
     x: Array
@@ -44,12 +44,12 @@ class Curve:
 
 
 MOST_TURNS = 160
-"""Of a curve on the width of a page; with more, its swings merge into a block."""
+"""Most turning points of a curve on the width of a page; with more, its swings merge into a block."""
 
 
 @dataclass(frozen=True)
 class ColourMap:
-    """Values (len(y), len(x)) of a quantity over the plane, coloured by their logarithm."""
+    """Values (len(y), len(x)) of a quantity over the plane, colored by their logarithm."""
 
     x: Array
     y: Array
@@ -68,14 +68,14 @@ class Panel:
     curves : tuple of Curve
     x : Quantity
     of : str
-        Link, joint or direction that the panel is about, if there are several such panels.
+        Link, joint or direction that the panel shows, if there are several such panels.
     span : Span
     marks : mapping
-        Places on the x axis by the label of their lines.
+        Positions of vertical lines on the x axis, by their label.
     map : ColourMap, optional
-        Behind the curves.
+        Map behind the curves.
     note : str
-        Why there are no curves.
+        Reason why there are no curves.
     """
 
     title: str
@@ -91,7 +91,7 @@ class Panel:
     def midline(self, curve: Curve) -> Array | None:
         """(N,) mean over some swings of a curve that swings too often to be followed, to be drawn over it; else None.
 
-        What is too small to be seen in the panel, such as rounding, is left alone.
+        Swings too small to be seen in the panel, such as rounding, are ignored.
         """
         steps, n = np.sign(np.diff(curve.y)), len(curve.y)
         turns = int(np.count_nonzero(steps[1:] * steps[:-1] < 0))
@@ -108,7 +108,7 @@ class Panel:
 
 
 def together(panels: list[Panel]) -> list[Panel]:
-    """One panel with the curves of all, where they share an axis of x and of y and nothing lies behind them."""
+    """One panel with the curves of all, if they share both axes and have neither maps nor marks; else the panels."""
     first = panels[0]
     if len(panels) == 1 or any((one.x, one.y, one.map) != (first.x, first.y, None) or one.marks for one in panels):
         return panels
@@ -122,12 +122,12 @@ def together(panels: list[Panel]) -> list[Panel]:
 
 
 def position_unit(robot: Robot, joint: str) -> tuple[str, float]:
-    """Unit of a joint's position where a user reads it, and the factor from radians or metres."""
+    """Unit of a joint's position for users, and the factor from radians or meters."""
     return ("deg", 180 / np.pi) if robot.freedoms[joint].turns else ("m", 1.0)
 
 
 def energy_unit(*values: Array) -> tuple[str, float]:
-    """Unit in which these energies are read easily, and the factor from joules."""
+    """Unit that suits these energies, and the factor from joules."""
     largest = _largest(values)
     if largest >= 1e4:
         return "kJ", 1e-3
@@ -135,7 +135,7 @@ def energy_unit(*values: Array) -> tuple[str, float]:
 
 
 def length_unit(*values: Array) -> tuple[str, float]:
-    """Unit in which these deflections are read easily, and the factor from metres."""
+    """Unit that suits these deflections, and the factor from meters."""
     largest = _largest(values)
     if largest >= 0.5:
         return "m", 1.0
@@ -143,12 +143,13 @@ def length_unit(*values: Array) -> tuple[str, float]:
 
 
 def strain_text(strain: float) -> str:
-    """A strain as it is read easily."""
+    """Strain as text, in percent or microstrain."""
     return f"{100 * strain:.3g} %" if strain >= 0.01 else f"{float(f'{1e6 * strain:.3g}'):g} µε"
 
 
 def colour_scale(strain: float, stress: float) -> tuple[str, str]:
-    """What colours show, and the value at their end: strain of beams, stress of bodies from files, or both."""
+    """Name of the quantity that colors show, and its largest value: strain of beams, stress of bodies from files, or
+    both."""
     shown = [("bending strain", strain_text(strain))] if strain > 0 or not stress > 0 else []
     shown += [("von Mises stress", f"{float(f'{stress / 1e6:.3g}'):g} MPa")] if stress > 0 else []
     names, values = zip(*shown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,15 +13,18 @@ from pliant.drawing.figure_data import Panel
 from pliant.drawing.style import WIDTH, Paths, figure, legend, line, zero_line
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, FigureBase
+
+    from pliant.drawing.figure_data import ColourMap
 
 LINE_WIDTH = 1.0
 PALE = 0.35
-"""Of a curve that swings too often to be followed: what is seen of it is where it reaches."""
+"""Opacity of a curve that swings too often to be followed: it shows the range of the swings."""
 
 
 def panels_figure(panels: Sequence[Panel], path: Paths = None) -> Figure:
-    """A figure of the width of a page."""
+    """Figure of the width of a page."""
     return figure(lambda page: draw_panels(page, panels), WIDTH, panels_height(panels), path)
 
 
@@ -33,11 +36,12 @@ def panels_height(panels: Sequence[Panel]) -> float:
 
 
 def _height(panel: Panel) -> float:
+    """Inches that a panel needs."""
     curves = len(panel.curves)
     return 1.35 if curves == 1 else 1.6 if curves <= 4 else 2.2
 
 
-def draw_panels(page: Any, panels: Sequence[Panel]) -> None:
+def draw_panels(page: FigureBase, panels: Sequence[Panel]) -> None:
     """Fill a figure: panels below each other with one x axis, or paths in space side by side."""
     if panels[0].span == "equal":
         for axes, panel in zip(page.subplots(1, len(panels), squeeze=False)[0], panels):
@@ -56,8 +60,8 @@ def draw_panels(page: Any, panels: Sequence[Panel]) -> None:
     page.align_ylabels(rows)
 
 
-def draw_panel(axes: Any, panel: Panel, named: bool = True) -> None:
-    """Fill a pair of axes; the x axis gets its label where it is known to be the last."""
+def draw_panel(axes: Axes, panel: Panel, named: bool = True) -> None:
+    """Fill a pair of axes, without the label of the x axis; `named` asks for a legend."""
     if not panel.curves:
         axes.set_axis_off()
         axes.text(0.5, 0.5, panel.note, ha="center", va="center", color="0.4", transform=axes.transAxes)
@@ -78,12 +82,13 @@ def draw_panel(axes: Any, panel: Panel, named: bool = True) -> None:
     axes.set_ylabel(f"{panel.of}\n{panel.y}" if panel.of else str(panel.y))
     _range(axes, panel)
     if panel.map is not None:
-        _colour(axes, panel)
+        _colour(axes, panel.map)
     elif named and (not alone or panel.marks or panel.of not in ("", panel.curves[0].label)):
         legend(axes)
 
 
-def _range(axes: Any, panel: Panel) -> None:
+def _range(axes: Axes, panel: Panel) -> None:
+    """Choose scales and limits of the axes."""
     values = np.concatenate([curve.y for curve in panel.curves])
     if panel.span == "around zero":
         zero_line(axes)
@@ -99,16 +104,16 @@ def _range(axes: Any, panel: Panel) -> None:
         axes.set_ylim(bottom=min(0.0, float(values.min())))
 
 
-def _widen(axes: Any, values: Array) -> None:
-    """A constant is a line in the middle, not rounding noise blown up to full height."""
+def _widen(axes: Axes, values: Array) -> None:
+    """Draw a constant as a line in the middle, instead of its rounding noise in full height."""
     low, high = float(values.min()), float(values.max())
     if np.isfinite([low, high]).all() and high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):
         middle, half = (low + high) / 2, max(abs(low) * 0.1, 0.1)
         axes.set_ylim(middle - half, middle + half)
 
 
-def _equal(axes: Any, x: Array, y: Array) -> None:
-    """Equal scales, unless the path is so shallow that it would be a thread; then the axes say so."""
+def _equal(axes: Axes, x: Array, y: Array) -> None:
+    """Choose equal scales, unless the path is so shallow that nothing could be seen; then a title says so."""
     from matplotlib.ticker import MaxNLocator
 
     spans = np.array([np.ptp(x), np.ptp(y)])
@@ -126,11 +131,10 @@ def _equal(axes: Any, x: Array, y: Array) -> None:
     axes.set_aspect("equal", adjustable="box")
 
 
-def _colour(axes: Any, panel: Panel) -> None:
-    """The map behind the curves, which become white, and its scale."""
+def _colour(axes: Axes, shown: ColourMap) -> None:
+    """Draw a map behind the curves, which become white, and its scale."""
     from matplotlib.colors import LogNorm
 
-    shown: Any = panel.map
     peak = float(shown.values.max())
     image = axes.pcolormesh(
         shown.x, shown.y, shown.values, norm=LogNorm(1e-4 * peak, peak), cmap="viridis", shading="nearest",
@@ -140,7 +144,8 @@ def _colour(axes: Any, panel: Panel) -> None:
     handles = dict(zip(*reversed(axes.get_legend_handles_labels())))
     for drawn in axes.lines:
         drawn.set_color("white")
-    frame = {"frameon": True, "facecolor": image.cmap(0.0), "edgecolor": "none", "labelcolor": "white"}
-    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.3}
-    axes.legend(handles.values(), handles.keys(), ncols=len(handles), **place, **frame)
-    axes.get_figure().colorbar(image, ax=axes, label=str(shown.quantity), extend="min")
+    axes.legend(
+        handles.values(), handles.keys(), ncols=len(handles), loc="lower left", bbox_to_anchor=(0.0, 1.0),
+        borderaxespad=0.3, frameon=True, facecolor=image.cmap(0.0), edgecolor="none", labelcolor="white",
+    )  # fmt: skip
+    axes.figure.colorbar(image, ax=axes, label=str(shown.quantity), extend="min")

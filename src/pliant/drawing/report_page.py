@@ -6,11 +6,10 @@ import base64
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from typing import Any
 
 
 def page(title: str, body: str) -> str:
-    """A complete HTML document."""
+    """Complete HTML document."""
     style = (files("pliant.drawing") / "report.css").read_text(encoding="utf-8")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
@@ -20,7 +19,7 @@ def page(title: str, body: str) -> str:
 
 
 def picture(name: str, caption: str, png: bytes) -> str:
-    """A figure with its caption."""
+    """HTML of a figure with its caption."""
     data = base64.b64encode(png).decode("ascii")
     return (
         f'<figure id="{escape(name, quote=True)}"><img alt="{escape(caption, quote=True)}" '
@@ -28,8 +27,8 @@ def picture(name: str, caption: str, png: bytes) -> str:
     )
 
 
-def text_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table whose cells are text; all columns but the first are numbers."""
+def text_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """HTML of a table; all columns but the first are numbers."""
     first, *others = map(escape, head)
     top = f"<th>{first}</th>" + "".join(f'<th class="number">{cell}</th>' for cell in others)
     lines = (

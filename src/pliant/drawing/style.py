@@ -1,4 +1,4 @@
-"""How figures look, and how they reach a file: no global state, no window, the same on every machine."""
+"""Style of figures, and writing them to files: no global state, no window, the same on every machine."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ DPI = 200
 WIDTH = 6.3
 """Inches: the text width of an A4 page."""
 
-# Colours of Okabe and Ito, which colour-blind readers tell apart, ordered so that neighbours differ in grey as well;
-# the dashes tell lines apart in print without colour.
+# Colors of Okabe and Ito, which color-blind readers tell apart, ordered so that neighbors differ in gray as well;
+# the dashes tell lines apart in print without color.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1, 1.2)))
 
@@ -57,13 +57,16 @@ STYLE: Any = {
     "path.simplify_threshold": 0.2,
 }
 
+Look = dict[str, Any]
+"""Keyword arguments of a line, as Matplotlib takes them."""
 Margins = tuple[float, float, float, float]
 """Inches at the left, bottom, right and top of a grid of panels."""
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
 
 
 @cache
-def _chart() -> type[Any]:
+def _chart() -> type[Figure]:
+    """Class of the figures; made late, since Matplotlib is imported for it."""
     from matplotlib.backend_bases import FigureManagerBase
     from matplotlib.figure import Figure
 
@@ -76,7 +79,7 @@ def _chart() -> type[Any]:
             return buffer.getvalue()
 
         def show(self, warn: bool = True) -> None:
-            """Open a window, and wait in a script until it is closed; where there is no display, say so."""
+            """Open a window, and wait in a script until it is closed; warn if there is no display."""
             from matplotlib import pyplot
 
             if self.canvas.manager is None:  # made before pyplot was in use: it takes the window of a new one
@@ -93,24 +96,24 @@ def _chart() -> type[Any]:
 
 
 def _new(known: bool, **options: Any) -> Figure:
-    """An empty figure; `known` to pyplot where that is in use, so that `plt.show()` shows it.
+    """Empty figure, `known` to pyplot where that is in use, so that `plt.show()` shows it.
 
-    Not in notebooks, which show what a cell returns and would show it twice.
+    In notebooks pyplot does not know it: they show the value of a cell, and would show it twice.
     """
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     if pyplot is None or not known or "inline" in pyplot.get_backend():
-        return _chart()(**options)  # type: ignore[no-any-return]
+        return _chart()(**options)
     return pyplot.figure(FigureClass=_chart(), **options)  # type: ignore[no-any-return]
 
 
 def figure(
-    draw: Callable[[Any], None], width: float, height: float, path: Paths = None, margins: Margins | None = None
+    draw: Callable[[Figure], None], width: float, height: float, path: Paths = None, margins: Margins | None = None
 ) -> Figure:
-    """A new figure that `draw` fills, written to `path` (or to several) if given; global settings stay as they are.
+    """New figure that `draw` fills, written to `path` (or to several) if given; global settings stay as they are.
 
-    Where a script uses pyplot, it knows the figure, unless that goes to a file: `plt.show()` opens it.
+    Where a script uses pyplot and no `path` is given, pyplot knows the figure: `plt.show()` opens it.
 
-    Places are found by measuring every label, which takes half of the time, unless `margins` are given.
+    Without `margins`, Matplotlib measures every label to place the axes, which takes half of the time.
     """
     import matplotlib
 
@@ -146,7 +149,7 @@ def _save(made: Figure, target: Path) -> None:
         made.savefig(partial, format=kind, dpi=DPI, metadata=metadata)
 
 
-ROLES: dict[str, dict[str, Any]] = {
+ROLES: dict[str, Look] = {
     "total": {"color": "black", "linestyle": "-"},
     "kinetic": {"color": COLOURS[0], "linestyle": DASHES[1]},
     "gravity": {"color": COLOURS[1], "linestyle": DASHES[2]},
@@ -162,11 +165,11 @@ ROLES: dict[str, dict[str, Any]] = {
     "arm, joints free": {"color": "0.35", "linestyle": (0, (5, 2)), "linewidth": 0.9},
     "arm, joints locked": {"color": "0.35", "linestyle": (0, (1, 1.5)), "linewidth": 0.9},
 }
-"""Lines that look the same in all figures."""
+"""Styles of lines that look the same in all figures."""
 
 
-def line(role: int | str) -> dict[str, Any]:
-    """How a line is drawn: one of `ROLES`, or the one of that number; 28 of these differ in colour or dashes."""
+def line(role: int | str) -> Look:
+    """Style of a line: one of `ROLES`, or that of a number, of which 28 differ in color or dashes."""
     if isinstance(role, str):
         return ROLES[role]
     return {"color": COLOURS[role % len(COLOURS)], "linestyle": DASHES[role % len(DASHES)]}
@@ -178,12 +181,12 @@ def time_axis(axes: Axes) -> None:
 
 
 def zero_line(axes: Axes) -> None:
-    """A faint line at zero, behind everything."""
+    """Draw a faint line at zero, behind everything."""
     axes.axhline(0.0, color="0.75", linewidth=0.6, zorder=0)
 
 
 def legend(axes: Axes) -> None:
-    """Above the axes, in as many columns as fit the width, so that it never hides a line."""
+    """Put a legend above the axes, in as many columns as fit the width, so that it never hides a line."""
     texts = axes.get_legend_handles_labels()[1]
     page: Any = axes.get_figure()
     room = page.bbox.width / page.figure.dpi - 0.8

@@ -29,9 +29,9 @@ def compare(result: Result, other: Result, labels: tuple[str, str] | None = None
     Parameters
     ----------
     result, other : Result
-        Of arms with the same joints; times may differ, the second is interpolated.
+        Runs of arms with the same joints; times may differ, the second is interpolated.
     labels : two str, optional
-        By default what tells the runs apart: formulation, method, or first and second.
+        Labels of the runs; by default the first difference between them: formulation, method, or first and second.
     path : str, path or list of them, optional
         Where to write it.
 
@@ -76,7 +76,8 @@ def _series(result: Result) -> dict[str, tuple[str, Array]]:
 
 
 def tips_apart(result: Result, other: Result) -> Panel:
-    """Distance between the tips at the times that both runs have; cubics, so that rows apart do not look like it."""
+    """Distance between the tips at the times that both runs have. The second run is interpolated by cubics, so that
+    different rows do not look like a distance."""
     from scipy.interpolate import make_interp_spline
 
     t = result.t[result.t <= min(result.t[-1], other.t[-1])]
@@ -89,11 +90,12 @@ def tips_apart(result: Result, other: Result) -> Panel:
 
 
 def _labels(result: Result, other: Result) -> tuple[str, str]:
-    """The first words that tell the runs apart."""
+    """First words that tell the runs apart."""
     return next((pair for pair in zip(_words(result), _words(other)) if pair[0] != pair[1]), ("first", "second"))
 
 
 def _words(run: Result) -> tuple[str, ...]:
+    """Robot and choices of a run, in words."""
     o = run.options
     stiffening = f"stiffening {Level(o['stiffening'])}"
     return run.robot.name, str(o["formulation"]), f"rotation {o['rotation']}", stiffening, run.stats.method

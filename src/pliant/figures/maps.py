@@ -1,4 +1,4 @@
-"""How the vibrations of an arm change with its pose and with the speed of a joint."""
+"""Frequencies of an arm over the position of a joint."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def frequency_map(
     joints: JointsName = "locked",
     path: Paths = None,
 ) -> Figure:
-    """The first frequencies of an arm at rest while one joint goes through `values` and the others stand.
+    """First frequencies of an arm at rest, over the position of one joint.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ def frequency_map(
     joint : str
         Name of the joint that moves.
     values : (K,)
-        Its positions, rad or m.
+        Positions of the joint, rad or m.
     at : mapping, optional
         Positions of other coordinates by name; those of the straight arm by default.
     count : int
-        Frequencies drawn.
+        Number of frequencies drawn.
     joints : "locked" or "free"
-        What is held.
+        Whether joints are held.
     path : str, path or list of them, optional
         Where to write it.
 

@@ -19,22 +19,22 @@ from pliant.robot.files.error_messages import suggestion
 from pliant.simulation.runs.results import Result
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 FEW = 4
-"""So many joints get axes of their own."""
+"""Up to this many joints get axes of their own."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of a run: its panels, and what it shows in words."""
+    """A figure of a run: a function that gives its panels, and a description."""
 
     panels: Callable[[Result], list[Panel]]
     text: str
 
 
 def _apart(panels: list[Panel]) -> list[Panel]:
-    """A panel for each joint, in the order of the arm, if they are few."""
+    """Split panels into one for each joint, in the order of the arm, if they are few."""
     if not panels:
         return [Panel("joints", Quantity("position", "deg"), note="no joint of this arm moves")]
     single = [one for panel in panels for one in panel.split()]
@@ -76,17 +76,16 @@ def plot(result: Result, *what: str, path: Paths = None, ax: Any = None) -> Figu
     result : Result
     *what : str
         Names of figures: "joints", "attitude", "deflections", "path", "tip", "energy", "torques", "spectrum",
-        "spectrogram", "error", "sensors". Several stand on one page; none gives an overview.
+        "spectrogram", "error", "sensors". Several names share one page; without a name an overview is drawn.
     path : str, path or list of them, optional
         Where to write it: .png (200 dpi), .svg or .pdf.
     ax : matplotlib Axes, or a list of them, optional
-        Where to draw one figure, instead of a new one: a pair of axes for each of its panels, or one for all of them
-        that share a unit.
+        Axes to draw one figure on: a pair of axes for each of its panels, or one for all panels if they share a unit.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Where a script uses pyplot and gives no `path`, `plt.show()` opens it; so does its own `show()`.
+        Its `show()` opens a window. Where a script uses pyplot and gives no `path`, `plt.show()` does so too.
 
     Examples
     --------
@@ -108,8 +107,8 @@ def plot(result: Result, *what: str, path: Paths = None, ax: Any = None) -> Figu
     rows = [names[k : k + 2] for k in range(0, len(names), 2)]
     heights = [max(panels_height(panels[name]) for name in row) for row in rows]
 
-    def draw(page: Any) -> None:
-        for strip, row in zip(_split(page, len(rows), 1, height_ratios=heights), rows):
+    def draw(page: Figure) -> None:
+        for strip, row in zip(_split(page, len(rows), 1, heights), rows):
             for part, name in zip(_split(strip, 1, len(row)), row):
                 draw_panels(part, panels[name])
 
@@ -117,7 +116,7 @@ def plot(result: Result, *what: str, path: Paths = None, ax: Any = None) -> Figu
 
 
 def _drawn_on(ax: Any, result: Result, what: tuple[str, ...], path: Paths) -> Figure:
-    """One figure on axes of the user, who has the page."""
+    """Draw one figure on axes of the user."""
     if len(what) != 1 or path is not None:
         raise ModelError("ax: goes with one name of a figure and no `path`, such as plot('joints', ax=axes)")
     places, panels = list(np.atleast_1d(ax).flat), FIGURES[what[0]].panels(result)
@@ -133,10 +132,12 @@ def _drawn_on(ax: Any, result: Result, what: tuple[str, ...], path: Paths) -> Fi
     return places[0].get_figure()  # type: ignore[no-any-return]
 
 
-def _split(page: Any, rows: int, columns: int, **ratios: Any) -> list[Any]:
-    return list(page.subfigures(rows, columns, squeeze=False, **ratios).flat)
+def _split(page: Figure | SubFigure, rows: int, columns: int, heights: list[float] | None = None) -> list[SubFigure]:
+    """Parts of a page in rows and columns."""
+    return list(page.subfigures(rows, columns, squeeze=False, height_ratios=heights).flat)
 
 
 def _near(name: str) -> str:
+    """Suggestion of a figure that was meant, if there is one."""
     near = suggestion(name, FIGURES)
     return near if near.endswith("?") else ""

@@ -1,4 +1,4 @@
-"""What figures of a run show: the quantities of a result as panels."""
+"""Quantities of a result as panels, which figures, pages and movies draw."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from pliant.mechanics.links.chain import ChainLink
 from pliant.simulation.runs.results import Result
 
 DIRECTIONS = {"axial": 0, "bending_y": 1, "bending_z": 2}
-"""Fields that displace the axis of a link, and along which axis."""
+"""Number of the axis along which each field displaces the axis of a link."""
 
 
 # ------------------------------------------------------------------------------------------------------------- joints
 
 
 def joints(result: Result) -> list[Panel]:
-    """Angles of turning joints, travels of sliding ones."""
+    """Angles of revolute joints, travels of prismatic ones."""
     words = {"deg": ("joint angles", Quantity("angle", "deg")), "m": ("joint positions", Quantity("travel", "m"))}
     return _of_joints(result, positions(result), words, True, "free")
 
 
 def positions(result: Result) -> dict[str, Array]:
-    """Of all joints that have one: a spherical joint has an attitude instead."""
+    """Positions of all joints that have one: a spherical joint has an attitude instead."""
     return {name: result[name] for name in result.robot.freedoms if name in result.coordinates}
 
 
 def wind_up(result: Result) -> list[Panel]:
-    """Motor less joint of elastic drives."""
+    """Wind-up of elastic drives: position of the motor less that of the joint."""
     wound = {
         name: result[f"{name}.motor"] - values
         for name, values in positions(result).items()
@@ -42,7 +42,7 @@ def wind_up(result: Result) -> list[Panel]:
 
 
 def torques(result: Result) -> list[Panel]:
-    """Torques of turning joints, forces of sliding ones."""
+    """Torques of revolute joints, forces of prismatic ones."""
     words = {"deg": ("joint torques", Quantity("torque", "N m")), "m": ("joint forces", Quantity("force", "N"))}
     return _of_joints(result, dict(zip(result.joints, result.tau.T)), words, False, "around zero")
 
@@ -50,7 +50,7 @@ def torques(result: Result) -> list[Panel]:
 def _of_joints(
     result: Result, values: Mapping[str, Array], words: Mapping[str, tuple[str, Quantity]], positions: bool, span: Span
 ) -> list[Panel]:
-    """Turning joints in one panel, sliding ones in another; a joint has the same line in all panels."""
+    """One panel for revolute joints, another for prismatic ones; a joint has the same line in all panels."""
     found: dict[str, list[Curve]] = {}
     order = list(result.robot.freedoms)
     for name, series in values.items():
@@ -67,18 +67,19 @@ def _of_joints(
 
 
 def attitudes(result: Result) -> dict[str, Array]:
-    """Roll, pitch and yaw (N, 3) by the link: of a free base, and of spherical and free joints."""
+    """Roll, pitch and yaw (N, 3) of a free base and of spherical and free joints, by the name of the link."""
     found = _balls(result).items()
     return {name: angles(result.q[:, list(link.joint_places[-4:])]) for name, link in found}
 
 
 def _balls(result: Result) -> dict[str, ChainLink]:
-    """What has a quaternion, by the name of the link."""
+    """Links whose joint has a quaternion, by name."""
     return {link.piece.owner: link for link in result.model.chain.links if link.joint.is_ball}
 
 
 def attitude(result: Result) -> list[Panel]:
-    """Of what has a quaternion: its angles Rz Ry Rx against the frame that it hangs on, its place there, its speeds."""
+    """Attitude of each link whose joint has a quaternion: angles Rz Ry Rx against the frame that it hangs on, position
+    there, and angular velocity."""
     found = []
     for name, turned in attitudes(result).items():
         link = _balls(result)[name]
@@ -106,8 +107,8 @@ def attitude(result: Result) -> list[Panel]:
 
 
 def deflections(result: Result) -> list[Panel]:
-    """End and middle of each flexible link in its own root frame; along the axis only if nothing else moves. Of a body
-    from a file its end, along all axes."""
+    """Deflection of the end and the middle of each flexible link in its own root frame; along the axis only if nothing
+    else moves. A body from a file has that of its end, along all axes."""
     found = []
     for link, shapes in zip(result.robot.links, result.model.link_shapes):
         fields = [] if shapes is None else [name for name in DIRECTIONS if name in shapes.fields]
@@ -125,7 +126,7 @@ def deflections(result: Result) -> list[Panel]:
 
 
 def rigid_states(result: Result) -> Array:
-    """(N, n_q) coordinates of the rigid arm whose joints stand where the motors (or joints) do."""
+    """(N, n_q) coordinates of the rigid arm whose joints have the positions of the motors, or else of the joints."""
     rigid = np.array(result.q)
     for link in result.model.chain.links:
         rigid[:, list(link.body_places[link.slides :])] = 0.0
@@ -136,7 +137,7 @@ def rigid_states(result: Result) -> Array:
 
 
 def tip_shift(result: Result) -> Array:
-    """(N, 3) tip less the tip of the rigid arm, in base axes."""
+    """(N, 3) displacement of the tip from that of the rigid arm, in base axes."""
     parameters = result.parameters if len(result.parameters) else None
     return np.asarray(result.tip - result.model.tip_pose(rigid_states(result), parameters)[:, :3, 3])
 
@@ -145,14 +146,14 @@ AWAY = "tip from where the rigid arm's would be"
 
 
 def tip_deflection(result: Result) -> list[Panel]:
-    """What bending and drives that wind up do to the tip, along the axes of the base."""
+    """Displacement of the tip by bending links and elastic drives, along the axes of the base."""
     away = tip_shift(result)
     unit, scale = length_unit(away)
     return [Panel(AWAY, Quantity("tip deflection", unit), _xyz(result, scale * away), span="around zero")]
 
 
 def tip_error(runs: Mapping[str, Result], unit: str | None = None) -> list[Panel]:
-    """The size of that for one run or several; `unit` is that of a length which is read easily, or the one given."""
+    """Distance of the tip from that of the rigid arm, for one run or several; by default in a unit that suits it."""
     away = {label: np.linalg.norm(tip_shift(run), axis=1) for label, run in runs.items()}
     own, scale = length_unit(*away.values()) if unit is None else (unit, {"m": 1.0, "mm": 1e3, "µm": 1e6}[unit])
     curves = (Curve(label, runs[label].t, scale * size, k) for k, (label, size) in enumerate(away.items()))
@@ -163,12 +164,12 @@ def tip_error(runs: Mapping[str, Result], unit: str | None = None) -> list[Panel
 
 
 def tip(result: Result) -> list[Panel]:
-    """Its three coordinates in the base."""
+    """Coordinates of the tip in the base."""
     return [Panel("position of the tip", Quantity("tip position", "m"), _xyz(result, result.tip))]
 
 
 def path(result: Result) -> list[Panel]:
-    """The path of the tip: in its plane if it stays in one of the base planes, else in two views."""
+    """Path of the tip: in its plane if it stays in one of the base planes, else in two views."""
     tip = result.tip
     reach = np.ptp(tip, axis=0)
     flat = int(np.argmin(reach))
@@ -194,7 +195,7 @@ def _xyz(result: Result, values: Array) -> tuple[Curve, ...]:
 
 
 def energy(result: Result) -> list[Panel]:
-    """Energies, potential energy counted from the start, and what the run gained beyond the work done on it."""
+    """Energies, potential energy counted from the start, and the energy gained less the work done on the arm."""
     e = result.energy
     gravity = e.gravity - e.gravity[0]
     values = {"total": e.kinetic + gravity + e.strain, "kinetic": e.kinetic, "gravity": gravity, "strain": e.strain}
@@ -213,7 +214,7 @@ def energy(result: Result) -> list[Panel]:
 
 
 def sensors(result: Result) -> list[Panel]:
-    """What sensors have read, those of one unit in one panel; a reading is held until the next."""
+    """Readings of sensors, those of one unit in one panel; a reading is held until the next."""
     found: dict[str, list[Curve]] = {}
     for k, one in enumerate(result.measured.values()):
         x, y = np.repeat(one.t, 2)[1:], np.repeat(one.values, 2)[:-1]

@@ -1,4 +1,4 @@
-"""Shapes in which a link bends."""
+"""Figure of the shapes in which a link bends."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _LABELS = {"bending_y": "along y", "bending_z": "along z", "torsion": "twist", "
 
 @checked
 def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = None) -> Figure:
-    """The first shape functions of a link over its length, one axes per field, with their frequencies.
+    """First shape functions of a link over its length, one pair of axes for each field, with their frequencies.
 
-    Frequencies are those of the link by itself under its own boundary load. Of finite elements the natural modes are
-    drawn, which they stand for; of a link in pieces those of the whole, straight.
+    Frequencies are those of the link by itself under its own boundary load. For finite elements the natural modes are
+    drawn that they represent; for a link in pieces those of the whole straight link.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = Non
     link : str or int
         Name or number of the link.
     count : int
-        Shapes drawn.
+        Number of shapes drawn.
     path : str, path or list of them, optional
         Where to write it.
 
@@ -90,6 +90,7 @@ def _natural(shapes: LinkShapes, field: FieldName, columns: list[int], eta: Arra
 
 
 def _modes(shapes: LinkShapes, field: FieldName, columns: list[int], powers: Array, beam: BeamProperties) -> Array:
+    """(k, k) natural modes of nodal coordinates, in columns by rising frequency."""
     from scipy.linalg import eigh
 
     block = np.ix_(columns, columns)

@@ -16,11 +16,11 @@ FREQUENCY = Quantity("frequency", "Hz")
 OWN: dict[JointsName, str] = {"free": "arm, joints free", "locked": "arm, joints locked"}
 """Labels of the arm's own frequencies."""
 WINDOWS = 8
-"""Stretches of the run that a spectrogram resolves, each half covered by the next."""
+"""Number of windows of a spectrogram, which overlap by one half."""
 
 
 def amplitudes(t: Array, values: Array) -> tuple[Array, Array]:
-    """Frequencies in Hz and amplitudes of the columns together, by a Hann window on evenly spaced times.
+    """Frequencies in Hz, and amplitudes of all columns together, by a Hann window on evenly spaced times.
 
     A sine of amplitude a that fits the record gives a peak of height a.
     """
@@ -35,7 +35,7 @@ def amplitudes(t: Array, values: Array) -> tuple[Array, Array]:
 
 
 def spectrum(result: Result) -> list[Panel]:
-    """Amplitude over frequency; marked are the arm's own at the last state, joints free and joints locked."""
+    """Amplitude over frequency, with marks at the arm's own frequencies in the last state, joints free and locked."""
     title, away = "spectrum of the tip's deflection", tip_shift(result)
     if note := _nothing(len(result), away):
         return [Panel(title, Quantity("amplitude", "mm"), note=note)]
@@ -49,7 +49,7 @@ def spectrum(result: Result) -> list[Panel]:
 
 
 def spectrogram(result: Result) -> list[Panel]:
-    """Amplitude of the tip's deflection over time and frequency, and the arm's own frequencies on the way."""
+    """Amplitude of the tip's deflection over time and frequency, with the arm's own frequencies over time."""
     title = "spectrogram of the tip's deflection"
     count, away = 2 * (len(result) // (WINDOWS + 1)), tip_shift(result)
     if note := _nothing(count, away):
@@ -72,6 +72,7 @@ def spectrogram(result: Result) -> list[Panel]:
 
 
 def _nothing(rows: int, away: Array) -> str:
+    """Reason why there is no spectrum; "" if there is one."""
     return "too few rows for a spectrum" if rows < 16 else "" if np.any(away) else "the tip does not deflect"
 
 
@@ -80,6 +81,6 @@ def _model_frequencies(result: Result, joints: JointsName, row: int = -1) -> Arr
 
 
 def _shown(f: Array, own: Mapping[str, Array]) -> slice:
-    """Lines up to 1.3 times the sixth of the arm's own frequencies (free and locked together)."""
+    """Spectral lines up to 1.3 times the sixth of the arm's own frequencies (free and locked together)."""
     known = np.sort(np.concatenate([values[values > 0] for values in own.values()]))
     return slice(int(np.searchsorted(f, 1.3 * known[:6][-1])) + 1 if len(known) else len(f))

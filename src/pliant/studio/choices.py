@@ -1,4 +1,4 @@
-"""What a user of the studio may choose, what makes no sense of it, and the arm that follows."""
+"""Choices of a user of the studio, checks of them, and the arm that follows."""
 
 from __future__ import annotations
 
@@ -32,16 +32,18 @@ MANOEUVRES = ("release", "hold", "move", "move, shaped")
 STIFFNESSES = (".beam.EI_y", ".beam.EI_z", ".beam.GJ", ".beam.material.E", ".beam.material.G")
 DAMPING, PAYLOAD = ".shapes.damping", "payload.mass"
 MOVE = np.radians(30)
-"""From start to goal of a revolute joint, until the user says otherwise."""
+"""Angle from start to goal of a revolute joint, until the user chooses another."""
+Changes = dict[str, Any]
+"""Values of `Choices` by name."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Everything that the page lets a user choose; factors multiply what the robot file says.
+    """Everything that a user of the page chooses; factors multiply the values of the robot file.
 
-    Angles `start` and `goal` are in radians (metres of a sliding joint), one per moving joint. `edits` are numbers of
-    the robot that were given other values, by their paths; factors multiply those. `commands` of couplings act
-    during the time of a move.
+    Positions `start` and `goal` are in radians (meters of a prismatic joint), one for each joint that has a slider.
+    `edits` are other values for numbers of the robot, by their paths; factors multiply those. `commands` of couplings
+    act during a move.
     """
 
     robot: Robot
@@ -65,16 +67,16 @@ class Choices:
 
     @property
     def level(self) -> StiffeningChoice | bool:
-        """Of stiffening, as a model takes it."""
+        """Choice of geometric stiffening, as a model takes it."""
         return "auto" if self.stiffening else False
 
     @classmethod
     def of(cls, robot: Robot, **changes: Any) -> Choices:
-        """What the robot itself says: its payload, damping and number of modes."""
+        """Choices for a robot, with its own payload, damping and number of modes."""
         flexible = [link.shapes for link in robot.links if link.shapes is not None]
         moving = positioned(robot)
         start = tuple(float(link.beam.length) if link.beam and link.beam.slides else 0.0 for link, _ in moving)
-        usual: dict[str, Any] = {
+        usual: Changes = {
             "payload": float(payload_mass(robot)),
             "damping": max((float(s.damping) for s in flexible), default=0.0),
             "modes": max((int(s.bending_y) for s in flexible if s.method == "modes"), default=0),
@@ -86,7 +88,7 @@ class Choices:
 
     @classmethod
     def of_scenario(cls, given: Scenario) -> Choices:
-        """The arm, the start, the equations and the duration of a scenario; what drives it is chosen anew."""
+        """Choices with the arm, start, equations and duration of a scenario, but without its controller."""
         q, built = given.start()[0], given.built
         return replace(
             cls.of(given.robot),
@@ -98,7 +100,7 @@ class Choices:
 
     @classmethod
     def of_run(cls, run: Result) -> Choices:
-        """The arm of a saved run as it ran, its start, equations and duration; what drove it is chosen anew."""
+        """Choices with the arm, start, equations and duration of a saved run, but without its controller."""
         values = dict(zip(run.model.parameters, run.parameters.tolist()))
         robot = run.robot.replace(values) if values else run.robot
         return replace(
@@ -111,8 +113,8 @@ class Choices:
 
 
 def positioned(robot: Robot) -> list[tuple[Link, Freedom]]:
-    """What a slider can place: joints have positions, but for spherical and free ones, which stay upright, and for
-    passive ones that follow from a loop."""
+    """Joints with a slider for their position: all but spherical and free ones, and passive ones that follow from a
+    loop."""
     following = looped(robot)
     return [
         (link, free)
@@ -124,29 +126,29 @@ def positioned(robot: Robot) -> list[tuple[Link, Freedom]]:
 
 
 def placed_names(robot: Robot) -> list[str]:
-    """Coordinates that the sliders place."""
+    """Names of the coordinates with a slider."""
     return [freedom.name(link.name) for link, freedom in positioned(robot)]
 
 
 def commanded(robot: Robot) -> list[Coupling]:
-    """Couplings that are given commands."""
+    """Couplings that take commands."""
     return [coupling for coupling in robot.couplings if coupling.commanded]
 
 
 @cache
 def controllers() -> tuple[str, ...]:
-    """Controllers to choose from: those that offer themselves, the usual one first, between none and ideal joints."""
+    """Names of controllers to choose from: none, those with `in_studio`, the usual one first, and ideal joints."""
     offered = [name for name, kind in CONTROLLERS.items() if getattr(kind, "in_studio", False)]
     return (NONE, *sorted(offered, key=lambda name: name != USUAL), IDEAL)
 
 
 def follows_paths(controller: str) -> bool:
-    """Whether a controller follows a path, or settles at a goal alone."""
+    """Whether a controller follows a path, instead of only settling at a goal."""
     return controller == IDEAL or (controller != NONE and CONTROLLERS[controller].follows_paths)
 
 
 def check(choices: Choices) -> None:
-    """Refuses what makes no sense, each with its reason."""
+    """Raise `ModelError` for choices that make no sense."""
     for name in ("stiffness", "drive_stiffness", "bandwidth", "move_time", "duration"):
         value = getattr(choices, name)
         if not (np.isfinite(value) and value > 0):
@@ -168,7 +170,7 @@ def check(choices: Choices) -> None:
 
 
 def structure(choices: Choices) -> Robot:
-    """The robot with the chosen number of modes, which changes its coordinates; numbers in place of `auto`."""
+    """Robot with the chosen number of modes, which changes its coordinates; numbers in place of `auto`."""
     robot = resolved(choices.robot)[0]
     if not choices.modes:
         return robot
@@ -183,7 +185,7 @@ def structure(choices: Choices) -> Robot:
 
 
 def numbers(choices: Choices) -> dict[str, float]:
-    """Paths of numbers that the sliders and edits set, and their values."""
+    """Values of the numbers that sliders and edits set, by path."""
     found: dict[str, float] = {}
     edits = dict(choices.edits)
     paths = choices.robot.paths()
@@ -203,18 +205,18 @@ def numbers(choices: Choices) -> dict[str, float]:
 
 
 def editable(robot: Robot) -> dict[str, float]:
-    """Numbers of the robot that may be given other values one by one; payload and damping have sliders of their own,
-    and an axis keeps its length."""
-    own = (PAYLOAD,)
+    """Numbers of the robot that may be edited one by one; payload and damping have sliders of their own, and an axis
+    keeps its length."""
     return {
         path: value
         for path, value in robot.paths().items()
-        if path not in own and not path.endswith(DAMPING) and ".joint.axis." not in path
+        if path != PAYLOAD and not path.endswith(DAMPING) and ".joint.axis." not in path
     }
 
 
 def fitting(wanted: Choices, before: Choices) -> tuple[Choices, str]:
-    """Controller and manoeuvre that go together: what was just chosen stays, the other follows; and what was done."""
+    """Choices whose controller and maneuver go together, and a note on what was changed. The one that was just chosen
+    stays, the other follows."""
     needs, held = wanted.manoeuvre != "release", wanted.controller != NONE
     if needs and not held:
         if wanted.manoeuvre != before.manoeuvre:
@@ -228,12 +230,12 @@ def fitting(wanted: Choices, before: Choices) -> tuple[Choices, str]:
 
 
 def _either(names: Sequence[str]) -> str:
-    """`pd, lqr or ideal joints`."""
+    """Names as a list such as "pd, lqr or ideal joints"."""
     return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def heaviest_payload(robot: Robot) -> float:
-    """kg at the end of the payload's slider: the mass of the links, or twice what the robot carries, rounded up."""
+    """Largest payload of the slider, kg: the mass of the links, or twice the robot's payload, rounded up."""
     wanted = max(sum(float(link_mass(link)) for link in robot.links), 2 * float(payload_mass(robot)), 0.1)
     scale = 10.0 ** np.floor(np.log10(wanted))
     return float(np.ceil(wanted / scale - 1e-9) * scale)

@@ -1,4 +1,4 @@
-"""The page of one visitor of the studio: panels, the run on the stage, and the thread that computes."""
+"""Page of one visitor of the studio: panels, the run that is shown, and the thread that computes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,27 +37,28 @@ from pliant.viewer.viewer_scene import KEPT, Stage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pliant.simulation.scenario.scenario import Scenario
+    from pliant.studio.files import Found
+    from pliant.viewer.viewer_meshes import Control, Page
 
 MOST_KEPT = len(KEPT)
 FRAMES_PER_SECOND = 40
 SETTLE = 0.3
-"""Seconds that a wish waits which has to be compiled: a slider that is being dragged asks for many."""
+"""Seconds that a run waits if it has to be compiled: a slider that is being dragged asks for many."""
 
 Job = Callable[[Callable[[], None]], None]
-"""Something that takes long: gets a function to ask whether it is still wanted."""
+"""Something that takes long. It gets a function to call now and then, which raises if the job is to end."""
 
 
 class Visit:
-    """An arm at a time, and at most one run; others do not wait for it.
+    """Visit of the studio, with one arm at a time and at most one run; other visits do not wait for it.
 
-    What the page asks for is noted at once and computed by a thread of the visit, the last wish only, so that no slider
-    and no button ever waits for a run. `page` is viser's handle of the visitor (or of the server: of all at once).
+    A request of the page is noted at once, and a thread of the visit computes the last one only. So no slider and no
+    button ever waits for a run. `page` is viser's handle of the visitor, or of the server for all visitors.
     """
 
-    def __init__(self, page: Any, shelf: Shelf, workshop: Workshop, name: str, found: Any, limit: float) -> None:
+    def __init__(self, page: Page, shelf: Shelf, workshop: Workshop, name: str, found: Found, limit: float) -> None:
         self.page, self.shelf, self.workshop, self.limit = page, shelf, workshop, limit
-        self.lock = threading.RLock()  # what the studio sets itself calls back in the same thread
+        self.lock = threading.RLock()  # controls that the studio sets call back in the same thread
         self.run: StudioRun | None = None
         self.count = 0
         self.kept: list[StudioRun] = []
@@ -75,12 +76,13 @@ class Visit:
     # ------------------------------------------------------------------------------------------------ the page
 
     def _build(self) -> None:
+        """Make the panels."""
         gui = self.page.gui
         self.status = gui.add_markdown("**ready**")
         self.short = gui.add_markdown(summary(None, 0))
         self.button = gui.add_button("run", color="blue")
         self.cancel = gui.add_button("cancel", disabled=True)
-        self.live = gui.add_checkbox("run at once", True, hint="when something changes")
+        self.live: Control = gui.add_checkbox("run at once", True, hint="when something changes")
         self.stage = Stage(self.page)
         self.plots = PlotColumn(self.page)
         self.stage.watch(self.plots.move)
@@ -110,7 +112,7 @@ class Visit:
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
-        """What the studio sets by itself is no wish of the user."""
+        """Set controls without a request: their callbacks are ignored meanwhile."""
         before, self.refreshing = self.refreshing, True
         try:
             yield
@@ -118,7 +120,7 @@ class Visit:
             self.refreshing = before
 
     def _fill(self) -> None:
-        """Show what the choices say."""
+        """Set the controls of all panels to the choices."""
         with self._quietly():
             for panel in (self.arm, self.manoeuvre, self.numbers, self.maps):
                 panel.fill(self.choices)
@@ -126,7 +128,7 @@ class Visit:
     # ------------------------------------------------------------------------------------------------- actions
 
     def safely(self, action: Callable[[], None]) -> None:
-        """Do it while nothing else changes the page; what goes wrong becomes a message, and the last good run stays."""
+        """Do something while nothing else changes the page; an error becomes a message, and the last good run stays."""
         with self.lock:
             if not self.refreshing:
                 self._attempt(action)
@@ -136,20 +138,20 @@ class Visit:
             action()
         except PliantError as error:
             self._say("not possible", str(error))
-        except Exception as error:  # the page must survive what nobody foresaw
+        except Exception as error:  # the page must survive unforeseen errors
             self._say("failed", f"{type(error).__name__}: {error}")
 
     def _say(self, title: str, text: str) -> None:
         self.status.content = f"**{title}**: {quoted(text, 'markdown')}"
 
     def changed(self) -> None:
-        """Of every control that a run depends on: run again at once, or say that it has to be asked for."""
+        """Follow a changed control that a run depends on: run again at once, or tell the user to press run."""
 
         def follow() -> None:
             before = self.choices
             self.collect()
             if self.choices == before:
-                return  # a field that is left tells its value once more
+                return  # a field that loses the focus sends its value once more
             if self.live.value:
                 self._go()
             else:
@@ -158,7 +160,7 @@ class Visit:
         self.safely(follow)
 
     def collect(self) -> None:
-        """What all controls say; a controller and a manoeuvre that do not go together are made to."""
+        """Read all controls into the choices, and adapt a controller and a maneuver that do not go together."""
         read = {**self.arm.read(), **self.manoeuvre.read(), **self.numbers.read()}
         self.choices, note = fitting(replace(self.choices, **read), self.choices)
         if note:
@@ -167,20 +169,20 @@ class Visit:
             self._say("changed", note)
 
     def collect_and_run(self) -> None:
-        """Of the button."""
+        """Run the choices of all controls."""
         self.collect()
         self._go()
 
     def _open(self) -> None:
-        """What was chosen from the list."""
+        """Open the arm or file that was chosen from the list."""
         name = str(self.arm.arm.value)
         try:
             self._enter(name, self.shelf.read(name))
         finally:
-            self._list_files()  # which shows again the arm that is on the stage
+            self._list_files()  # chooses the arm that is shown, also after an error
 
     def _receive(self, name: str, data: bytes) -> None:
-        """A file from the machine of the browser."""
+        """Open a file from the machine of the browser."""
 
         def take() -> None:
             with uploaded(name, data) as (shelf, alone):
@@ -190,16 +192,16 @@ class Visit:
 
         self.safely(take)
 
-    def _enter(self, name: str, found: Any) -> None:
-        """Another arm, scenario or run comes on the stage."""
+    def _enter(self, name: str, found: Found) -> None:
+        """Change to another arm, scenario or run."""
         self.choices = begin(found)
         self.name = name
         self._fill()
-        self._stop.set()  # a run of the arm before is of no use
+        self._stop.set()  # the run of the previous arm is of no use
         self._begin(found)
 
-    def _begin(self, found: Any) -> None:
-        """Run it, or show the run that it is."""
+    def _begin(self, found: Found) -> None:
+        """Show a saved run; run an arm or a scenario."""
         if isinstance(found, Result):
             self._do(lambda still: self._finish(saved_run(found)))
         else:
@@ -210,7 +212,7 @@ class Visit:
             self.arm.list(self.name)
 
     def _go(self) -> None:
-        """Ask for a run of the choices; one that goes on is finished first."""
+        """Request a run of the choices; the current one is finished first."""
         wanted = self.choices
         self._do(lambda still: self._compute(wanted, still))
 
@@ -220,14 +222,14 @@ class Visit:
         self._wake.set()
 
     def give_up(self) -> None:
-        """Of the button: end what goes on, and forget what waits."""
+        """Cancel the current job and the one that waits."""
         with self.lock:
             self._wanted = None
             self._stop.set()
             self._say("cancelled", "the last run stays")
 
     def _work(self) -> None:
-        """The thread of the visit."""
+        """Do jobs as they are requested, in the thread of the visit."""
         while self._wake.wait() and not self._closed.is_set():
             with self.lock:
                 self._wake.clear()
@@ -240,6 +242,7 @@ class Visit:
                     self._idle.set()
 
     def _carry_out(self, job: Job) -> None:
+        """Do a job, with messages on its progress and the cancel button enabled."""
         self.cancel.disabled = False
         try:
             with listening(lambda text: self._say("running", text) if text else None):
@@ -248,9 +251,10 @@ class Visit:
             self.cancel.disabled = True
 
     def _compute(self, wanted: Choices, still: Callable[[], None]) -> None:
+        """Run choices, unless something else is requested before they are compiled."""
         self._say("running", "a new arm or manoeuvre is compiled first" if self.run is None else "…")
         if self.run is not None and not self.workshop.knows(wanted) and self._wake.wait(SETTLE):
-            return  # somebody wants something else by now
+            return  # there is a newer request
         self._finish(self.workshop.run(wanted, still))
 
     def _finish(self, run: StudioRun) -> None:
@@ -260,24 +264,24 @@ class Visit:
             self._show()
 
     def wait(self, seconds: float = 60.0) -> bool:
-        """Until nothing runs and nothing waits."""
+        """Wait until no job runs or waits; return whether that took less than `seconds`."""
         return self._idle.wait(seconds)
 
     def keep_run(self) -> None:
-        """The run on the stage stays beside those that follow."""
+        """Keep the run that is shown beside those that follow."""
         if self.run is not None:
             self.kept = [*self.kept, self.run][-MOST_KEPT:]
             self._show()
             self._say("kept", f"{len(self.kept)} of {MOST_KEPT} runs are overlaid")
 
     def forget_runs(self) -> None:
-        """None of them stays."""
+        """Forget all kept runs."""
         self.kept.clear()
         if self.run is not None:
             self._show()
 
     def _draw_map(self) -> None:
-        """Of the button."""
+        """Request the map that is chosen."""
 
         def ask() -> None:
             run, wanted = self._shown(), self.maps.wanted()
@@ -296,7 +300,7 @@ class Visit:
         self.safely(ask)
 
     def _save(self, kind: str, name: str) -> None:
-        """Into the folder of the studio."""
+        """Request a file of the run in the folder of the studio."""
 
         def ask() -> None:
             run = self._shown()
@@ -316,7 +320,7 @@ class Visit:
         self.safely(ask)
 
     def _send(self, kind: str, name: str) -> None:
-        """To the browser."""
+        """Request a file of the run for the browser."""
 
         def ask() -> None:
             run = self._shown()
@@ -335,6 +339,7 @@ class Visit:
         self.safely(ask)
 
     def _shown(self) -> StudioRun:
+        """Run that is shown; raises `PliantError` if there is none."""
         if self.run is None:
             raise PliantError("there is no run yet; press run")
         return self.run
@@ -342,6 +347,7 @@ class Visit:
     # ------------------------------------------------------------------------------------------------ showing
 
     def _show(self) -> None:
+        """Show the run in all panels."""
         run = self._shown()
         kept = {f"kept {k + 1}": one for k, one in enumerate(self.kept)}
         self.stage.show(_scene(run), tuple(_scene(one) for one in self.kept), keep_time=bool(self.stage.play.value))
@@ -354,20 +360,21 @@ class Visit:
         self._say("done", f"{how} in {run.seconds:.2f} s ({stats.method}, {stats.steps} steps)")
 
     def close(self) -> None:
-        """The visitor has gone: end the run and the clock."""
+        """End the run and the clock, since the visitor has left."""
         self._closed.set()
         self._stop.set()
         self._wake.set()
         self.stage.close()
 
 
-def begin(found: Robot | Scenario | Result) -> Choices:
-    """What a visit begins with, for what was opened."""
+def begin(found: Found) -> Choices:
+    """First choices for an arm, a scenario or a run that was opened."""
     if isinstance(found, Robot):
         return first_choices(found)
     return Choices.of_run(found) if isinstance(found, Result) else Choices.of_scenario(found)
 
 
 def _scene(run: StudioRun) -> Scene:
+    """Scene of a run with as many frames as its duration needs."""
     duration = float(run.result.t[-1] - run.result.t[0])
     return scene_of(run.result, int(np.clip(FRAMES_PER_SECOND * duration, 60, 600)))

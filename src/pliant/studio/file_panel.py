@@ -1,22 +1,28 @@
-"""The panel of files: open one from the browser's machine, save what is on the stage."""
+"""Panel of files: open one from the browser's machine, save the run that is shown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pliant.studio.saving import ENDINGS as SAVED
+
+if TYPE_CHECKING:
+    from viser import GuiApi
+
+    from pliant.viewer.viewer_meshes import Control
 
 NAMES = {"scenario": "studio.yaml", "robot": "arm.yaml", "run": "run.nc", "page": "run.html", "video": "run.mp4"}
 """File names to begin with."""
 
 
 class FilePanel:
-    """Controls in the tab that is being built; the callbacks get what the user gave."""
+    """Controls in the tab that is being built. `opened` gets name and content of a file; `saved`, which writes to the
+    folder, and `taken`, which sends to the browser, get kind and file name."""
 
     def __init__(
         self,
-        gui: Any,
+        gui: GuiApi,
         opened: Callable[[str, bytes], None],
         saved: Callable[[str, str], None],
         taken: Callable[[str, str], None],
@@ -25,7 +31,7 @@ class FilePanel:
         self.upload = gui.add_upload_button("open a file")
         gui.add_markdown("Save what is on the stage, into the folder of the studio or to where your browser puts it.")
         self.kind = gui.add_dropdown("what", tuple(SAVED), initial_value="scenario")
-        self.file = gui.add_text("file name", NAMES["scenario"])
+        self.file: Control = gui.add_text("file name", NAMES["scenario"])
         self.save = gui.add_button("save into the folder")
         self.download = gui.add_button("download")
         self.kind.on_update(lambda _: self._name())
@@ -34,5 +40,5 @@ class FilePanel:
         self.download.on_click(lambda _: taken(str(self.kind.value), str(self.file.value)))
 
     def _name(self) -> None:
-        """Another kind has another ending."""
+        """Suggest a file name for the chosen kind."""
         self.file.value = NAMES[str(self.kind.value)]

@@ -1,4 +1,4 @@
-"""What the studio may open and save: plain files of one folder, and the bundled arms."""
+"""Files that the studio may open and save: plain files of one folder, and the bundled arms."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ from pliant.robot.files.robot_files import arms
 from pliant.robot.files.yaml import read_yaml
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from pliant.simulation.runs.results import Result
     from pliant.simulation.scenario.scenario import Scenario
 
-ENDINGS = (".yaml", ".yml", ".urdf", ".nc")
-"""Robots and scenarios, robots of others, saved runs."""
-SIDE = ".flexible.yaml"
-"""What follows the name of a URDF file in that of its side file, which says what bends."""
+    Found: TypeAlias = Robot | Scenario | Result
+    """Contents of a file that can be opened."""
 
+ENDINGS = (".yaml", ".yml", ".urdf", ".nc")
+"""Endings of files: robots and scenarios, URDF robots, saved runs."""
+SIDE = ".flexible.yaml"
+"""Ending of the side file of a URDF file, which describes its flexible parts."""
 LONGEST_NAME = 255
-"""Bytes of a name of a file, as systems have it."""
+"""Most bytes of a file name, as in file systems."""
 REMEDY = "the studio opens nothing there: copy it into its folder"
-"""What to do about a path that leads out of it."""
+"""Advice in messages on paths that lead out of the folder."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,12 @@ class Shelf:
         return path.suffix in ENDINGS and not path.name.endswith(SIDE) and self._inside(path)
 
     def robot(self, name: str) -> Robot:
-        """A bundled arm, or the arm of a file."""
+        """Bundled arm, or the arm of a file."""
         found = self.read(name)
         return found if isinstance(found, Robot) else found.robot
 
-    def read(self, name: str) -> Robot | Scenario | Result:
-        """A bundled arm, or what a file of the folder describes; what goes wrong does not say where the folder is."""
+    def read(self, name: str) -> Found:
+        """Read a bundled arm, or a file of the folder. Messages of errors do not tell the path of the folder."""
         try:
             return self._read(name)
         except PliantError as error:
@@ -59,7 +63,7 @@ class Shelf:
                 error.args = (str(error).replace(f"{folder}{os.sep}", ""),)
             raise
 
-    def _read(self, name: str) -> Robot | Scenario | Result:
+    def _read(self, name: str) -> Found:
         if name in arms():
             return bundled(name)
         path, paths = self.path(name), FilePaths.within(self.folder, REMEDY)
@@ -75,7 +79,7 @@ class Shelf:
         return self._described(path, name, paths)
 
     def _described(self, path: Path, name: str, paths: FilePaths) -> Robot | Scenario:
-        """Of a YAML file: a scenario has a robot and a duration."""
+        """Read a YAML file: it is a scenario if it has the keys `robot` and `duration`, else a robot."""
         try:
             data, _ = read_yaml(read_text(path))
         except ModelError as error:
@@ -87,7 +91,7 @@ class Shelf:
         return read_scenario(path, paths)
 
     def path(self, name: str, endings: tuple[str, ...] = ENDINGS, writing: bool = False) -> Path:
-        """The path of a file of the folder by its name."""
+        """Path of a file of the folder, by its name; `writing` asks for one that does not exist."""
         fits = re.fullmatch(r"\w[\w .\-]*", name) and len(name.encode()) <= LONGEST_NAME
         if not fits or not self._inside(self.folder / name):
             raise ModelError(f"file: got {short(name)}, expected the name of a file in {self.folder}, such as run.yaml")

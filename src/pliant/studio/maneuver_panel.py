@@ -1,36 +1,41 @@
-"""The panel of the manoeuvre: what drives the arm, from where to where, and how long."""
+"""Panel of the maneuver: controller, start and goal of the joints, and times."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.drawing.figure_data import position_unit
-from pliant.studio.choices import MANOEUVRES, NONE, Choices, commanded, controllers, positioned
+from pliant.studio.choices import MANOEUVRES, NONE, Changes, Choices, commanded, controllers, positioned
 from pliant.studio.starts import limits_of
+
+if TYPE_CHECKING:
+    from viser import GuiApi, GuiFolderHandle
+
+    from pliant.viewer.viewer_meshes import Control
 
 
 class ManoeuvrePanel:
-    """Controls in the tab that is being built; `changed` is called with nothing."""
+    """Controls in the tab that is being built; `changed` is called without arguments."""
 
-    def __init__(self, gui: Any, changed: Callable[[], None]) -> None:
+    def __init__(self, gui: GuiApi, changed: Callable[[], None]) -> None:
         self.gui, self.changed = gui, changed
-        self.controller = gui.add_dropdown("controller", controllers(), initial_value=NONE)
-        self.manoeuvre = gui.add_dropdown("manoeuvre", MANOEUVRES, initial_value="release")
-        self.bandwidth = gui.add_number("loop frequency (rad/s)", 10.0, step=1.0)
-        self.move_time = gui.add_number("time of the move (s)", 1.0, step=0.1)
-        self.duration = gui.add_number("duration (s)", 5.0, step=0.5)
+        self.controller: Control = gui.add_dropdown("controller", controllers(), initial_value=NONE)
+        self.manoeuvre: Control = gui.add_dropdown("manoeuvre", MANOEUVRES, initial_value="release")
+        self.bandwidth: Control = gui.add_number("loop frequency (rad/s)", 10.0, step=1.0)
+        self.move_time: Control = gui.add_number("time of the move (s)", 1.0, step=0.1)
+        self.duration: Control = gui.add_number("duration (s)", 5.0, step=0.5)
         self.place = gui.add_folder("Joints (deg, m)", expand_by_default=True)
-        self.folder: Any = None
-        self.joints: list[tuple[float, Any, Any]] = []
-        self.commands: list[Any] = []
+        self.folder: GuiFolderHandle | None = None
+        self.joints: list[tuple[float, Control, Control]] = []
+        self.commands: list[Control] = []
         for handle in (self.controller, self.manoeuvre, self.bandwidth, self.move_time, self.duration):
             handle.on_update(lambda _: changed())
 
     def fill(self, choices: Choices) -> None:
-        """Show what the choices say, with sliders for the joints of their arm."""
+        """Set all controls to the choices, with sliders for the joints of their arm."""
         self.drive(choices)
         self.bandwidth.value, self.move_time.value = choices.bandwidth, choices.move_time
         self.duration.value = choices.duration
@@ -43,10 +48,10 @@ class ManoeuvrePanel:
             self.commands = [self._command(choices, k) for k in range(len(choices.commands))]
 
     def drive(self, choices: Choices) -> None:
-        """Show what drives the arm."""
+        """Show controller and maneuver."""
         self.controller.value, self.manoeuvre.value = choices.controller, choices.manoeuvre
 
-    def _joint(self, choices: Choices, k: int) -> tuple[float, Any, Any]:
+    def _joint(self, choices: Choices, k: int) -> tuple[float, Control, Control]:
         """Factor to the unit of the page, and sliders for start and goal within the limits of the joint."""
         link, freedom = positioned(choices.robot)[k]
         name = freedom.name(link.name)
@@ -65,18 +70,19 @@ class ManoeuvrePanel:
             handle.on_update(lambda _: self.changed())
         return scale, made[0], made[1]
 
-    def _command(self, choices: Choices, k: int) -> Any:
-        """Of a valve a slider, of a force its newtons."""
+    def _command(self, choices: Choices, k: int) -> Control:
+        """Slider for the command of a valve, or field for a force in newtons."""
         coupling, value = commanded(choices.robot)[k], choices.commands[k]
-        if coupling.cylinder is None:
-            made = self.gui.add_number(f"{coupling.name} force (N)", value)
-        else:
-            made = self.gui.add_slider(f"{coupling.name} valve", -1.0, 1.0, 0.05, value)
+        made: Control = (
+            self.gui.add_number(f"{coupling.name} force (N)", value)
+            if coupling.cylinder is None
+            else self.gui.add_slider(f"{coupling.name} valve", -1.0, 1.0, 0.05, value)
+        )
         made.on_update(lambda _: self.changed())
         return made
 
-    def read(self) -> dict[str, Any]:
-        """What the controls say, as changes of the choices."""
+    def read(self) -> Changes:
+        """Changes of the choices by these controls."""
         return {
             "controller": str(self.controller.value), "manoeuvre": str(self.manoeuvre.value),
             "start": tuple(start.value / scale for scale, start, _ in self.joints),

@@ -1,4 +1,4 @@
-"""The panel of maps: how the vibrations of the arm on the stage change with its pose, and with the speed of a joint."""
+"""Panel of maps: vibrations of the shown arm over its pose, and over the speed of a joint."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.analysis.campbell import campbell
 from pliant.analysis.map_figures import campbell_figure, pose_figure
@@ -19,26 +20,29 @@ from pliant.studio.run import StudioRun, edited_robot, goal_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from viser import GuiApi
+
+    from pliant.viewer.viewer_meshes import Control
 
 NONE = "none"
 KINDS = ("frequency", "damping under pd", "spin")
 POSES = 13
-"""Of each joint in a map; of a single one three times as many."""
+"""Positions of each joint in a map; three times as many of a single one."""
 SPEEDS = 25
 TURN, SLIDE = np.radians(150), 0.5
-"""How far a joint without limits goes to either side: rad, or m."""
+"""Range of a joint without limits, to either side: rad, or m."""
 DOTS = 180
-"""Per inch of the picture."""
+"""Dots per inch of the picture."""
 
 
 class MapsPanel:
     """Controls in the tab that is being built; `asked` is called when a map is wanted."""
 
-    def __init__(self, gui: Any, asked: Callable[[], None]) -> None:
+    def __init__(self, gui: GuiApi, asked: Callable[[], None]) -> None:
         gui.add_markdown("How the vibrations of this arm change from pose to pose, or with the speed of a spin.")
         self.kind = gui.add_dropdown("map", KINDS, initial_value=KINDS[0])
-        self.first = gui.add_dropdown("of joint", (NONE,), initial_value=NONE)
-        self.second = gui.add_dropdown("and joint", (NONE,), initial_value=NONE)
+        self.first: Control = gui.add_dropdown("of joint", (NONE,), initial_value=NONE)
+        self.second: Control = gui.add_dropdown("and joint", (NONE,), initial_value=NONE)
         self.mode = gui.add_number("vibration", 1, min=1, max=99, step=1)
         self.speed = gui.add_number("up to (rev/min)", 60.0, min=0.001)
         self.draw = gui.add_button("draw the map")
@@ -47,7 +51,7 @@ class MapsPanel:
         self.draw.on_click(lambda _: asked())
 
     def fill(self, choices: Choices) -> None:
-        """The joints of another arm."""
+        """Offer the joints of another arm."""
         names = tuple(free.name(link.name) for link in choices.robot.links for free in link.joint.freedoms
                       if free.actuated and link.joint.type != "spherical")  # fmt: skip
         self.first.options = names or (NONE,)
@@ -60,14 +64,14 @@ class MapsPanel:
         joints = [name for name in dict.fromkeys([str(self.first.value), str(self.second.value)]) if name != NONE]
         return str(self.kind.value), joints, int(self.mode.value), float(self.speed.value) * np.pi / 30
 
-    def show(self, picture: Array) -> None:
-        """A map that has been drawn."""
+    def show(self, picture: NDArray[np.uint8]) -> None:
+        """Show a map that has been drawn."""
         self.image.image = picture
         self.image.visible = True
 
 
 def map_figure(run: StudioRun, kind: str, joints: list[str], mode: int, speed: float) -> Figure:
-    """A map of the arm of a run, about the goal of its move."""
+    """Map of the arm of a run, about the goal of its move."""
     model, p = run.result.model, run.result.parameters if len(run.result.parameters) else None
     if not joints:
         raise ModelError("map: expected a joint; choose one")
@@ -83,7 +87,7 @@ def map_figure(run: StudioRun, kind: str, joints: list[str], mode: int, speed: f
         if mode > poses.values.shape[-1]:
             raise ModelError(f"vibration: got {mode}, expected 1 to {poses.values.shape[-1]} of this arm")
         return pose_figure(poses, "frequency", mode, None, stacked=True)
-    if p is not None:  # a loop is linearised about the arm's own numbers
+    if p is not None:  # a loop is linearized about the arm's own numbers
         model = edited_robot(run.choices).model(FORMULATIONS[run.choices.formulation], stiffening=run.choices.level)
     start = np.array([at.get(name, 0.0) for name in model.joints])
     kp, kd = natural_gains(model, start, run.choices.bandwidth)
@@ -92,7 +96,7 @@ def map_figure(run: StudioRun, kind: str, joints: list[str], mode: int, speed: f
 
 
 def _range(run: StudioRun, name: str, count: int) -> Array:
-    """Positions between the limits of a joint, or about where it stands."""
+    """Positions between the limits of a joint, or about its position at the goal."""
     for link in run.choices.robot.links:
         for free in link.joint.freedoms:
             if free.name(link.name) == name:
@@ -104,11 +108,11 @@ def _range(run: StudioRun, name: str, count: int) -> Array:
     raise ModelError(f"map: there is no joint {name!r}")
 
 
-def picture(drawn: Figure) -> Array:
+def picture(drawn: Figure) -> NDArray[np.uint8]:
     """(H, W, 3) pixels of a figure."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    canvas: Any = FigureCanvasAgg(drawn)
+    canvas: Any = FigureCanvasAgg(drawn)  # most of its methods have no types
     drawn.set_dpi(DOTS)
     canvas.draw()
     return np.array(canvas.buffer_rgba())[..., :3]

@@ -1,11 +1,13 @@
-"""What the studio computes: choices become a scenario and a run. Numbers that may stay inputs of the equations do, so
-that a moved slider runs again without compiling. No page here: this part is used and tested without a browser."""
+"""Computations of the studio: choices become a scenario and a run, without a page or a browser.
+
+Numbers stay inputs of the equations where they can, so that a moved slider runs again without compiling.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,7 @@ from pliant.mechanics.formulations.registry import FORMULATIONS
 from pliant.mechanics.links.build_chain import shapes_that_change
 from pliant.model.model import Model
 from pliant.model.robot import Robot
+from pliant.protocols import Control, PrescribedMotion
 from pliant.simulation.runs.inputs import read_start
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
@@ -39,16 +42,18 @@ if TYPE_CHECKING:
     from pliant.simulation.scenario.scenario import Scenario
 
 KEPT = 6
-"""Compiled models that are kept."""
+"""Number of compiled models that are kept."""
 LAYOUTS = 64
-"""Arms whose layout is kept."""
+"""Number of arms whose layout is kept."""
 RISE = 0.1
 """Part of the time of a move in which commands of couplings rise, and in which they fall."""
+Words = dict[str, Any]
+"""A part of a scenario file, in its own words."""
 
 
 @dataclass(frozen=True)
 class StudioRun:
-    """A finished run, and how it came about."""
+    """A finished run, its choices, frequencies (Hz) and computing time, and whether something was compiled for it."""
 
     choices: Choices
     result: Result
@@ -62,18 +67,18 @@ class _Prepared:
     """A model with its controller and motion, ready for other values of its parameters."""
 
     model: Model
-    controller: Any
-    motion: dict[str, Any] | None
+    controller: Control | None
+    motion: dict[str, PrescribedMotion] | None
 
 
 class Patience:
-    """Ends a run that somebody cancels, or that takes longer than `limit` seconds."""
+    """Limit of a run, which ends when it is cancelled, or takes longer than `limit` seconds."""
 
     def __init__(self, stop: threading.Event, limit: float) -> None:
         self.stop, self.limit, self.began = stop, limit, time.monotonic()
 
     def check(self) -> None:
-        """Between the stages of a run, and a few times per second in it."""
+        """Raise `SimulationError` if the run has to end; called between its stages and a few times per second."""
         if self.stop.is_set():
             raise SimulationError("the run was cancelled; the last one stays")
         if time.monotonic() - self.began > self.limit:
@@ -83,22 +88,22 @@ class Patience:
 
 
 class Workshop:
-    """Runs choices, several at a time if need be; remembers what it has compiled."""
+    """Runs of choices, several at a time if need be, with a memory of compiled models."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._turns: dict[Any, threading.Lock] = {}
-        self._kept: dict[Any, _Prepared] = {}
-        self._layouts: dict[Any, tuple[Robot, list[str]]] = {}
+        self._turns: dict[Hashable, threading.Lock] = {}
+        self._kept: dict[Hashable, _Prepared] = {}
+        self._layouts: dict[Hashable, tuple[Robot, list[str]]] = {}
 
     def run(self, choices: Choices, still: Callable[[], None] = lambda: None) -> StudioRun:
-        """Simulate; raises `PliantError` with the reason when the choices make no arm or no run.
+        """Simulate; raises `PliantError` with the reason if the choices make no arm or no run.
 
-        `still` is asked now and then, and ends the run by raising.
+        `still` is called now and then, and ends the run by raising.
         """
         began = time.perf_counter()
         check(choices)
-        choices.robot.replace(dict(choices.edits))  # what makes no arm is named before anything is compiled
+        choices.robot.replace(dict(choices.edits))  # raises if they make no robot, before anything is compiled
         still()
         key, prepare, free = self._recipe(choices)
         ready, compiled = self._ready(key, prepare)
@@ -107,7 +112,7 @@ class Workshop:
         p = np.array([values[path] for path in free])
         result = simulate(
             ready.model, choices.duration, _at(choices, choices.start), equilibrium=choices.manoeuvre != "release",
-            torque=_table(choices), controller=ready.controller, motion=ready.motion, p=p,
+            torque=_commands(choices), controller=ready.controller, motion=ready.motion, p=p,
             progress=lambda fraction: still(),
         )  # fmt: skip
         about = result.q[0]
@@ -117,23 +122,23 @@ class Workshop:
         return StudioRun(choices, result, found, time.perf_counter() - began, compiled)
 
     def knows(self, choices: Choices) -> bool:
-        """Whether a run of these choices needs nothing compiled."""
+        """Whether a run of these choices compiles nothing."""
         with self._lock:
             return (choices.robot, choices.modes, *_paths_key(choices)) in self._layouts and (
                 self._recipe(choices)[0] in self._kept
             )
 
-    def _recipe(self, choices: Choices) -> tuple[Any, Callable[[], _Prepared], list[str]]:
-        """How the model of an arm with its edits and its drive is made: the key of it, the way to it, and the numbers
-        that stay inputs. The one place where an edited arm becomes a model."""
+    def _recipe(self, choices: Choices) -> tuple[Hashable, Callable[[], _Prepared], list[str]]:
+        """Recipe of the model of an edited arm with its controller: its key, a function that makes it, and the numbers
+        that stay inputs. Edited arms become models nowhere else."""
         values = numbers(choices)
         robot, free = self._layout(choices, values)
         built_in = {path: value for path, value in values.items() if path not in free}
         key = (robot, tuple(built_in.items()), tuple(free), _drive_key(choices))
         return key, lambda: self._prepare(choices, robot.replace(built_in), free), free
 
-    def _ready(self, key: Any, prepare: Callable[[], _Prepared]) -> tuple[_Prepared, bool]:
-        """What is compiled for a key, and whether that was done just now; two who want the same share the work."""
+    def _ready(self, key: Hashable, prepare: Callable[[], _Prepared]) -> tuple[_Prepared, bool]:
+        """Compiled model of a key, and whether it was made just now; two runs that want the same share the work."""
         with self._lock:
             if key in self._kept:
                 return self._kept[key], False
@@ -154,7 +159,7 @@ class Workshop:
                 self._turns.pop(key, None)
 
     def _layout(self, choices: Choices, values: dict[str, float]) -> tuple[Robot, list[str]]:
-        """The robot with its modes, and the paths that stay inputs: asked once for each arm."""
+        """Robot with its modes, and the paths that stay inputs; found once for each arm."""
         key = (choices.robot, choices.modes, *_paths_key(choices))
         with self._lock:
             known = self._layouts.get(key)
@@ -178,18 +183,18 @@ class Workshop:
         return _Prepared(model, made, moved or None)
 
 
-def _paths_key(choices: Choices) -> tuple[Any, ...]:
-    """What decides which numbers stay inputs, besides the arm."""
+def _paths_key(choices: Choices) -> tuple[Hashable, ...]:
+    """Key of everything besides the arm that decides which numbers stay inputs."""
     return _knows_robot(choices), tuple(path for path, _ in choices.edits)
 
 
 def _free_paths(robot: Robot, values: dict[str, float], choices: Choices) -> list[str]:
-    """Those that can stay inputs: what shapes the functions, or gains that follow from the arm, has to be built in."""
+    """Paths that can stay inputs. None can if the gains follow from the arm; others cannot if they change shapes."""
     return [] if _knows_robot(choices) else [path for path in values if _stays_free(robot, path)]
 
 
 def _knows_robot(choices: Choices) -> bool:
-    """Whether the controller is another one for an arm with other numbers."""
+    """Whether the controller depends on the numbers of the arm."""
     return choices.controller not in (NONE, IDEAL) and not CONTROLLERS[choices.controller].knows_no_robot
 
 
@@ -200,19 +205,19 @@ def _stays_free(robot: Robot, path: str) -> bool:
         return False
 
 
-def _drive_key(choices: Choices) -> Any:
-    """Of what is compiled with the arm; a released one starts anywhere."""
+def _drive_key(choices: Choices) -> Hashable:
+    """Key of what is compiled with the arm; a released arm starts anywhere."""
     c = choices
     driven = (c.manoeuvre, c.start, c.goal, c.bandwidth, c.move_time) if c.controller != NONE else ()
     return (c.formulation, c.stiffening, c.controller, *driven)
 
 
-def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+def drive(choices: Choices, model: Model) -> tuple[Words | None, dict[str, Words]]:
     """Controller and prescribed motion, in the words of a scenario file."""
     driven = [k for k, (_, freedom) in enumerate(positioned(choices.robot)) if freedom.actuated]
-    names = [_names(choices)[k] for k in driven]
+    names = [placed_names(choices.robot)[k] for k in driven]
     start, goal = ([positions[k] for k in driven] for positions in (choices.start, choices.goal))
-    path: dict[str, Any] = {"type": "constant", "position": start}
+    path: Words = {"type": "constant", "position": start}
     if choices.manoeuvre.startswith("move"):
         path = {"type": "quintic", "from": start, "to": goal, "duration": choices.move_time}
     shaper = None
@@ -242,43 +247,33 @@ def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[s
 
 
 def goal_of(choices: Choices) -> dict[str, float]:
-    """Where the joints shall go, by name; passive ones stay."""
+    """Positions of the joints at the goal, by name; passive ones stay at the start."""
     ends = zip(positioned(choices.robot), choices.start, choices.goal)
     return _at(choices, tuple(goal if freedom.actuated else start for (_, freedom), start, goal in ends))
 
 
 def _at(choices: Choices, positions: tuple[float, ...]) -> dict[str, float]:
-    """Where the sliders place the joints, by name."""
-    return dict(zip(_names(choices), positions))
+    """Positions of the joints with sliders, by name."""
+    return dict(zip(placed_names(choices.robot), positions))
 
 
-def _commands(choices: Choices) -> dict[str, Any] | None:
-    """Commands of couplings, in the words of a scenario file: they rise, stay and are gone at the end of a move."""
+def _commands(choices: Choices) -> tuple[list[float], dict[str, list[float]]] | None:
+    """Times and values of the commands of couplings: they rise, stay, and fall to zero at the end of a move."""
     if not any(choices.commands):
         return None
     T, names = choices.move_time, [coupling.name for coupling in commanded(choices.robot)]
     values = {name: [0.0, value, value, 0.0] for name, value in zip(names, choices.commands)}
-    return {"times": [0.0, RISE * T, (1 - RISE) * T, T], "values": values}
-
-
-def _table(choices: Choices) -> Any:
-    """The same as `simulate` takes it."""
-    found = _commands(choices)
-    return None if found is None else (found["times"], found["values"])
-
-
-def _names(choices: Choices) -> list[str]:
-    return placed_names(choices.robot)
+    return [0.0, RISE * T, (1 - RISE) * T, T], values
 
 
 def edited_robot(choices: Choices) -> Robot:
-    """The arm with all that sliders and edits say, as it is saved."""
+    """Arm with the values of all sliders and edits, as it is saved."""
     with SYMBOLS:
         return structure(choices).replace(numbers(choices))
 
 
 def saved_run(result: Result) -> StudioRun:
-    """A run from a file, as if it had been made here."""
+    """Run from a file, as if it had been made here."""
     began = time.perf_counter()
     p = result.parameters if len(result.parameters) else None
     with SYMBOLS:
@@ -287,16 +282,16 @@ def saved_run(result: Result) -> StudioRun:
 
 
 def scenario(choices: Choices) -> Scenario:
-    """The scenario file of the choices: what `pliant simulate` takes to make the same run."""
+    """Scenario of the choices, with which `pliant simulate` makes the same run."""
     from pliant.simulation.scenario.scenario import Scenario
 
     check(choices)
     plain, values = structure(choices), numbers(choices)
     robot, free = plain.replace(values), _free_paths(plain, values, choices)
-    nominal = plain.replace({k: value for k, value in values.items() if k not in free})  # whose gains a run has
+    nominal = plain.replace({k: value for k, value in values.items() if k not in free})  # the arm of the gains
     model = nominal.model(FORMULATIONS[choices.formulation], stiffening=choices.level)
     controller, motion = drive(choices, model)
-    data: Any = {
+    data: Words = {
         "robot": robot.to_dict(),
         "model": {"formulation": choices.formulation, "stiffening": model.options.stiffening},
         "initial": {"q": _at(choices, choices.start), "equilibrium": choices.manoeuvre != "release"},
@@ -307,14 +302,13 @@ def scenario(choices: Choices) -> Scenario:
     if motion:
         data["motion"] = motion
     if (commands := _commands(choices)) is not None:
-        data["torque"] = commands
+        data["torque"] = dict(zip(("times", "values"), commands))
     return Scenario(**data)
 
 
 def tip_error(run: StudioRun) -> tuple[float, float]:
-    """Distance of the tip from the rigid arm's (at the goal of a move, else at its joints): largest and last, m.
-
-    Of a move, the largest after the time that the move takes.
+    """Largest and last distance (m) of the tip from that of the rigid arm, which stands at the goal of a move, or else
+    at the joints. For a move, the largest after the time of the move.
     """
     from pliant.figures.run_panels import rigid_states, tip_shift
 
@@ -323,7 +317,7 @@ def tip_error(run: StudioRun) -> tuple[float, float]:
         away = np.linalg.norm(tip_shift(result), axis=1)
     else:
         goal, q = choices.goal if choices.manoeuvre.startswith("move") else choices.start, rigid_states(result)
-        for (_, freedom), name, at in zip(positioned(choices.robot), _names(choices), goal):
+        for (_, freedom), name, at in zip(positioned(choices.robot), placed_names(choices.robot), goal):
             if freedom.actuated:
                 q[:, result.model.index(name)] = at
         extra = (result.parameters,) if len(result.parameters) else ()

@@ -1,27 +1,28 @@
-"""What the studio begins with for an arm: a pose, a motion and times that show what the arm does.
+"""First choices of the studio for an arm: a pose, a motion and times that show its behavior.
 
-Bundled arms have theirs in a table, by the name of the robot, so that a copy in a file begins alike. Every other arm
-moves its joints a little way within their limits, by joints that follow exactly.
+Bundled arms have theirs in a table, by the name of the robot, so that a copy in a file begins alike. Any other arm
+moves its joints a little within their limits, by ideal joints.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from pliant.model.robot import Robot
-from pliant.studio.choices import Choices, commanded, placed_names, positioned
+from pliant.robot.parts.joint import Freedom
+from pliant.robot.parts.link import Link
+from pliant.studio.choices import Changes, Choices, commanded, placed_names, positioned
 
 STEP = np.radians(30)
-"""Of a turning joint, from start to goal, where nothing else is known."""
+"""Angle from start to goal of a revolute joint, where nothing else is known."""
 SLIDE = 0.2
-"""Of a sliding joint, m."""
+"""Travel of a prismatic joint, m."""
 
-_IDEAL: dict[str, Any] = {"controller": "ideal joints", "manoeuvre": "move"}
-_PD: dict[str, Any] = {"controller": "pd", "manoeuvre": "move"}
-STARTS: dict[str, dict[str, Any]] = {
+_IDEAL: Changes = {"controller": "ideal joints", "manoeuvre": "move"}
+_PD: Changes = {"controller": "pd", "manoeuvre": "move"}
+STARTS: dict[str, Changes] = {
     "long-reach crane boom": {
         **_IDEAL, "joints": {"column": (0, 60), "boom": (25, 45), "jib": (-50, -30)}, "move_time": 4.0, "duration": 8.0,
     },
@@ -80,12 +81,12 @@ STARTS: dict[str, dict[str, Any]] = {
         "controller": "none", "manoeuvre": "release", "joints": {"upper": (0, 30), "fore": (0, 30)}, "duration": 5.0,
     },
 }  # fmt: skip
-"""By the name of the robot: start and goal of each joint that is placed (degrees, m of a sliding one), commands of
-couplings during the move, and what drives it."""
+"""First choices by the name of the robot: start and goal of each joint with a slider (degrees, m of a prismatic one),
+commands of couplings during the move, controller and times."""
 
 
 def first_choices(robot: Robot) -> Choices:
-    """What a visit begins with for an arm."""
+    """First choices for an arm."""
     plain = Choices.of(robot)
     known = STARTS.get(robot.name)
     if known is None or list(known["joints"]) != placed_names(robot):
@@ -98,16 +99,16 @@ def first_choices(robot: Robot) -> Choices:
 
 
 def _careful(plain: Choices) -> Choices:
-    """A small move within the limits; an arm with a spherical joint is released, since nothing holds that joint."""
+    """Small move within the limits; an arm with a spherical joint is released, since nothing holds that joint."""
     ends = [_ends(link, freedom, at) for (link, freedom), at in zip(positioned(plain.robot), plain.start)]
     start, goal = (tuple(float(pair[k]) for pair in ends) for k in (0, 1))
     held = ends and not any(link.joint.type == "spherical" for link in plain.robot.links)
     return replace(plain, start=start, goal=goal, duration=4.0, **(_IDEAL if held else {}))
 
 
-def _ends(link: Any, freedom: Any, at: float) -> tuple[float, float]:
-    """Start and goal of a joint: where it is, or inside its limits, and a step from there, the way that has room;
-    a passive one has no goal."""
+def _ends(link: Link, freedom: Freedom, at: float) -> tuple[float, float]:
+    """Start and goal of a joint: its position inside its limits, and a step from there in the direction with room; a
+    passive joint stays."""
     low, high = limits_of(link, freedom)
     start, step = float(np.clip(at, low, high)), STEP if freedom.turns else SLIDE
     if not freedom.actuated:
@@ -117,8 +118,8 @@ def _ends(link: Any, freedom: Any, at: float) -> tuple[float, float]:
     return start, max(start - step, low)
 
 
-def limits_of(link: Any, freedom: Any) -> tuple[float, float]:
-    """Positions that a joint may have, rad or m; those of a sliding beam end where it leaves its hub."""
+def limits_of(link: Link, freedom: Freedom) -> tuple[float, float]:
+    """Least and largest position of a joint, rad or m; a sliding beam stays in its hub."""
     own = (None, None) if freedom.limits is None else (freedom.limits.lower, freedom.limits.upper)
     low, high = (end if given is None else float(given) for given, end in zip(own, (-np.inf, np.inf)))
     if link.beam is not None and link.beam.slides and not freedom.turns:

@@ -1,4 +1,4 @@
-"""What the studio says: numbers of a run."""
+"""Texts of the studio: tables of the numbers of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pliant.viewer.readout import NOTHING, length
 
 
 def _measured(run: StudioRun) -> tuple[str, str, str]:
-    """From where the tip is measured; the frequencies, and where they hold; since when the largest is counted."""
+    """Words on the numbers of a run: where the tip is measured from; the frequencies, and their pose; the time after
+    which the largest distance counts."""
     moves = run.choices.manoeuvre.startswith("move")
     of, at = ("from the goal", "at the goal") if moves else ("from the rigid arm", "at the start")
     after = f" after {run.choices.move_time:g} s" if moves else ""
@@ -26,12 +27,12 @@ def _measured(run: StudioRun) -> tuple[str, str, str]:
 
 
 def vibrations(run: StudioRun) -> Array:
-    """Frequencies of what bends: those of an arm that floats away are zero."""
+    """Frequencies of vibrations, Hz, without the zeros of an arm that floats."""
     return np.asarray(run.frequencies[run.frequencies > 1e-6 * run.frequencies.max(initial=0.0)])
 
 
 def summary(run: StudioRun | None, count: int) -> str:
-    """The numbers of run `count` that stay in sight while sliders move."""
+    """Short text on run number `count`, which stays in sight while sliders move."""
     if run is None:
         return NOTHING
     largest, last = tip_error(run)
@@ -43,7 +44,7 @@ def summary(run: StudioRun | None, count: int) -> str:
 
 
 def readout(run: StudioRun | None) -> str:
-    """A table of what a run gave."""
+    """Table of the results of a run."""
     if run is None:
         return NOTHING
     largest, last = tip_error(run)
@@ -58,7 +59,7 @@ def readout(run: StudioRun | None) -> str:
 
 
 def comparison(run: StudioRun | None, kept: Mapping[str, StudioRun]) -> str:
-    """A table of this run beside kept ones, and how far their tips come apart."""
+    """Table of this run beside kept ones, with the largest distance of their tips."""
     if run is None:
         return NOTHING
     if not kept:
@@ -78,7 +79,7 @@ def comparison(run: StudioRun | None, kept: Mapping[str, StudioRun]) -> str:
 
 
 def frequencies(before: StudioRun | None, now: StudioRun | None) -> str:
-    """A table of the arm's frequencies, before the last change of its numbers and now."""
+    """Table of the arm's frequencies, before the last change of its numbers and now."""
     if now is None:
         return NOTHING
     old, found = [] if before is None else vibrations(before).tolist(), vibrations(now).tolist()

@@ -1,4 +1,4 @@
-"""Files that a browser sends, put into a folder of their own and read as any other file is."""
+"""Files that a browser sends, put into a folder of their own and read like any other file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pliant.viewer.upload_limits import MOST, TOO_LARGE
 
 @contextmanager
 def uploaded(name: str, content: bytes) -> Iterator[tuple[Shelf, str]]:
-    """The content as a file alone in a folder; of its name only the ending is used, errors have it whole."""
+    """Yield a folder with the content as its only file, and the name of the file, which keeps only the ending of
+    `name`. Messages of errors name the file as the user does."""
     ending = Path(name).suffix.lower()
     if ending not in ENDINGS:
         raise ModelError(f"{name}: expected a file that ends in {', '.join(ENDINGS)}")

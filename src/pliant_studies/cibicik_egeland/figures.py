@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.drawing.style import time_axis
 from pliant.simulation.runs.results import Result
 from pliant_studies.cibicik_egeland.measures import tip, twist
@@ -16,12 +17,16 @@ from pliant_studies.drawing import FIRST, MANY, grid, shared_legend, skeleton
 from pliant_studies.drawing import SECOND as DASHED
 from pliant_studies.study import Figure, Table
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Page
+
 NUMBERS = {"inner": 2, "outer": 3}
-Curve = tuple[str, Callable[[Result], Any]]
+Curve = tuple[str, Callable[[Result], Array]]
 
 
 def illustrate(runs: Runs) -> list[Figure]:
-    """One for each figure of the paper from 5 on, and the differences."""
+    """Figures of the paper from 5 on, and the differences."""
     text = "Fig. {} of the paper: {}. Linearised model solid, nonlinear dashed."
     slewing, moving = (2.98, 3.28), (0.48, 0.98)
     figures = [
@@ -46,7 +51,7 @@ def illustrate(runs: Runs) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _poses(runs: Runs, page: Any) -> None:
+def _poses(runs: Runs, page: Page) -> None:
     model = runs.models["nonlinear"]
     axes = page.add_subplot(projection="3d")
     styles = ((START, "0.6", "--"), (SECOND, "0.6", "-"), (FINAL, "black", "-"))
@@ -59,9 +64,10 @@ def _poses(runs: Runs, page: Any) -> None:
     axes.view_init(elev=18, azim=-60)
 
 
-def _history(what: str, column: int | str, scale: float, run: Result) -> Any:
-    """A column of q, qd or tau."""
-    return scale * getattr(run, what)[:, run.model.index(column) if isinstance(column, str) else column]
+def _history(what: str, column: int | str, scale: float, run: Result) -> Array:
+    """Column of q, qd or tau."""
+    values: Array = scale * getattr(run, what)[:, run.model.index(column) if isinstance(column, str) else column]
+    return values
 
 
 def _joints() -> list[tuple[Curve, Curve]]:
@@ -82,8 +88,8 @@ def _elastic(field: str) -> list[tuple[Curve, Curve]]:
     return rows
 
 
-def _rows(runs: Runs, rows: list[tuple[Curve, Curve]], zoom: tuple[float, float] | None, page: Any) -> None:
-    """A row for each pair of curves over the whole time, and the first of them magnified where `zoom` is given."""
+def _rows(runs: Runs, rows: list[tuple[Curve, Curve]], zoom: tuple[float, float] | None, page: Page) -> None:
+    """Draw a row for each pair of curves over the whole time, with the first magnified where `zoom` is given."""
     made = page.subplots(len(rows), 3 if zoom else 2, squeeze=False, sharex="col")
     for line, (value, rate) in zip(made, rows):
         for axes, (label, curve), span in zip(line, (value, rate, value), (None, None, zoom)):
@@ -96,8 +102,8 @@ def _rows(runs: Runs, rows: list[tuple[Curve, Curve]], zoom: tuple[float, float]
     shared_legend(page, made[0, 0])
 
 
-def _both(axes: Any, runs: Runs, curve: Callable[[Result], Any], span: tuple[float, float] | None) -> None:
-    """Linear and nonlinear, whole or between two times."""
+def _both(axes: Axes, runs: Runs, curve: Callable[[Result], Array], span: tuple[float, float] | None) -> None:
+    """Draw a curve of both models, whole or between two times."""
     for name, style in (("linear", FIRST), ("nonlinear", DASHED)):
         run = runs.histories[name]
         shown = (run.t >= span[0]) & (run.t <= span[1]) if span else np.full(len(run), True)
@@ -105,7 +111,7 @@ def _both(axes: Any, runs: Runs, curve: Callable[[Result], Any], span: tuple[flo
         axes.plot(run.t[shown], curve(run)[shown], label=name, **thin)
 
 
-def _torques(runs: Runs, page: Any) -> None:
+def _torques(runs: Runs, page: Page) -> None:
     made = page.subplots(4, 2, sharex="col", width_ratios=(2, 1))
     for k, line in enumerate(made):
         for axes, span in zip(line, (None, (2.95, 3.45))):
@@ -117,14 +123,14 @@ def _torques(runs: Runs, page: Any) -> None:
     shared_legend(page, made[0, 0])
 
 
-def _differences(runs: Runs, page: Any) -> None:
+def _differences(runs: Runs, page: Page) -> None:
     linear, exact = runs.histories["linear"], runs.histories["nonlinear"]
     shown = (linear.t >= 2.9) & (linear.t <= 4.5)
     made = grid(page, 4, 1)[:, 0]
     for k, style in enumerate(MANY):
         made[0].plot(linear.t[shown], np.degrees(exact.q[:, k] - linear.q[:, k])[shown], label=f"$q_{k + 1}$", **style)
     made[0].set_ylabel("joints (deg)")
-    parts: tuple[tuple[str, Callable[[Result, str], Any]], ...] = (
+    parts: tuple[tuple[str, Callable[[Result, str], Array]], ...] = (
         ("xy (mm)", lambda r, link: tip(r, link, 1)),
         ("xz (mm)", lambda r, link: tip(r, link, 2)),
         ("torsion (mrad)", twist),
@@ -139,7 +145,7 @@ def _differences(runs: Runs, page: Any) -> None:
 
 
 def tabulate(runs: Runs) -> list[Table]:
-    """Operations, times, derivatives."""
+    """Tables of operations, times and derivatives."""
     operations = Table(
         "Operations of one evaluation of the forward dynamics, from the tape",
         ("formulation", "products", "sums", "divisions", "sin, cos"),

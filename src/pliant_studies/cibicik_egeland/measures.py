@@ -1,31 +1,31 @@
-"""What the verdicts on [CE21] rest on, measured on the runs."""
+"""Measured numbers of [CE21] that verdicts depend on."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from pliant.algebra.dual import Dual
 from pliant.algebra.dual_groups import G1, G2
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.mechanics.formulations.dual_screw_kinematics import derivative, walk
 from pliant.mechanics.links.build_chain import build_chain
 from pliant.model.model import Model
 from pliant.simulation.runs.results import Result
+from pliant_studies.checks import Measured
 from pliant_studies.cibicik_egeland import statics
 from pliant_studies.cibicik_egeland.runs import FINAL, FLEXIBLE, RATES, START, Runs, arm
 from pliant_studies.evaluation import mass_matrix
 from pliant_studies.flexible_joints.beam import first_frequency
 
 SLEWING = 3.0
-"""When the second command comes (s)."""
+"""Time of the second command (s)."""
 FIELDS = {"xy": "bending_y", "xz": "bending_z", "torsion": "torsion"}
 
 
-def measure(runs: Runs) -> dict[str, Any]:
-    """Every number that a verdict rests on."""
+def measure(runs: Runs) -> Measured:
+    """Every number that a verdict depends on."""
     return {
         "algebra": _algebra(),
         "derivative": _derivative(),
@@ -33,7 +33,8 @@ def measure(runs: Runs) -> dict[str, Any]:
         "manoeuvre": _manoeuvre(runs),
         "statics": {name: _statics(runs.models["nonlinear"], pose)
                     for name, pose in (("start", START), ("final", FINAL))},
-        "apart": {name: _apart(runs, name) for name in ("damped", "undamped", *RATES) if _has(runs, name)},
+        "apart": {name: _apart(runs, name) for name in ("damped", "undamped", *RATES)
+                  if _named("linear", name) in runs.histories},
         "haste": _haste(runs),
         "spin": {f"{speed:g}": run.stats.status == "event" for speed, run in runs.spins.items()},
         "first frequency": first_frequency(),
@@ -45,7 +46,8 @@ def measure(runs: Runs) -> dict[str, Any]:
 # -------------------------------------------------------------------------------------------------------- dual screws
 
 
-def _number(x: Any) -> Array:
+def _number(x: SX) -> Array:
+    """Value of an expression without symbols."""
     return np.array(ca.evalf(ca.densify(ca.SX(x))), dtype=float)
 
 
@@ -81,8 +83,9 @@ def _derivative() -> float:
     return float(np.abs((plus - minus) / (2 * step) - operators).max() / np.abs(operators).max())
 
 
-def _matrices(linear: Model, exact: Model) -> dict[str, Any]:
-    """Largest difference of generalised forces and of inertia matrices as the elastic states shrink, and without."""
+def _matrices(linear: Model, exact: Model) -> Measured:
+    """Largest differences of generalized forces and of inertia matrices, for elastic states that are halved twice, and
+    without elastic states."""
     q, qd, qdd = np.random.default_rng(2).normal(size=(3, linear.n))
     functions = [_forces_and_inertia(model) for model in (linear, exact)]
 
@@ -96,7 +99,7 @@ def _matrices(linear: Model, exact: Model) -> dict[str, Any]:
 
 
 def _forces_and_inertia(model: Model) -> ca.Function:
-    """Generalised forces and inertia matrix at a state and accelerations, on CasADi's virtual machine."""
+    """Generalized forces and inertia matrix at a state and accelerations, on CasADi's virtual machine."""
     symbols = [ca.SX.sym(name, model.n) for name in ("q", "qd", "qdd")]
     found = [model.equations.inverse_dynamics(*symbols), ca.densify(model.equations.mass_matrix(symbols[0]))]
     return ca.Function("equations", [*symbols, model.parameter_symbols], found)
@@ -115,7 +118,8 @@ def twist(run: Result, link: str) -> Array:
     return 1e3 * run.rotation(link)[:, 0]
 
 
-def _manoeuvre(runs: Runs) -> dict[str, Any]:
+def _manoeuvre(runs: Runs) -> Measured:
+    """Numbers of the phases of the maneuver."""
     linear, both = runs.histories["linear"], [runs.histories[name] for name in ("linear", "nonlinear")]
     before, at = linear.t < SLEWING, int(np.argmin(np.abs(linear.t - 2.95)))
     across = {f"{link} {what}": [np.abs(_across(run, link, what)) for run in both]
@@ -139,16 +143,17 @@ def _manoeuvre(runs: Runs) -> dict[str, Any]:
 
 
 def _swing(values: Array) -> float:
-    """How far a curve falls back from its largest value, which may come from a mere rise to rest."""
+    """Distance by which a curve falls back from its largest value; zero for a mere rise to rest."""
     return float(values.max() - values[values.argmax() :].min())
 
 
 def _across(run: Result, link: str, what: str) -> Array:
+    """Tip deflection in xz (m) or torsion (rad) of a link."""
     return 1e-3 * (tip(run, link, 2) if what == "xz" else twist(run, link))
 
 
-def _statics(model: Model, pose: Any) -> dict[str, Any]:
-    """Deflections at rest (mm) and torques that carry the undeformed arm (N m), of the model and by formulas."""
+def _statics(model: Model, pose: tuple[float, ...]) -> Measured:
+    """Deflections at rest (mm) and torques that carry the undeformed arm (N m), by the model and by formulas."""
     q = model.equilibrium(pose)
     bent = []
     for k, link in enumerate(FLEXIBLE, start=1):
@@ -165,19 +170,15 @@ def _statics(model: Model, pose: Any) -> dict[str, Any]:
     }
 
 
-def _has(runs: Runs, name: str) -> bool:
-    return _named("linear", name) in runs.histories
-
-
 def _named(model: str, name: str) -> str:
-    """History of a model under a controller or without damping; the first controller needs no name."""
+    """Name of the history of a model under a controller or without damping; the first controller has none."""
     return model if name in ("damped", next(iter(RATES))) else f"{model}, {name}"
 
 
-def _apart(runs: Runs, name: str) -> dict[str, Any]:
+def _apart(runs: Runs, name: str) -> Measured:
     """Largest difference of linear and nonlinear curves over the range of each, as in Figs. 6 to 10."""
     linear, exact = (runs.histories[_named(model, name)] for model in ("linear", "nonlinear"))
-    found: dict[str, Any] = {
+    found: Measured = {
         "angles": _ratio(linear.q[:, :4], exact.q[:, :4]),
         "rates": _ratio(linear.qd[:, :4], exact.qd[:, :4]),
         "torques": _ratio(linear.tau, exact.tau),
@@ -190,12 +191,13 @@ def _apart(runs: Runs, name: str) -> dict[str, Any]:
     return found
 
 
-def _ratio(a: Any, b: Any) -> list[float]:
+def _ratio(a: Array, b: Array) -> list[float]:
+    """Largest difference of the columns over the range of the second."""
     return [float(x) for x in np.abs(a - b).max(axis=0) / np.ptp(b, axis=0)]
 
 
-def _haste(runs: Runs) -> dict[str, Any]:
-    """Until when each model runs with hasty gains, and the least eigenvalue of both inertia matrices there."""
+def _haste(runs: Runs) -> Measured:
+    """End of the run of each model with hasty gains, and the least eigenvalue of both inertia matrices there."""
     if "linear, hasty" not in runs.histories:
         return {}
     linear, exact = (runs.histories[f"{name}, hasty"] for name in ("linear", "nonlinear"))
@@ -213,8 +215,8 @@ def _haste(runs: Runs) -> dict[str, Any]:
 # -------------------------------------------------------------------------------------------------------------- times
 
 
-def _times(runs: Runs) -> dict[str, Any]:
-    """Ratios of times round by round, medians in seconds, and sizes."""
+def _times(runs: Runs) -> Measured:
+    """Ratios of times of each round, medians in seconds, and numbers of instructions."""
     ways, times = runs.derivatives, runs.times
     operators, rule, sweep = (ways[name] for name in ("operators", "chain rule", "one sweep"))
     return {

@@ -1,15 +1,16 @@
-"""Parameters and runs of [CE21]: the manoeuvre of 6 s by the linearised and the nonlinear model."""
+"""Parameters and runs of [CE21]: the maneuver of 6 s by the linearized and the nonlinear model."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.rotations import SX
+from pliant.arrays import Expression
 from pliant.compute.llvm.kernel import Kernel
 from pliant.control.controllers.joint_controllers import PD, natural_gains
 from pliant.control.trajectories.trajectories import Trajectory
@@ -23,6 +24,7 @@ from pliant.robot.parts.shapes import Shapes
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
 from pliant_bench.timing import TURNS, Effort, Timings, alternating
+from pliant_studies.checks import Measured, Numbers
 from pliant_studies.flexible_joints.runs import spin_up
 from pliant_studies.study import StudyRuns, Tell
 
@@ -48,7 +50,7 @@ class Commands(Trajectory):
     n = 4
     breaks = (0.5, 3.0)
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(4, 1) positions."""
         first = ca.if_else(t >= 0.5, ca.DM(SECOND), ca.DM(START))
         return ca.if_else(t >= 3.0, ca.DM(FINAL), first)
@@ -56,7 +58,7 @@ class Commands(Trajectory):
 
 @dataclass
 class Runs(StudyRuns):
-    """What was run."""
+    """Runs of the study: the maneuver, times, operations, derivatives, and spinning beams."""
 
     histories: dict[str, Result] = field(default_factory=dict)
     models: dict[str, Model] = field(default_factory=dict)
@@ -68,7 +70,7 @@ class Runs(StudyRuns):
 
 @dataclass(frozen=True)
 class Derivative:
-    """One way to dP-hat/dt of every link frame: seconds to form it and to evaluate it, and its size."""
+    """Effort of one way to dP-hat/dt of every link frame: seconds to form it and to evaluate it, and its size."""
 
     forming: Timings
     evaluating: Timings
@@ -76,7 +78,7 @@ class Derivative:
 
 
 def arm(damping: float) -> Robot:
-    """The arm with a modal damping ratio in both flexible links."""
+    """Arm with a modal damping ratio in both flexible links."""
     return load("crane-4dof").replace({f"links.{name}.shapes.damping": damping for name in FLEXIBLE})
 
 
@@ -109,7 +111,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
 
 
 def _other_manoeuvres(runs: Runs, tell: Tell) -> None:
-    """Without structural damping, with other gains, and in such haste that the linear model breaks down."""
+    """Run the maneuver without damping, with other gains, and so fast that the linear model breaks down."""
     for name, formulation in MODELS.items():
         tell(f"manoeuvre without damping, {name}")
         undamped = arm(0.0).model(formulation, stiffening=False)
@@ -131,17 +133,17 @@ def law(rates: tuple[float, ...]) -> PD:
     return PD(w**2 * kp, w * kd, Commands())
 
 
-def manoeuvre(model: Model, controller: PD, settings: dict[str, Any], duration: float | None = None) -> Result:
-    """The manoeuvre, whole or its first seconds; with the same controller a second time, everything is compiled."""
+def manoeuvre(model: Model, controller: PD, settings: Numbers, duration: float | None = None) -> Result:
+    """Run the maneuver, or its first seconds; a second run with the same controller compiles nothing."""
     t_end = duration or settings["duration"]
-    options: dict[str, Any] = {"method": "dop853", "rtol": settings["rtol"], "output_step": settings["output_step"]}
+    options: Measured = {"method": "dop853", "rtol": settings["rtol"], "output_step": settings["output_step"]}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "dop853 is held back")  # by torsion at 1.3 kHz; both models shall step alike
         return simulate(model, t_end, START, controller=controller, progress=False, **options)
 
 
 def derivative_cost(robot: Robot, effort: Effort) -> dict[str, Derivative]:
-    """dP-hat/dt of every link frame by the operators (76)-(79), by derivatives and the chain rule, and by one sweep.
+    """Effort of dP-hat/dt of every link frame by the operators (76)-(79), by the chain rule, and by one sweep.
 
     The chain rule is what the paper timed: the derivative by each coordinate times its rate, summed. One sweep of
     automatic differentiation gives the same without the sum.
@@ -152,16 +154,16 @@ def derivative_cost(robot: Robot, effort: Effort) -> dict[str, Derivative]:
     forms = [frame.jacobian_form() for frame in placed]
     entries = [ca.vec(ca.densify(P.stacked)) for P in forms]
 
-    def by_operators() -> list[Any]:
+    def by_operators() -> list[SX]:
         return [ca.vec(derivative(P, frame.rates(qd)).stacked) for P, frame in zip(forms, placed)]
 
-    def by_chain_rule() -> list[Any]:
-        found: list[Any] = [ca.SX(*x.shape) for x in entries]
+    def by_chain_rule() -> list[SX]:
+        found: list[SX] = [ca.SX(*x.shape) for x in entries]
         for k in range(chain.n):
             found = [sum_ + ca.jacobian(x, q[k]) * qd[k] for sum_, x in zip(found, entries)]
         return found
 
-    def by_sweep() -> list[Any]:
+    def by_sweep() -> list[SX]:
         return [ca.jtimes(x, q, qd) for x in entries]
 
     ways = {"operators": by_operators, "chain rule": by_chain_rule, "one sweep": by_sweep}
@@ -173,7 +175,7 @@ def derivative_cost(robot: Robot, effort: Effort) -> dict[str, Derivative]:
 
 
 def spin(speed: float) -> Result:
-    """Beam of [ZZZ] spun up by dual screws, which have no stiffening."""
+    """Spin up the beam of [ZZZ] by dual screws, which have no stiffening."""
     shapes = Shapes(boundary="clamped-free", bending_y=2)
     model = load("spin-up").replace({"links.arm.shapes": shapes}).model("dual-screw", stiffening=False)
     return spin_up(model, speed, 60.0)

@@ -18,7 +18,7 @@ INNER_LENGTH, OUTER_LENGTH = 2.00, 1.80
 TOOL_MASS, TOOL_ARM = 3.56, 0.124
 PER_LENGTH = DENSITY * np.pi / 4 * (OUTER**2 - INNER**2)
 BEYOND = PER_LENGTH * OUTER_LENGTH + TOOL_MASS
-"""What the tip of link 2 carries (kg)."""
+"""Mass at the tip of link 2 (kg)."""
 EI = MODULUS * np.pi / 64 * (OUTER**4 - INNER**4)
 
 
@@ -42,7 +42,7 @@ def deflections(pose: Sequence[float]) -> list[float]:
 
 
 def _moment(outer: float, tool: float) -> float:
-    """Moment of all weights beyond joint 3 about it (N m), by the sines of the angles of link 3 and the tool."""
+    """Moment about joint 3 of all weights beyond it (N m), by the sines of the angles of link 3 and the tool."""
     link = PER_LENGTH * OUTER_LENGTH**2 / 2 * outer
     return float(GRAVITY * (link + TOOL_MASS * (OUTER_LENGTH * outer + TOOL_ARM * tool)))
 

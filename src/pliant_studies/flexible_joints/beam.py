@@ -1,4 +1,4 @@
-"""The spinning beam a second time, by virtual work and quadrature: nothing of the library but its printed data.
+"""Independent model of the spinning beam by virtual work and quadrature, which uses only the printed data.
 
 A point of the beam at the distance s from the hub lies in the turning frame at x = s - 1/2 c^T H(s) c, y = Y(s) c, with
 clamped-free shapes Y and H(s) = int_0^s Y'^T Y' the shortening by their slopes. Virtual work of inertia and strain at
@@ -12,8 +12,6 @@ The zero-order model drops H; the first-order one keeps of it what is linear in 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
@@ -23,22 +21,22 @@ from pliant.arrays import Array
 LENGTH, DENSITY, AREA, I_Z, MODULUS = 8.0, 2766.7, 7.2968e-5, 8.2189e-9, 6.8952e10
 MU, EI = DENSITY * AREA, MODULUS * I_Z
 POINTS = 24
-"""Gauss points along the beam; products of four shapes are integrated to round-off."""
+"""Number of Gauss points along the beam, which integrate products of four shapes to round-off."""
 
 
 def roots(count: int) -> Array:
-    """beta L of the clamped-free beam: cos(b) cosh(b) = -1."""
+    """Roots beta L of the clamped-free beam: cos(b) cosh(b) = -1."""
     guesses = [(k + 0.5) * np.pi for k in range(count)]
     return np.array([brentq(lambda b: np.cos(b) + 1 / np.cosh(b), b - 0.5, b + 0.5, xtol=1e-14) for b in guesses])
 
 
 def first_frequency() -> float:
-    """omega_1 of the beam at rest (rad/s)."""
+    """First frequency omega_1 of the beam at rest (rad/s)."""
     return float(roots(1)[0] ** 2 * np.sqrt(EI / (MU * LENGTH**4)))
 
 
 def shapes(s: Array, count: int, order: int) -> Array:
-    """(points, count) clamped-free shapes or their first or second derivative, 2 at the tip."""
+    """(points, count) clamped-free shapes, which are 2 at the tip, or their first or second derivative."""
     b = roots(count)
     sigma = (np.cosh(b) + np.cos(b)) / (np.sinh(b) + np.sin(b))
     z = np.outer(s, b / LENGTH)
@@ -83,9 +81,9 @@ class SpinningBeam:
         return np.asarray(np.linalg.solve(M, -force), dtype=float)
 
     def spin_up(self, speed: float, duration: float, times: Array) -> Array:
-        """Tip deflection (m) at some times, spun up in `duration` and on at constant speed."""
+        """Tip deflection (m) at some times of a spin-up in `duration`, followed by constant speed."""
 
-        def rate(t: float, state: Any) -> Array:
+        def rate(t: float, state: Array) -> Array:
             c, cd = np.split(state, 2)
             phase = 2 * np.pi * min(t / duration, 1.0)
             omega = speed / duration * (t - duration / (2 * np.pi) * np.sin(phase)) if t < duration else speed

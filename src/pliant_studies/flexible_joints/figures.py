@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.drawing.style import time_axis, zero_line
 from pliant.simulation.runs.results import Result
 from pliant_studies.drawing import MANY, legend, letter, shared_legend, skeleton
@@ -15,15 +16,18 @@ from pliant_studies.flexible_joints.measures import diverged, tip, twist
 from pliant_studies.flexible_joints.runs import BOOMS, HEAVY, INERTIAS, READINGS, STIFFNESSES, Runs
 from pliant_studies.study import Figure, Table
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Page
+
 STYLES = {"high": MANY[0], "first": MANY[1], "zero": MANY[3]}
 BEGINNING = {4: (", the first second", 1.0), 5: (", the first quarter second", 0.25)}
-"""Joints of the wrist of which the beginning of a vibration is drawn: words and seconds."""
-Quantity = Callable[[Result], Any]
+"""Joints of the wrist of which only the beginning of a vibration is drawn: words and seconds."""
+Quantity = Callable[[Result], Array]
 JOINTS = ("upper_boom", "lower_boom", "wrist_pitch", "wrist_yaw", "wrist_roll")
 
 
 def illustrate(runs: Runs) -> list[Figure]:
-    """One for each figure of the paper."""
+    """Figures of the paper."""
     speeds = runs.settings["speeds"]
     caption = "Fig. {} of the paper: tip deflection during and after the spin-up, {}; zero, first and high order."
     found = [
@@ -59,7 +63,7 @@ def illustrate(runs: Runs) -> list[Figure]:
 
 
 def _spins(runs: Runs, name: str, caption: str, speeds: Sequence[float]) -> Figure:
-    def draw(page: Any) -> None:
+    def draw(page: Page) -> None:
         rows = page.subplots(len(speeds), 1, sharex=True, squeeze=False)[:, 0]
         for axes, speed in zip(rows, speeds):
             low = float(tip(runs.spins["high", speed]).min())
@@ -80,15 +84,15 @@ def _spins(runs: Runs, name: str, caption: str, speeds: Sequence[float]) -> Figu
     return Figure(name, caption, draw, 0.7 + 1.9 * len(speeds))
 
 
-def _drop(runs: Runs, page: Any) -> None:
+def _drop(runs: Runs, page: Page) -> None:
     run = runs.falls["long"]
     rows = [int(np.argmin(np.abs(run.t - t))) for t in (0, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2)]
     corners = skeleton(run.model, run.q[rows], run.parameters)
     axes = page.subplots()
     for k, (row, points) in enumerate(zip(rows, corners)):
-        grey = str(0.75 - 0.75 * k / (len(rows) - 1))
-        axes.plot(points[:, 0], points[:, 1], "-", color=grey, linewidth=1.6)
-        axes.plot(points[::2, 0], points[::2, 1], "o", color=grey, markersize=3)
+        gray = str(0.75 - 0.75 * k / (len(rows) - 1))
+        axes.plot(points[:, 0], points[:, 1], "-", color=gray, linewidth=1.6)
+        axes.plot(points[::2, 0], points[::2, 1], "o", color=gray, markersize=3)
         axes.annotate(f"{run.t[row]:.3g} s", points[-1, :2], xytext=(4, 0), textcoords="offset points",
                       fontsize=7.5, va="center")  # fmt: skip
     axes.plot(run.tip[: rows[-1], 0], run.tip[: rows[-1], 1], color="#0072B2", linestyle=(0, (1, 1.3)), linewidth=0.9)
@@ -97,8 +101,8 @@ def _drop(runs: Runs, page: Any) -> None:
     axes.set(xlabel="X (m)", ylabel="Y (m)")
 
 
-def _rotors(runs: Runs, label: str, quantity: Quantity, stiff_until: float, page: Any) -> None:
-    """Stiff joints, until a time, beside soft ones."""
+def _rotors(runs: Runs, label: str, quantity: Quantity, stiff_until: float, page: Page) -> None:
+    """Draw stiff joints, up to a time, beside soft ones."""
     row = page.subplots(1, 2)
     for axes, reading, until in zip(row, READINGS, (stiff_until, np.inf)):
         for J, style in zip(INERTIAS, MANY):
@@ -111,8 +115,8 @@ def _rotors(runs: Runs, label: str, quantity: Quantity, stiff_until: float, page
     shared_legend(page, row[0])
 
 
-def _joint(runs: Runs, number: int, joint: str, page: Any) -> None:
-    """Link angle with free motors, and with held ones: of the wrist's yaw and roll, the beginning of a vibration."""
+def _joint(runs: Runs, number: int, joint: str, page: Page) -> None:
+    """Draw a joint angle with free motors, and with held ones: of the wrist's yaw and roll only the beginning."""
     until = BEGINNING.get(number, ("", np.inf))[1]
     row = page.subplots(1, 2)
     for axes, (title, sweep) in zip(row, (("motors free", runs.falls), ("motors held", runs.braked))):
@@ -131,11 +135,11 @@ def _joint(runs: Runs, number: int, joint: str, page: Any) -> None:
 
 
 def tabulate(runs: Runs) -> list[Table]:
-    """Peaks and residual vibrations, sweeps."""
+    """Tables of peaks and residual vibrations, and of sweeps."""
     spins = runs.numbers["spins"]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for speed in spins["high"]:
-        row: list[Any] = [float(speed)]
+        row: list[object] = [float(speed)]
         for order in ("zero", "first", "high"):
             one = spins[order][speed]
             row += ["diverges", ""] if one["diverged"] else [one["peak (m)"], one["at (s)"]]
@@ -148,7 +152,7 @@ def tabulate(runs: Runs) -> list[Table]:
 
 def _rotor_table(runs: Runs) -> Table:
     fall = runs.numbers["fall"]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for name, twists in fall["twist"].items():
         inertias = HEAVY if name.endswith("heavy") else INERTIAS
         for k, J in enumerate(inertias):

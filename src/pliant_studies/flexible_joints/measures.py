@@ -1,14 +1,14 @@
-"""What the verdicts on [ZZZ] rest on, measured on the runs."""
+"""Measured numbers of [ZZZ] that verdicts depend on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.simulation.runs.results import Result
+from pliant_studies.checks import Measured
 from pliant_studies.evaluation import inverse_dynamics
 from pliant_studies.flexible_joints import beam
 from pliant_studies.flexible_joints.runs import (
@@ -28,12 +28,12 @@ from pliant_studies.flexible_joints.runs import (
 )
 
 FALL_WINDOWS, BRAKED_WINDOWS = (1.25, 1.50, 1.75), (2.50, 3.00)
-"""Durations (s) at which verdicts on Canadarm2 are asked."""
+"""Times (s) at which Canadarm2 is judged."""
 TIP = ("u_x", "v_y", "w_z", "theta_x")
 
 
-def measure(runs: Runs) -> dict[str, Any]:
-    """Every number that a verdict rests on."""
+def measure(runs: Runs) -> Measured:
+    """Every number that a verdict depends on."""
     return {
         "beam": {"frequency (Hz)": float(spinning("zero").frequencies()[0]), "formula": beam.first_frequency()},
         "spins": _spins(runs),
@@ -59,7 +59,7 @@ def tip(run: Result) -> Array:
 
 
 def diverged(run: Result) -> bool:
-    """Whether the run left every bound."""
+    """Whether the run diverged."""
     return run.stats.status == "event" or bool(np.abs(run.q[:, 1]).max() > DIVERGED)
 
 
@@ -69,8 +69,8 @@ def residual(run: Result) -> float:
     return float(np.ptp(tip(run)[after if after.any() else slice(None)]) / 2)
 
 
-def _spins(runs: Runs) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _spins(runs: Runs) -> Measured:
+    found: Measured = {}
     for (order, speed), run in runs.spins.items():
         if speed not in THRESHOLD:
             values = tip(run)
@@ -84,13 +84,13 @@ def _spins(runs: Runs) -> dict[str, Any]:
 
 
 def _reference(runs: Runs, order: str, speed: float) -> dict[str, float]:
-    """Peak of the independent model, and how far the two histories part over that peak."""
+    """Peak of the independent model, and the largest difference of both histories over that peak."""
     ours, other = tip(runs.spins[order, speed]), runs.references[order, speed]
     return {"peak (m)": float(other.min()), "apart": float(np.abs(ours - other).max() / np.abs(other).max())}
 
 
-def _recursion(runs: Runs) -> dict[str, Any]:
-    """How far the paper's recursion with its Adams method parts from ours, over the peak."""
+def _recursion(runs: Runs) -> Measured:
+    """Largest difference of the paper's recursion with its Adams method from ours, over the peak."""
     spins = {}
     for speed in runs.settings["speeds"]:
         if f"spin {speed:g}" in runs.recursion:
@@ -99,7 +99,7 @@ def _recursion(runs: Runs) -> dict[str, Any]:
     return {"spin": spins, "equations": _equations(), **_recursive_fall(runs)}
 
 
-def _recursive_fall(runs: Runs) -> dict[str, Any]:
+def _recursive_fall(runs: Runs) -> Measured:
     if "fall" not in runs.recursion:
         return {"fall": {}}
     theirs, ours = runs.recursion["fall"], runs.falls["stiffness 2.66 MN m"]
@@ -111,13 +111,14 @@ def _recursive_fall(runs: Runs) -> dict[str, Any]:
     return {"fall": fall, "steps": theirs.stats.steps, "seconds": float(theirs.t[-1])}
 
 
-def _apart(a: Any, b: Any, origin: Any) -> float:
+def _apart(a: Array, b: Array, origin: Array | float) -> float:
     """Largest distance of two paths over the largest distance of the second from `origin`."""
     return float(np.linalg.norm(a - b, axis=1).max() / np.linalg.norm(b - origin, axis=1).max())
 
 
 def _equations() -> float:
-    """Generalised forces of Canadarm2 at a random state, the paper's recursion against automatic differentiation."""
+    """Relative difference of generalized forces of Canadarm2 at a random state, by the paper's recursion and by
+    automatic differentiation."""
     robot = arm(1)
     rng = np.random.default_rng(3)
     models = [robot.model(name, stiffening="second-order") for name in ("recursive-lagrange", "lagrange")]
@@ -138,7 +139,7 @@ def _shortening(runs: Runs) -> dict[str, float]:
 
 
 def off_quadrature(run: Result, link: str) -> float:
-    """Shortening of a link at its tip against -1/2 of the integral of the squared slopes, over the largest.
+    """Relative difference of the shortening of a link at its tip from -1/2 of the integral of the squared slopes.
 
     Slopes are those of the bending shapes, v' and w'. Rotation vectors of sections are not: to second order twist turns
     them.
@@ -164,8 +165,8 @@ def _sum(run: Result, link: str, name: str, eta: Array, derivative: int) -> Arra
     return amplitudes.T @ shapes.evaluate(eta, derivative)[:, columns].T
 
 
-def _stretches(runs: Runs) -> dict[str, Any]:
-    """Mean stretch at constant spin after 16 s, and its closed form mu w^2 L^3/(3 EA)."""
+def _stretches(runs: Runs) -> Measured:
+    """Mean stretch at constant speed after 16 s, and its closed form mu w^2 L^3/(3 EA)."""
     found = {}
     for name, speed in (("stretching beam", 8.0), ("literature beam", 6.0)):
         if name in runs.extra:
@@ -180,8 +181,8 @@ def _stretches(runs: Runs) -> dict[str, Any]:
 # -------------------------------------------------------------------------------------------------- flexible joints
 
 
-def _joint() -> dict[str, Any]:
-    """Resonance of rotor and link on a spring, and the pendulum's frequency as the spring stiffens."""
+def _joint() -> Measured:
+    """Resonance of rotor and link on a spring, and errors of the pendulum's frequency with stiffer springs."""
     K, J_1, J_2 = 2.66e6, 0.5, 2.0
     rigid = float(pendulum(None, gravity=9.81).frequencies(joints="free")[0])
     errors = [abs(float(pendulum(k, gravity=9.81).frequencies(joints="free")[0]) / rigid - 1) for k in (1e4, 1e5, 1e6)]
@@ -210,7 +211,7 @@ def _rms(values: Array, times: Array, until: float) -> float:
     return float(np.sqrt(np.mean(values[times <= until + 1e-9] ** 2)))
 
 
-def _fall(runs: Runs) -> dict[str, Any]:
+def _fall(runs: Runs) -> Measured:
     falls = runs.falls
     drifts = [np.abs(run.energy_balance).max() / run.energy.kinetic.max() for name, run in falls.items()]
     rotors = {f"{reading}, light": [falls[f"rotor {J:g}, {reading}"] for J in INERTIAS] for reading in READINGS}
@@ -238,7 +239,7 @@ def _fall(runs: Runs) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _deformation(sweep: Sequence[Result]) -> dict[str, Any]:
+def _deformation(sweep: Sequence[Result]) -> Measured:
     tips = [_at_tip(run) for run in sweep]
     return {what: _swept(sweep, [values[what] for values in tips]) for what in TIP}
 
@@ -248,8 +249,8 @@ def _swept(sweep: Sequence[Result], curves: Sequence[Array]) -> dict[str, list[f
     return {f"{until:g} s": [_rms(curve, run.t, until) for run, curve in zip(sweep, curves)] for until in FALL_WINDOWS}
 
 
-def _against(run: Result, other: Result, windows: Any) -> dict[str, Any]:
-    """How far the tip parts from that of another run, over the way that the other goes, at each window."""
+def _against(run: Result, other: Result, windows: Sequence[float]) -> dict[str, float]:
+    """Largest distance of the tip from that of another run, over the path of the other, up to each time."""
     found = {}
     for until in windows:
         rows = run.t <= until + 1e-9
@@ -257,7 +258,7 @@ def _against(run: Result, other: Result, windows: Any) -> dict[str, Any]:
     return found
 
 
-def _braked(runs: Runs) -> dict[str, Any]:
+def _braked(runs: Runs) -> Measured:
     rigid = runs.braked["rigid joints"]
     names = {f"{K:.2f}": runs.braked[f"stiffness {K:.2f} MN m"] for K in STIFFNESSES}
     everything = {**names, "rigid": rigid}
@@ -272,7 +273,7 @@ def _braked(runs: Runs) -> dict[str, Any]:
 
 
 def _drops(run: Result) -> dict[str, float]:
-    """How far the tip falls below its start (m), by duration."""
+    """Distance by which the tip falls below its start (m), by duration."""
     way = run.tip[0, 1] - run.tip[:, 1]
     return {f"{until:g} s": float(way[run.t <= until + 1e-9].max()) for until in BRAKED_WINDOWS}
 
@@ -283,7 +284,7 @@ def _lowest(run: Result) -> float:
 
 
 def _rigid_limit(runs: Runs) -> dict[str, float]:
-    """Joint angles (rad) against those of the rigid arm, with every stiffness so many times as large."""
+    """Largest difference of joint angles (rad) from those of the rigid arm, by the factor of every stiffness."""
     if "rigid fall" not in runs.extra:
         return {}
     rigid = runs.extra["rigid fall"].q[:, :5]

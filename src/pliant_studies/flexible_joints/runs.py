@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.model.model import Model
 from pliant.model.robot import Robot, load
 from pliant.options import FormulationName, StiffeningName
+from pliant.protocols import PrescribedMotion
 from pliant.robot.parts.beam import Beam
 from pliant.robot.parts.gear import Drive
 from pliant.robot.parts.joint import Joint
@@ -49,7 +49,7 @@ POSE = (0.4 * np.pi, -0.4 * np.pi, 0.0, 0.0, 0.0)
 
 @dataclass
 class Runs(StudyRuns):
-    """What was run."""
+    """Runs of the study: spinning beams by order and speed, and falls of Canadarm2 by name."""
 
     spins: dict[tuple[str, float], Result] = field(default_factory=dict)
     references: dict[tuple[str, float], Array] = field(default_factory=dict)
@@ -59,8 +59,8 @@ class Runs(StudyRuns):
     extra: dict[str, Result] = field(default_factory=dict)
 
     @property
-    def histories(self) -> dict[str, Any]:
-        """All runs by name; of a quick study those that are drawn."""
+    def histories(self) -> dict[str, Result | Mapping[str, Array]]:
+        """All runs by name; in a quick study only those that are drawn."""
         spins = {f"spin {order} {speed:g}": run for (order, speed), run in self.spins.items()}
         braked = {f"braked {name}": run for name, run in self.braked.items()}
         recursion = {f"recursive-lagrange, adams, {name}": run for name, run in self.recursion.items()}
@@ -96,7 +96,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
 
 
 def _spins(runs: Runs, quick: bool, tell: Tell) -> None:
-    """Every speed by every order of coupling, by an independent model, and by the paper's recursion and integrator."""
+    """Spin up at every speed by every order of coupling, by an independent model, and by the paper's recursion."""
     speeds = runs.settings["speeds"]
     models = {order: spinning(order) for order in ORDERS}
     for order, model in models.items():
@@ -121,7 +121,7 @@ def _spins(runs: Runs, quick: bool, tell: Tell) -> None:
 def spinning(
     order: str, axis: tuple[float, ...] = (0, 0, 1), tip: float = 0.0, formulation: FormulationName | None = None
 ) -> Model:
-    """The beam at one order of coupling, turning about `axis`, with a tip mass if wanted."""
+    """Model of the beam at one order of coupling, turning about `axis`, with a mass at the tip."""
     stiffening, usual = ORDERS[order]
     plane = "bending_z" if axis[1] else "bending_y"
     robot = load("spin-up").replace(
@@ -131,11 +131,11 @@ def spinning(
     return robot.model(formulation or usual, stiffening=stiffening)
 
 
-def law(speed: float) -> Callable[[Any], Any]:
+def law(speed: float) -> Callable[[Expression], Expression]:
     """Angle of the paper's spin-up, in CasADi operations."""
     w, T = speed, SPIN_UP
 
-    def angle(t: Any) -> Any:
+    def angle(t: Expression) -> Expression:
         during = w / T * (t**2 / 2 + (T / (2 * np.pi)) ** 2 * (ca.cos(2 * np.pi * t / T) - 1))
         return ca.if_else(t < T, during, w * (t - T / 2))
 
@@ -143,13 +143,13 @@ def law(speed: float) -> Callable[[Any], Any]:
 
 
 def spin_up(model: Model, speed: float, t_end: float) -> Result:
-    """Spin up, and on at constant speed until `t_end` or divergence."""
+    """Spin up, then hold the speed until `t_end` or divergence."""
     far = Event("diverged", lambda t, q, qd: q[1] ** 2 - DIVERGED**2, direction=1)
     return simulate(model, t_end, motion={"arm": law(speed)}, events=[far], output_step=0.01, rtol=1e-8, progress=False)
 
 
 def _other_beams(runs: Runs, quick: bool) -> None:
-    """The same spin about y, a tip mass, and two beams that can stretch."""
+    """Spin about y, spin with a mass at the tip, and two beams that can stretch."""
     speed = 3.0
     runs.extra["spin about y"] = spin_up(spinning("high", (0, 1, 0)), speed, SPIN)
     runs.extra["spin with tip mass"] = spin_up(spinning("high", tip=0.2), speed, SPIN)
@@ -172,7 +172,7 @@ def arm(shapes: int) -> Robot:
 
 
 def canadarm(shapes: int) -> Model:
-    """High-order model with joints, booms and rotors left as parameters: every sweep runs on one compiled model."""
+    """High-order model with joints, booms and rotors as parameters, so that every sweep runs on one compiled model."""
     robot = arm(shapes)
     drives = [
         f"links.{link.name}.joint.drive.{what}" for link in robot.links for what in ("stiffness", "rotor_inertia")
@@ -182,12 +182,13 @@ def canadarm(shapes: int) -> Model:
 
 
 def rigid_joints(robot: Robot) -> Robot:
-    """The same arm with stiff joints; the rotors turn with the links."""
+    """Arm with stiff joints; the rotors turn with the links."""
     return robot.replace({f"links.{link.name}.joint.drive.stiffness": None for link in robot.links})
 
 
 def _falls(runs: Runs, model: Model, tell: Tell) -> None:
-    """Motors free: sweeps of rotor inertia and joint stiffness in both readings, rigid joints, no shortening."""
+    """Falls with free motors: sweeps of rotor inertia and joint stiffness in both readings, rigid joints, no
+    shortening."""
     robot = arm(runs.settings["shapes per field"])
     for reading, unit in READINGS.items():
         tell(f"free fall, rotors, stiffness in {reading}/rad")
@@ -208,7 +209,7 @@ def _falls(runs: Runs, model: Model, tell: Tell) -> None:
 
 
 def _braked(runs: Runs, model: Model, tell: Tell) -> None:
-    """Motors held where they start: joint stiffness, rigid joints, no shortening."""
+    """Runs with held motors: sweep of joint stiffness, rigid joints, no shortening."""
     robot = arm(runs.settings["shapes per field"])
     held = {f"{link.name}.motor": _constant(angle) for link, angle in zip(robot.links, POSE)}
     tell("on the brakes, stiffness in MN m/rad")
@@ -221,16 +222,22 @@ def _braked(runs: Runs, model: Model, tell: Tell) -> None:
     runs.braked["no shortening"] = _simulated(robot.model(stiffening=False), BRAKED, held)
 
 
-def _constant(value: float) -> Callable[[Any], Any]:
+def _constant(value: float) -> Callable[[Expression], Expression]:
     return lambda t: value + 0 * t
 
 
-def _simulated(model: Model, t_end: float, motion: Any = None, p: Any = None, step: float = 2.5e-3) -> Result:
+def _simulated(
+    model: Model,
+    t_end: float,
+    motion: Mapping[str, PrescribedMotion] | None = None,
+    p: Array | None = None,
+    step: float = 2.5e-3,
+) -> Result:
     return simulate(model, t_end, POSE, motion=motion, p=p, rtol=1e-8, output_step=step, progress=False)
 
 
 def fall(model: Model, t_end: float = FALL, step: float = 2.5e-3, **given: float) -> Result:
-    """Drop the arm from rest with these `parameters`; `step` is that of the output."""
+    """Drop the arm from rest with these `parameters`; `step` is the step of the output."""
     return _simulated(model, t_end, p=parameters(model, **given), step=step)
 
 
@@ -250,7 +257,7 @@ def parameters(
 
 
 def _recursive_fall(runs: Runs) -> None:
-    """The fall by the paper's recursion and its Adams method."""
+    """Run the fall by the paper's recursion and its Adams method."""
     own = arm(runs.settings["shapes per field"]).model("recursive-lagrange", stiffening="second-order")
     runs.recursion["fall"] = simulate(own, FALL, POSE, method="adams", rtol=1e-8, output_step=2.5e-3,
                                       progress=False)  # fmt: skip
@@ -264,7 +271,7 @@ def _rigid_limit(runs: Runs, model: Model) -> None:
 
 
 def pendulum(stiffness: float | None, rotor: float = 0.5, inertia: float = 2.0, gravity: float = 0.0) -> Model:
-    """A rigid link on one joint, elastic or not."""
+    """Model of a rigid link on one joint, elastic or not."""
     body = RigidBody(mass=1.0 if gravity else 0.0, com=(0.5, 0, 0), inertia=(inertia, inertia, inertia), tip=(1, 0, 0))
     joint = Joint(drive=Drive(stiffness=stiffness, rotor_inertia=rotor))
     return Robot(name="pendulum", gravity=(gravity, 0, 0), links=[Link(name="body", joint=joint, rigid=body)]).model()

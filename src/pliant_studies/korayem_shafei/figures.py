@@ -1,13 +1,14 @@
-"""Figures 4-15 of [KS09], what convergence looks like, and the tables."""
+"""Figures 4-15 of [KS09], figures of convergence, and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.drawing.style import time_axis
 from pliant.mechanics.formulations.published import korayem_shafei as published
 from pliant.simulation.runs.results import Result
@@ -17,12 +18,16 @@ from pliant_studies.korayem_shafei.measures import RANGE, SHORT, peak
 from pliant_studies.korayem_shafei.runs import Runs
 from pliant_studies.study import Figure, Table
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Page
+
 LABELS = ("modes (one per link, Gibbs-Appell)", "finite elements (converged)")
-Quantity = Callable[[Result], Any]
+Quantity = Callable[[Result], Array]
 
 
 def illustrate(runs: Runs) -> list[Figure]:
-    """One for each figure of the paper, and ours on convergence."""
+    """Figures of the paper, and ours on convergence."""
     found = []
     for number, (text, label, quantity) in enumerate(_quantities(), start=4):
         fast = number >= 8
@@ -68,7 +73,7 @@ def _station(link: str, station: str, unit: str) -> Quantity:
     return lambda run: 1e3 * run.rotation(link, station)[:, 2]
 
 
-def _draw(runs: Runs, label: str, quantity: Quantity, until: float, page: Any) -> None:
+def _draw(runs: Runs, label: str, quantity: Quantity, until: float, page: Page) -> None:
     axes = page.subplots()
     for run, text, style in zip((runs.modes, runs.elements), LABELS, (FIRST, SECOND)):
         rows = run.t <= until
@@ -78,8 +83,8 @@ def _draw(runs: Runs, label: str, quantity: Quantity, until: float, page: Any) -
     time_axis(axes)
 
 
-def _truncation(runs: Runs, page: Any) -> None:
-    """End deflection of the upper link by more and better shapes."""
+def _truncation(runs: Runs, page: Page) -> None:
+    """Draw the end deflection of the upper link with more and better shapes."""
     names = ("1 mode", "2 modes", "3 modes", "3 loaded modes")
     texts = ("1 clamped-free mode", "2 clamped-free modes", "3 clamped-free modes", "3 clamped-mass modes")
     rows = page.subplots(4, 1, sharex=True, sharey=True)
@@ -94,7 +99,7 @@ def _truncation(runs: Runs, page: Any) -> None:
     time_axis(rows[-1])
 
 
-def _stiffening(runs: Runs, page: Any) -> None:
+def _stiffening(runs: Runs, page: Page) -> None:
     lines = [("3 modes", "3 modes, without stiffening"), ("3 modes stiffened", "3 modes, with stiffening")]
     if "elements stiffened" in runs.histories:
         lines += [("elements", "elements, without"), ("elements stiffened", "elements, with")]
@@ -109,8 +114,8 @@ def _stiffening(runs: Runs, page: Any) -> None:
     time_axis(rows[-1])
 
 
-def _advantage(page: Any) -> None:
-    """Products of Gibbs-Appell over those of Book's method, for every arm of the range."""
+def _advantage(page: Page) -> None:
+    """Draw the ratio of products of Gibbs-Appell to Book's method, for every arm of the range."""
     from matplotlib.colors import TwoSlopeNorm
 
     ratio = {size: published.gibbs_appell(*size).products / published.book(*size).products for size in RANGE}
@@ -137,8 +142,8 @@ def _advantage(page: Any) -> None:
     bar.set_label("products, Gibbs-Appell over Book")
 
 
-def _border(axes: Any, cells: Any) -> None:
-    """A line between neighbours of which one is cheaper and the other is not."""
+def _border(axes: Axes, cells: Array) -> None:
+    """Draw a line between neighbors of which one is cheaper and the other is not."""
     rows, columns = cells.shape
     for i in range(rows):
         for j in range(columns):
@@ -149,13 +154,13 @@ def _border(axes: Any, cells: Any) -> None:
 
 
 def tabulate(runs: Runs) -> list[Table]:
-    """Counts, where the advantage ends, frequencies side by side, peaks."""
+    """Tables of counts, of the range of the advantage, of frequencies and of peaks."""
     return [_steps(), _table_2(runs), _range(runs), _frequencies(runs), _peaks(runs)]
 
 
 def _steps() -> Table:
     sizes = ((2, 2, 1), (3, 2, 2), (6, 6, 2))
-    rows: list[list[Any]] = [
+    rows: list[list[object]] = [
         [step, *(published.products_by_step(*size)[step] for size in sizes)] for step in range(1, 11)
     ]
     rows.append(["sum", *(sum(published.products_by_step(*size).values()) for size in sizes)])
@@ -165,7 +170,7 @@ def _steps() -> Table:
 
 
 def _table_2(runs: Runs) -> Table:
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for size, tape in runs.tapes.items():
         for name, formula in (("Book, published", published.book), ("Gibbs-Appell, published", published.gibbs_appell)):
             operations = formula(*size)

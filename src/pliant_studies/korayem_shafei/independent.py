@@ -1,4 +1,4 @@
-"""The two-link arm of [KS09] from its energies, written out by hand: nothing here uses the mechanics of the library.
+"""Independent model of the two-link arm of [KS09] from its energies, without the mechanics of the library.
 
 Each link is a beam clamped to its joint, v(x, t) = sum_j phi_j(x) a_j(t) in clamped-free shapes. A point of a link
 whose root moves with velocity u (in the axes of the link) and turns at the rate w has the velocity
@@ -15,11 +15,11 @@ differentiation.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 
 LENGTH, MASS_PER_LENGTH, EI, GRAVITY = 1.0, 5.0, 1000.0, 9.81
@@ -48,7 +48,7 @@ class Shapes:
 
 
 def swing(modes: int, start: tuple[float, float], times: Array) -> Swing:
-    """The arm released at rest and undeformed, with `modes` shapes per link."""
+    """Swing of the arm, released at rest and undeformed, with `modes` shapes per link."""
     from scipy.integrate import solve_ivp
 
     shapes = clamped_free(modes)
@@ -67,7 +67,7 @@ def swing(modes: int, start: tuple[float, float], times: Array) -> Swing:
     return Swing(found.y[:2].T, amplitudes @ shapes.tip, float(np.abs(total - total[0]).max() / kinetic.max()))
 
 
-def _energies(s: Shapes, y: Any, yd: Any) -> tuple[Any, Any]:
+def _energies(s: Shapes, y: SX, yd: SX) -> tuple[SX, SX]:
     """Kinetic and potential energy of both links."""
     m = s.F.size
     q, a, b = y[:2], y[2 : 2 + m], y[2 + m :]
@@ -86,12 +86,13 @@ def _energies(s: Shapes, y: Any, yd: Any) -> tuple[Any, Any]:
     return T, V
 
 
-def _turn(angle: Any) -> Any:
+def _turn(angle: SX) -> SX:
     return ca.blockcat([[ca.cos(angle), -ca.sin(angle)], [ca.sin(angle), ca.cos(angle)]])
 
 
 def clamped_free(modes: int) -> Shapes:
-    """cosh z - cos z - sigma (sinh z - sin z), z = beta x/L, with cos beta cosh beta = -1."""
+    """Integrals of the clamped-free shapes cosh z - cos z - sigma (sinh z - sin z), z = beta x/L, cos beta cosh beta =
+    -1."""
     from scipy.optimize import brentq
 
     nodes, weights = np.polynomial.legendre.leggauss(POINTS)
@@ -105,5 +106,11 @@ def clamped_free(modes: int) -> Shapes:
         slope[j] = k * (np.sinh(z) + np.sin(z) - sigma * (np.cosh(z) - np.cos(z)))
         curvature[j] = k**2 * (np.cosh(z) + np.cos(z) - sigma * (np.sinh(z) + np.sin(z)))
     inside, bent = phi[:, :-1], curvature[:, :-1]
-    return Shapes(inside @ weights, inside @ (x[:-1] * weights), inside * weights @ inside.T, bent * weights @ bent.T,
-                  phi[:, -1], slope[:, -1])  # fmt: skip
+    return Shapes(
+        F=inside @ weights,
+        X=inside @ (x[:-1] * weights),
+        G=inside * weights @ inside.T,
+        K=bent * weights @ bent.T,
+        tip=phi[:, -1],
+        slope=slope[:, -1],
+    )

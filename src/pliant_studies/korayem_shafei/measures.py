@@ -1,15 +1,15 @@
-"""Numbers of [KS09] that verdicts rest on, from the runs and from the printed formulas."""
+"""Numbers of [KS09] that verdicts depend on, from the runs and from the printed formulas."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.mechanics.formulations.published import korayem_shafei as published
 from pliant.model.model import Model
 from pliant.model.robot import load
 from pliant.simulation.runs.results import Result
+from pliant_studies.checks import Measured
 from pliant_studies.evaluation import inverse_dynamics, mass_matrix
 from pliant_studies.korayem_shafei.arms import LINKS, counted_arm
 from pliant_studies.korayem_shafei.misprints import EQUATIONS, printed_change
@@ -18,13 +18,13 @@ from pliant_studies.korayem_shafei.runs import Runs
 RANGE = [(n, n_f, m) for n in range(2, 11) for n_f in range(1, n + 1) for m in range(1, 7)]
 """Arms (links, flexible ones, modes each) over which operations are compared."""
 SHORT = 0.5
-"""Seconds over which peaks are compared: later, vibrations of the highest modes decide by their phase how high."""
+"""Seconds over which peaks are compared: later peaks depend on the phase of the highest modes."""
 FEW = (6, 2, 2)
-"""An arm of which few links are flexible."""
+"""An arm with few flexible links."""
 
 
-def measure(runs: Runs) -> dict[str, Any]:
-    """Every number, by what it belongs to."""
+def measure(runs: Runs) -> Measured:
+    """Every number that a verdict depends on, by topic."""
     return {
         "formulation": _formulation(runs.settings["fields"]),
         "printed rotation": {str(fields): _printed_rotation(fields) for fields in (1, 2)},
@@ -40,8 +40,8 @@ def measure(runs: Runs) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------- formulation
 
 
-def _formulation(fields: int) -> dict[str, Any]:
-    """Corrected Gibbs-Appell against the energy formulation on a random spatial arm."""
+def _formulation(fields: int) -> Measured:
+    """Differences of corrected Gibbs-Appell from the energy formulation for a random spatial arm."""
     robot = counted_arm(3, 3, fields)
     model, energy = robot.model("gibbs-appell", stiffening=False), robot.model("lagrange", stiffening=False)
     states = {"straight": _random(model, 0.0), "bent": _random(model, 0.01)}
@@ -54,19 +54,21 @@ def _formulation(fields: int) -> dict[str, Any]:
     }
 
 
-def _random(model: Model, deflection: float) -> tuple[Any, Any, Any]:
+def _random(model: Model, deflection: float) -> tuple[Array, Array, Array]:
+    """Random state and accelerations, with deflections of that size."""
     q, qd, qdd = np.random.default_rng(0).normal(size=(3, model.n))
     q[model.n_joints :] *= deflection
     return q, qd, qdd
 
 
-def _residual(model: Model, reference: Model, q: Any, qd: Any, qdd: Any) -> float:
+def _residual(model: Model, reference: Model, q: Array, qd: Array, qdd: Array) -> float:
+    """Relative difference of the forces of two models."""
     ours, theirs = (inverse_dynamics(m, q, qd, qdd) for m in (model, reference))
     return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
 
 
 def _printed_rotation(fields: int) -> list[float]:
-    """Error of the linear rotation E for deflections of one, a half and a quarter."""
+    """Errors of the linear rotation E for a deflection, its half and its quarter."""
     robot = counted_arm(3, 3, fields)
     linear, exact = (
         robot.model("gibbs-appell", rotation="linear", stiffening=False),
@@ -76,7 +78,7 @@ def _printed_rotation(fields: int) -> list[float]:
 
 
 def _printed(fields: int) -> dict[str, dict[str, float]]:
-    """Change of the forces by a printed equation, relative to those from the energies: in space and in the plane."""
+    """Change of the forces by each printed equation, relative to those from the energies, in space and in the plane."""
     arms = {"spatial arm": counted_arm(3, 3, fields), "planar example": load("two-link")}
     found: dict[str, dict[str, float]] = {equation: {} for equation in EQUATIONS}
     for name, robot in arms.items():
@@ -89,7 +91,7 @@ def _printed(fields: int) -> dict[str, dict[str, float]]:
 
 
 def _rigid_limit() -> float:
-    """Forces of four rigid links, relative to those by the recursion of [MS07]."""
+    """Relative difference of the forces of four rigid links from those by the recursion of [MS07]."""
     robot = counted_arm(4, 0, 0)
     q, qd, qdd = np.random.default_rng(1).normal(size=(3, 4))
     return _residual(robot.model("gibbs-appell", stiffening=False), robot.model("denoc", stiffening=False), q, qd, qdd)
@@ -103,7 +105,7 @@ def peak(run: Result, link: str, until: float = np.inf) -> float:
     return float(1e3 * np.abs(run.deflection(link)[run.t <= until, 1]).max())
 
 
-def _swing(runs: Runs) -> dict[str, Any]:
+def _swing(runs: Runs) -> Measured:
     run, degrees = runs.modes, np.degrees(runs.modes.q[:, :2])
     return {
         "drift": float(np.abs(run.energy_balance).max() / run.energy.kinetic.max()),
@@ -112,8 +114,8 @@ def _swing(runs: Runs) -> dict[str, Any]:
     }
 
 
-def _independent(runs: Runs, name: str) -> dict[str, Any]:
-    """Our run beside the independent one: how far apart, over the peak of what is compared, and the peaks."""
+def _independent(runs: Runs, name: str) -> Measured:
+    """Largest differences of our run from the independent one, over the peak, and the peaks of both."""
     other = runs.independent[name]
     rows, run = len(other.angles), runs.histories[name]
     ends = np.column_stack([run.deflection(link)[:rows, 1] for link in LINKS])
@@ -127,7 +129,8 @@ def _independent(runs: Runs, name: str) -> dict[str, Any]:
     }
 
 
-def _extremes(angles: Any, ends: Any) -> dict[str, list[float]]:
+def _extremes(angles: Array, ends: Array) -> dict[str, list[float]]:
+    """Extreme angles and end deflections of a run."""
     degrees = np.degrees(angles)
     return {
         "least angles (deg)": degrees.min(axis=0).round(4).tolist(),
@@ -139,8 +142,8 @@ def _extremes(angles: Any, ends: Any) -> dict[str, list[float]]:
 # ---------------------------------------------------------------------------------------- modes against elements
 
 
-def _against_elements(runs: Runs) -> dict[str, Any]:
-    """Modes against two elements per link and against converged ones, and frequencies."""
+def _against_elements(runs: Runs) -> Measured:
+    """Differences of modes from two elements per link and from converged elements, and frequencies."""
     compared = {
         name: {other: _apart(runs.histories[name], runs.histories[other]) for other in ("2 elements", "elements")}
         for name in ("1 mode", "2 modes", "3 modes")
@@ -149,8 +152,8 @@ def _against_elements(runs: Runs) -> dict[str, Any]:
     return {"compared": compared, "frequencies (Hz)": frequencies}
 
 
-def _apart(run: Result, other: Result) -> dict[str, Any]:
-    """Angles and tip over the first 2 s, peaks of the end deflections over a short time."""
+def _apart(run: Result, other: Result) -> Measured:
+    """Largest differences of angles and tip over the first 2 s, and of peaks of the end deflections over `SHORT`."""
     some, rows = run.t <= 2.0 + 1e-9, other.t <= 2.0 + 1e-9
     return {
         "angles (rad)": float(np.abs(run.q[some, :2] - other.q[rows, :2]).max()),
@@ -162,7 +165,7 @@ def _apart(run: Result, other: Result) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------- counts
 
 
-def _counts(runs: Runs) -> dict[str, Any]:
+def _counts(runs: Runs) -> Measured:
     sizes = ((3, 2, 2), (6, 6, 3), (6, 6, 2))
     return {
         "formulas": {str(size): _operations(size) for size in (*sizes, FEW)},
@@ -179,7 +182,7 @@ def _operations(size: tuple[int, int, int]) -> dict[str, list[float]]:
 
 
 def _gaps() -> dict[str, float]:
-    """Largest difference of the sum of Table 1 and Table 2, by what the last term of Step 10 is read as."""
+    """Largest difference of the sum of Table 1 from Table 2, by the reading of the last term of Step 10."""
     readings = {"42 m^2 n_f^2": 1, "42 m^2 m^2": 2, "42 m^2 n^2": 0}  # which of n, n_f, m is squared
     return {text: max(_gap(size, size[place]) for size in RANGE) for text, place in readings.items()}
 
@@ -190,8 +193,8 @@ def _gap(size: tuple[int, int, int], squared: int) -> float:
     return abs(steps - published.gibbs_appell(*size).products)
 
 
-def _range() -> dict[str, Any]:
-    """For how many arms Gibbs-Appell needs more, by kind of operation, and by number of links for products."""
+def _range() -> Measured:
+    """Number of arms for which Gibbs-Appell needs more, by kind of operation, and by number of links for products."""
     dearer = {size: _dearer(size) for size in RANGE}
     links = sorted({size[0] for size in RANGE})
     return {
@@ -207,7 +210,7 @@ def _range() -> dict[str, Any]:
 
 
 def _dearer(size: tuple[int, int, int]) -> tuple[bool, bool, bool]:
-    """Whether Gibbs-Appell needs more sums, more products, more of both together than Book's method."""
+    """Whether Gibbs-Appell needs more sums, more products, and more of both together than Book's method."""
     ours, theirs = published.gibbs_appell(*size), published.book(*size)
     return (
         ours.sums > theirs.sums,
@@ -217,7 +220,7 @@ def _dearer(size: tuple[int, int, int]) -> tuple[bool, bool, bool]:
 
 
 def _tape(runs: Runs, size: tuple[int, int, int]) -> dict[str, list[float]]:
-    """Products, divisions among them, and sums: as published, and as counted."""
+    """Products with divisions, and sums: as published, and as counted on our tapes."""
     formula = published.gibbs_appell(*size)
     return {
         "published": [formula.products, formula.sums],

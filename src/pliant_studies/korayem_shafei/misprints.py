@@ -1,4 +1,4 @@
-"""Two equations of [KS09] as they are printed: what the forces of an arm become with them."""
+"""Two equations of [KS09] as they are printed, and the forces of an arm with them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EQUATIONS = ("44", "70")
 
 def printed_change(model: Model, equation: str, q: NDArray[np.float64], qd: NDArray[np.float64],
                    qdd: NDArray[np.float64]) -> NDArray[np.float64]:  # fmt: skip
-    """(n,) generalised forces with the printed equation less those with the corrected one."""
+    """(n,) generalized forces with the printed equation less those with the corrected one."""
     symbols = [ca.SX.sym(name, model.n) for name in ("q", "qd", "qdd")]
     change = _CHANGES[equation](model.chain, *symbols)
     function = ca.Function("change", symbols, [ca.densify(change)])
@@ -27,7 +27,7 @@ def printed_change(model: Model, equation: str, q: NDArray[np.float64], qd: NDAr
 
 
 def _sign_of_44(chain: Chain, q: SX, qd: SX, qdd: SX) -> SX:
-    """-omega~ B_9 omega where +omega~ B_9 omega is right, in the equations of the deflections only."""
+    """Change by -omega~ B_9 omega in place of +omega~ B_9 omega, in the equations of the deflections only."""
     links = links_of(chain, q, qd)
     motions = outward_motion(chain, links, qd, qdd)
     out, beyond = ca.SX.zeros(chain.n), ca.SX.zeros(3)
@@ -40,7 +40,7 @@ def _sign_of_44(chain: Chain, q: SX, qd: SX, qdd: SX) -> SX:
 
 
 def _term_of_70(chain: Chain, q: SX, qd: SX, qdd: SX) -> SX:
-    """No omega x thetad in the angular acceleration that a link hands on."""
+    """Change without omega x thetad in the angular acceleration of the next link."""
     links = links_of(chain, q, qd)
     motions = outward_motion(chain, links, qd, qdd)
     printed = [

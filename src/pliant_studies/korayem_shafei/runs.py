@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from pliant.options import FormulationName, StiffeningName
 from pliant.robot.parts.shapes import Shapes
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
+from pliant_studies.checks import Measured
 from pliant_studies.korayem_shafei.arms import HANGING, LINKS, START, counted_arm
 from pliant_studies.korayem_shafei.independent import Swing, swing
 from pliant_studies.study import StudyRuns, Tell
@@ -22,7 +22,7 @@ from pliant_studies.study import StudyRuns, Tell
 
 @dataclass
 class Runs(StudyRuns):
-    """What was run: histories by name, frequencies of the hanging arm, counts."""
+    """Runs of the study: histories by name, frequencies of the hanging arm, independent runs, and counts."""
 
     histories: dict[str, Result] = field(default_factory=dict)
     frequencies: dict[str, NDArray[np.float64]] = field(default_factory=dict)
@@ -31,18 +31,18 @@ class Runs(StudyRuns):
 
     @property
     def modes(self) -> Result:
-        """The paper's model: one clamped-free mode per link, Gibbs-Appell."""
+        """Run of the paper's model: one clamped-free mode per link, Gibbs-Appell."""
         return self.histories["1 mode"]
 
     @property
     def elements(self) -> Result:
-        """Converged finite elements of the same arm, without stiffening as in the paper."""
+        """Run with converged finite elements of the same arm, without stiffening as in the paper."""
         return self.histories["elements"]
 
 
 def perform(quick: bool, tell: Tell) -> Runs:
     """Every run of the study."""
-    settings: dict[str, Any] = {
+    settings: Measured = {
         "stiffening": "none, as in the paper, where a run does not say otherwise",
         "duration": 2.0 if quick else 5.0,
         "elements": 4 if quick else 8,

@@ -1,4 +1,4 @@
-"""Laboratory arms that were measured: robot files with the source of every number, and their runs."""
+"""Measured laboratory arms: robot files with the source of every number, and recorded runs."""
 
 from __future__ import annotations
 

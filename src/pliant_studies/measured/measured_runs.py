@@ -1,4 +1,4 @@
-"""The runs and robots that ship, read by name."""
+"""Runs and robots of the measured arms, by name."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def measured_run(name: str) -> dict[str, Array]:
     Returns
     -------
     dict of (N,) arrays
-        Where nothing was measured, NaN.
+        NaN where nothing was measured.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def measured_run(name: str) -> dict[str, Array]:
 
 @checked
 def recording_path(name: str) -> Path:
-    """Where a recording file is, for `pliant validate` or to begin one of your own with.
+    """Path of a recording file, for `pliant validate` or as an example for your own.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def recording_path(name: str) -> Path:
 
 @checked
 def load_rig(name: str) -> Robot:
-    """The robot of a rig.
+    """Robot of a rig.
 
     Parameters
     ----------

@@ -13,19 +13,20 @@ from pliant.robot.parts.link import Link
 
 RECURSIVE = FORMULATIONS["denoc"]
 ALGORITHMS = {"recursive": RECURSIVE, "non-recursive": replace(RECURSIVE, name="denoc by matrix", forward=None)}
-"""Both take phi by the same recursion: O(n) by U D U^T, and the matrix of (28), (29) formed and solved by L D L^T."""
+"""Formulations by the name of the algorithm: O(n) by U D U^T, or the matrix of (28), (29) formed and solved by L D L^T;
+both take phi by the same recursion."""
 HUBS = ("about z", "isotropic")
 LEFT = 0.01
-"""Rad: a joint this far from the desired motion has left it."""
+"""Distance (rad) at which a joint has left the desired motion."""
 
 
 def desired() -> MohanSaha:
-    """(38)."""
+    """Desired motion (38)."""
     return MohanSaha(6, 10.0)
 
 
 def puma(hub: str) -> Robot:
-    """The arm with hubs that have inertia about their joint's axis only, or about every axis."""
+    """PUMA with hubs that have inertia about the axis of their joint only, or about every axis."""
     robot = load("puma")
     if hub == "isotropic":
         for link in robot.links:
@@ -35,7 +36,7 @@ def puma(hub: str) -> Robot:
 
 
 def rods(n: int) -> Robot:
-    """`n` bent rods whose axes are twisted by angles without special values."""
+    """Arm of `n` bent rods with random lengths and twists."""
     rng = np.random.default_rng(3)
     links = [
         Link.bent_rod(f"link{k}", 3.0, float(rng.uniform(0.2, 0.5)), float(rng.uniform(0.1, 0.4)),

@@ -1,13 +1,14 @@
-"""Figures 4-9 of [MS07], the eigenvalue that explains them, and tables."""
+"""Figures 4-9 of [MS07], figures of the eigenvalue that explains them, and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.drawing.style import time_axis, zero_line
 from pliant.mechanics.formulations.published import mohan_saha as published
 from pliant_bench.timing import Timings
@@ -17,12 +18,15 @@ from pliant_studies.mohan_saha.measures import acceptable, error, power_of
 from pliant_studies.mohan_saha.runs import EVALUATIONS, Runs
 from pliant_studies.study import Figure, Table
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Page
+
 END = 7.0
-"""Figures of diverged angles end here (s): later the arm tumbles."""
+"""End of figures of diverged angles (s): later the arm tumbles."""
 
 
 def illustrate(runs: Runs) -> list[Figure]:
-    """One for each figure of the paper, and what explains them."""
+    """Figures of the paper, and others that explain them."""
     return [
         Figure("fig04", "Fig. 4 of the paper: joint torques for the desired motion.", partial(_torques, runs), 4.4),
         Figure("fig05", "Fig. 5 of the paper: desired and simulated joint angles, recursive algorithm; the first "
@@ -47,7 +51,7 @@ def illustrate(runs: Runs) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _torques(runs: Runs, page: Any) -> None:
+def _torques(runs: Runs, page: Page) -> None:
     run = runs.run("about z", "recursive")
     made = grid(page, 3, 2)
     for k, axes in enumerate(made.flat):
@@ -56,7 +60,7 @@ def _torques(runs: Runs, page: Any) -> None:
         axes.set_ylabel(f"$\\tau_{k + 1}$ (N m)")
 
 
-def _angles(runs: Runs, page: Any) -> None:
+def _angles(runs: Runs, page: Page) -> None:
     run = runs.run("about z", "recursive")
     shown = run.t <= END
     path = desired()(run.t)[0]
@@ -68,7 +72,7 @@ def _angles(runs: Runs, page: Any) -> None:
     shared_legend(page, made[0, 0])
 
 
-def _errors(runs: Runs, page: Any) -> None:
+def _errors(runs: Runs, page: Page) -> None:
     made = grid(page, 3, 2, sharey=True)
     for k, axes in enumerate(made.flat):
         for name, style in zip(ALGORITHMS, (FIRST, SECOND)):
@@ -82,7 +86,7 @@ def _errors(runs: Runs, page: Any) -> None:
     shared_legend(page, made[0, 0])
 
 
-def _acceleration(runs: Runs, page: Any) -> None:
+def _acceleration(runs: Runs, page: Page) -> None:
     rows = page.subplots(2, 1, sharex=True)
     for axes, name in zip(rows, ALGORITHMS):
         run = runs.run("about z", name)
@@ -96,7 +100,7 @@ def _acceleration(runs: Runs, page: Any) -> None:
     time_axis(rows[-1])
 
 
-def _power(runs: Runs, page: Any) -> None:
+def _power(runs: Runs, page: Page) -> None:
     axes = page.subplots()
     run = runs.run("about z", "recursive")
     wanted = power_of(run)
@@ -112,8 +116,8 @@ def _power(runs: Runs, page: Any) -> None:
     legend(axes, 3)
 
 
-def _cpu(runs: Runs, page: Any) -> None:
-    """Medians as bars, every round as a mark."""
+def _cpu(runs: Runs, page: Page) -> None:
+    """Draw medians as bars, every round as a mark."""
     axes = page.subplots()
     for height, name, colour in zip((1, 0), ALGORITHMS, (FIRST["color"], "0.75")):
         values = [1e3 * value for value in runs.cpu[name].values]
@@ -125,7 +129,7 @@ def _cpu(runs: Runs, page: Any) -> None:
     axes.set_xlabel("time of the forced run over 6 s (ms)")
 
 
-def _cost(runs: Runs, page: Any) -> None:
+def _cost(runs: Runs, page: Page) -> None:
     left, right = page.subplots(1, 2)
     sizes = list(runs.times)
     for name, style, marker in zip(ALGORITHMS, (FIRST, SECOND), ("o", "s")):
@@ -146,7 +150,7 @@ def _cost(runs: Runs, page: Any) -> None:
     shared_legend(page, left)
 
 
-def _tolerance(runs: Runs, page: Any) -> None:
+def _tolerance(runs: Runs, page: Page) -> None:
     axes = page.subplots()
     names = [name for name in runs.tolerances if name != "default"]
     for name, colour in zip(names, ("#B9D9EE", "#7FB8DD", "#3E86BC", "#164F7C")):
@@ -165,8 +169,8 @@ def _tolerance(runs: Runs, page: Any) -> None:
     shared_legend(page, axes)
 
 
-def _predicted(runs: Runs) -> tuple[Any, Any]:
-    """Growth by the eigenvalue, up to the departure at the stated tolerance."""
+def _predicted(runs: Runs) -> tuple[Array, Array]:
+    """Times and error that grows by the eigenvalue, up to the departure at the stated tolerance."""
     table = runs.growth["about z"]
     end = min(acceptable(runs.tolerances["1e-08"]["recursive"]))
     times = np.linspace(5.3, end, 100)
@@ -175,7 +179,7 @@ def _predicted(runs: Runs) -> tuple[Any, Any]:
     return times - 0.06, LEFT * np.exp(grown - grown[-1])
 
 
-def _eigenvalue(runs: Runs, page: Any) -> None:
+def _eigenvalue(runs: Runs, page: Page) -> None:
     top, bottom = page.subplots(2, 1, sharex=True)
     for hub, style in (("about z", SECOND), ("isotropic", FIRST)):
         table = runs.growth[hub]
@@ -191,7 +195,7 @@ def _eigenvalue(runs: Runs, page: Any) -> None:
 
 
 def tabulate(runs: Runs) -> list[Table]:
-    """Tables 1 and 3, tolerances, steps, times."""
+    """Tables 1 and 3 of the paper, and tables of tolerances, steps and times."""
     return [_table_1(), _table_3(runs), _tolerances(runs), _steps(runs), _times(runs)]
 
 
@@ -208,7 +212,7 @@ def _table_1() -> Table:
 
 
 def _table_3(runs: Runs) -> Table:
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for name in ALGORITHMS:
         rows.append([f"{name}, printed", *published.TABLE_3[name]])
         for limit in (0.001, 0.01, 0.1):

@@ -1,18 +1,19 @@
-"""Numbers of [MS07] that verdicts rest on, from the runs and from the printed formulas."""
+"""Numbers of [MS07] that verdicts depend on, from the runs and from the printed formulas."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
+from pliant.arrays import Array, Integers
 from pliant.mechanics.formulations.published import mohan_saha as published
 from pliant.model.robot import Robot
 from pliant.robot.parts.joint import Joint, Origin
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.rigid_body import Lump, RigidBody
 from pliant.simulation.runs.results import Result
+from pliant_studies.checks import Measured
 from pliant_studies.evaluation import inverse_dynamics, mass_matrix
 from pliant_studies.mohan_saha.arms import ALGORITHMS, LEFT, desired, puma
 from pliant_studies.mohan_saha.runs import Runs
@@ -23,8 +24,8 @@ COMPARED = (6, *range(10, 17))
 """Numbers of links: the arm that is simulated, and those at which Table 1 prints counts."""
 
 
-def measure(runs: Runs) -> dict[str, Any]:
-    """Every number, by what it belongs to."""
+def measure(runs: Runs) -> Measured:
+    """Every number that a verdict depends on, by topic."""
     return {
         "solution": _solution(),
         "inertia matrix": _inertia_matrix(),
@@ -39,27 +40,27 @@ def measure(runs: Runs) -> dict[str, Any]:
     }
 
 
-def error(run: Result) -> Any:
+def error(run: Result) -> Array:
     """(N, 6) simulated less desired joint angles."""
-    return run.q - desired()(run.t)[0]
+    return np.asarray(run.q - desired()(run.t)[0])
 
 
 def acceptable(run: Result, limit: float = LEFT) -> list[float]:
-    """When each joint first left the desired motion by more than `limit` rad; the end where it never did."""
+    """Times at which each joint first leaves the desired motion by more than `limit` rad; the end if it never does."""
     beyond = np.abs(error(run)) > limit
     return [float(run.t[column.argmax()] if column.any() else run.t[-1]) for column in beyond.T]
 
 
-def power_of(run: Result) -> Any:
+def power_of(run: Result) -> Array:
     """Desired power: torque times desired rates."""
-    return np.einsum("tj,tj->t", run.tau, desired()(run.t)[1])
+    return np.asarray(np.einsum("tj,tj->t", run.tau, desired()(run.t)[1]))
 
 
 # ------------------------------------------------------------------------------------------------------ recursion
 
 
-def _solution() -> dict[str, Any]:
-    """Accelerations by both algorithms: of random states, and of the desired motion, where they are known."""
+def _solution() -> Measured:
+    """Errors of accelerations by both algorithms, for random states and for the desired motion."""
     models = [puma("about z").model(formulation) for formulation in ALGORITHMS.values()]
     rng = np.random.default_rng(0)
     q, qd = rng.normal(size=(2, 50, 6))
@@ -75,13 +76,14 @@ def _solution() -> dict[str, Any]:
     return {"apart": _largest(first - second, first), "returned": _largest(back - tau, tau), "round-off": off}
 
 
-def _largest(difference: Any, scale: Any) -> float:
+def _largest(difference: Array, scale: Array) -> float:
     """Largest entry of a row over the largest of its scale, over all rows."""
     return float((np.abs(difference).max(axis=1) / np.abs(scale).max(axis=1)).max())
 
 
-def _inertia_matrix() -> dict[str, Any]:
-    """At theta = 0, three ways: composite inertias, columns of inverse dynamics, second derivatives of the energy."""
+def _inertia_matrix() -> Measured:
+    """Inertia matrix at theta = 0 by composite inertias, by columns of inverse dynamics, and by second derivatives of
+    the energy."""
     robot, rest = puma("about z"), np.zeros(6)
     model = robot.model(stiffening=False)
     M, energy = mass_matrix(model, rest), mass_matrix(robot.model("lagrange", stiffening=False), rest)
@@ -95,13 +97,14 @@ def _inertia_matrix() -> dict[str, Any]:
     }
 
 
-def _spectrum(M: Any) -> dict[str, float]:
+def _spectrum(M: Array) -> dict[str, float]:
+    """Smallest eigenvalue and condition of a matrix."""
     values = np.linalg.eigvalsh(M)
     return {"smallest eigenvalue": float(values[0]), "condition": float(values[-1] / values[0])}
 
 
 def _rod() -> dict[str, float]:
-    """M_i of a bent rod in closed form, with C5 corrected and as printed, less quadrature along the rod."""
+    """Error of M_i of a bent rod in closed form, with C5 corrected and as printed, against quadrature along the rod."""
     rho, a, b, theta = 7.0, 0.4, 0.3, 0.7
     x = np.array([np.cos(theta), np.sin(theta), 0.0])
     points, weights = np.polynomial.legendre.leggauss(6)
@@ -118,7 +121,7 @@ def _rod() -> dict[str, float]:
 
 
 def _other_joints() -> float:
-    """Forces of an arm with hub, payload and a prismatic joint, relative to those from its energies."""
+    """Relative difference of the forces of an arm with hub, payload and prismatic joint from those by its energies."""
     body = RigidBody(mass=3.0, com=(0.2, 0.05, 0.1), inertia=(0.02, 0.05, 0.06), tip=(0.4, 0, 0))
     slide = Joint(type="prismatic", axis=(1, 0, 0), origin=Origin(rpy=(0.3, -0.2, 0.5)))
     turn = Joint(hub=Lump(mass=1.0, inertia=(0.1, 0.2, 0.3)))
@@ -133,8 +136,8 @@ def _other_joints() -> float:
 # -------------------------------------------------------------------------------------------------------- Table 1
 
 
-def _table_1() -> dict[str, Any]:
-    """What follows from the printed formulas."""
+def _table_1() -> Measured:
+    """Steps, crossovers and operations by the printed formulas."""
     n = np.arange(1, 30)
     totals = [published.proposed(int(k)) for k in n]
     steps = {kind: _line(n, [getattr(t, kind) for t in totals]) for kind in ("products", "sums")}
@@ -145,8 +148,8 @@ def _table_1() -> dict[str, Any]:
     return {"steps": steps, "crossovers": crossovers, "operations": operations}
 
 
-def _line(n: Any, values: Any) -> list[float]:
-    """Slope and offset of numbers that lie on a straight line, and how far they are from it."""
+def _line(n: Integers, values: list[float]) -> list[float]:
+    """Slope and offset of numbers on a straight line, and their largest distance from it."""
     slope, offset = values[1] - values[0], 2 * values[0] - values[1]
     return [slope, offset, float(np.abs(slope * n + offset - values).max())]
 
@@ -154,7 +157,7 @@ def _line(n: Any, values: Any) -> list[float]:
 # ------------------------------------------------------------------------------------------------- the forced PUMA
 
 
-def _forced(runs: Runs) -> dict[str, Any]:
+def _forced(runs: Runs) -> Measured:
     both = {name: runs.run("about z", name) for name in ALGORITHMS}
     isotropic = {name: runs.run("isotropic", name) for name in ALGORITHMS}
     return {
@@ -181,14 +184,14 @@ def _by_joint(run: Result, until: float) -> list[float]:
 
 
 def _power_matches(run: Result) -> float:
-    """When simulated and desired power first differ by a hundredth of the peak."""
+    """Time at which simulated and desired power first differ by a hundredth of the peak."""
     wanted = power_of(run)
     apart = np.abs(np.einsum("tj,tj->t", run.tau, run.qd) - wanted) > 0.01 * np.abs(wanted).max()
     return float(run.t[apart.argmax()])
 
 
-def _tolerance(runs: Runs) -> dict[str, Any]:
-    """When joints leave by tolerance, and how far the eigenvalue carries an error from one departure to the next."""
+def _tolerance(runs: Runs) -> Measured:
+    """Times at which joints leave, by tolerance, and growth of an error by the eigenvalue between departures."""
     leaves = {name: {a: acceptable(run) for a, run in pair.items()} for name, pair in runs.tolerances.items()}
     stated = [name for name in leaves if name != "default"]
     decades = {
@@ -199,20 +202,21 @@ def _tolerance(runs: Runs) -> dict[str, Any]:
     return {"leaves": leaves, "decades": decades, "printed gain": _decades(runs.growth["about z"], *printed)}
 
 
-def _decades(growth: Any, begin: float, end: float) -> float:
-    """Powers of ten by which the eigenvalue makes an error grow from one time to another."""
+def _decades(growth: Array, begin: float, end: float) -> float:
+    """Decades by which an error grows from one time to another, by the eigenvalue."""
     times = np.linspace(begin, end, 101)
     return float(np.trapezoid(np.interp(times, growth[:, 0], growth[:, 1]), times) / np.log(10))
 
 
-def _steps(runs: Runs) -> dict[str, Any]:
+def _steps(runs: Runs) -> Measured:
     leaves = {f"{step:g}": {a: min(acceptable(run)) for a, run in pair.items()} for step, pair in runs.steps.items()}
     counted = {what: {f"{step:g}": pair for step, pair in by.items()} for what, by in runs.evaluations.items()}
     return {"leaves": leaves, "evaluations": counted}
 
 
 def _eigenvalue(runs: Runs) -> dict[str, float]:
-    """Largest real part (1/s) of the error dynamics at some times, and with isotropic hubs up to 7.5 s."""
+    """Largest real part (1/s) of the eigenvalues of the error dynamics at some times, and with isotropic hubs up to
+    7.5 s."""
     table, other = runs.growth["about z"], runs.growth["isotropic"]
     at = {f"{t:g} s": float(np.interp(t, table[:, 0], table[:, 1])) for t in (2.5, 5.0, 5.5, 6.5)}
     return {**at, "isotropic": float(other[other[:, 0] <= 7.5, 1].max())}
@@ -221,7 +225,7 @@ def _eigenvalue(runs: Runs) -> dict[str, float]:
 # ----------------------------------------------------------------------------------------------------------- cost
 
 
-def _cost(runs: Runs) -> dict[str, Any]:
+def _cost(runs: Runs) -> Measured:
     counted = {n: by["recursive"].products + (by["recursive"].divisions or 0) for n, by in runs.counts.items()}
     n, products = np.array(list(counted)), np.array(list(counted.values()))
     slope, offset = np.polyfit(n, products, 1)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from pliant.analysis import counts
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.control.controllers.joint_controllers import PD
 from pliant.mechanics.links.build_chain import build_chain
 from pliant.model.model import Model
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
 from pliant_bench.timing import TURNS, Timings, alternating
+from pliant_studies.checks import Measured
 from pliant_studies.mohan_saha.arms import ALGORITHMS, HUBS, RECURSIVE, desired, puma, rods
 from pliant_studies.study import StudyRuns, Tell
 
@@ -30,20 +30,20 @@ DEFAULT_RELATIVE = 1e-3
 
 @dataclass
 class Runs(StudyRuns):
-    """What was run; mappings of runs go on by algorithm.
+    """Runs of the study; inner mappings are by algorithm.
 
     Attributes
     ----------
-    histories : the forced runs by hub and algorithm, and the stabilised one
+    histories : forced runs by hub and algorithm, and the stabilized one
     growth : by hub, (N, 2) time and largest real part of the eigenvalues of the error dynamics
     tolerances : runs by tolerance
     steps : runs over 10 s by largest step
-    evaluations : over 6 s, by "largest step" or "output spacing" and by step
+    evaluations : evaluations over 6 s, by "largest step" or "output spacing" and by step
     cpu : seconds of the forced run over 6 s
-    counts, times : by number of links
+    counts, times : operations and seconds by number of links
     """
 
-    histories: dict[str, Any] = field(default_factory=dict)
+    histories: dict[str, Result] = field(default_factory=dict)
     growth: dict[str, Array] = field(default_factory=dict)
     tolerances: dict[str, dict[str, Result]] = field(default_factory=dict)
     steps: dict[float, dict[str, Result]] = field(default_factory=dict)
@@ -53,38 +53,38 @@ class Runs(StudyRuns):
     times: dict[int, dict[str, Timings]] = field(default_factory=dict)
 
     def run(self, hub: str, algorithm: str) -> Result:
-        """The forced run with that hub and algorithm."""
-        found: Result = self.histories[f"{hub}, {algorithm}"]
-        return found
+        """Forced run with a hub and an algorithm."""
+        return self.histories[f"{hub}, {algorithm}"]
 
 
 class FeedForward:
-    """Torques that carry the arm along the desired motion, in CasADi operations: inverse dynamics of the motion."""
+    """Torques of the desired motion, by inverse dynamics in CasADi operations."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    def expression(self, t: Any, q: Any, qd: Any) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression) -> Expression:
         """(6, 1) torques at time `t`, whatever the arm does."""
-        return self.model.equations.inverse_dynamics(*desired().derivatives(t))
+        found: Expression = self.model.equations.inverse_dynamics(*desired().derivatives(t))
+        return found
 
 
 @dataclass(frozen=True)
 class Forced:
-    """The PUMA with a hub by either algorithm, driven by the torques of the desired motion."""
+    """PUMA with a hub, by either algorithm, driven by the torques of the desired motion."""
 
     models: dict[str, Model]
     torque: FeedForward
 
     @classmethod
     def with_hub(cls, hub: str) -> Forced:
-        """Its models are traced and compiled once, for all runs."""
+        """Arm with a hub, whose models are traced and compiled once for all runs."""
         models = {name: puma(hub).model(formulation) for name, formulation in ALGORITHMS.items()}
         return cls(models, FeedForward(models["recursive"]))
 
     def run(self, algorithm: str, t_end: float, rtol: float = STATED, atol: float = STATED, step: float | None = None,
             output_step: float = 0.01) -> Result:  # fmt: skip
-        """From rest at theta = 0; `step` is the largest one allowed."""
+        """Run from rest at theta = 0; `step` is the largest step allowed."""
         return simulate(self.models[algorithm], t_end, torque=self.torque, method="dopri5", rtol=rtol, atol=atol,
                         step=step, output_step=output_step, progress=False)  # fmt: skip
 
@@ -106,7 +106,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
     return runs
 
 
-def _settings(quick: bool) -> dict[str, Any]:
+def _settings(quick: bool) -> Measured:
     return {
         "method": "dopri5",
         "duration": 10.0,
@@ -120,7 +120,7 @@ def _settings(quick: bool) -> dict[str, Any]:
 
 
 def _vary(runs: Runs, forced: Forced, tell: Tell) -> None:
-    """Tolerance and step of the integration, and the time that a run takes."""
+    """Vary tolerance and step of the integration, and time a run."""
     tell("tolerances of the integration")
     for tolerance in TOLERANCES:  # to 7 s: every joint has left
         runs.tolerances[f"{tolerance:g}"] = {
@@ -146,7 +146,7 @@ def _stabilised() -> Result:
 
 
 def _cost(runs: Runs, tell: Tell) -> None:
-    """Operations and time of one evaluation against the number of links."""
+    """Count and time one evaluation for several numbers of links."""
     for n in runs.settings["counted sizes"]:
         tell(f"counting {n} links")
         chain = build_chain(rods(n))
@@ -158,7 +158,7 @@ def _cost(runs: Runs, tell: Tell) -> None:
 
 
 def growth(model: Model) -> Array:
-    """(N, 2) time, and largest real part (1/s) of the eigenvalues of the error dynamics along the desired motion."""
+    """(N, 2) times, and largest real parts (1/s) of the eigenvalues of the error dynamics along the desired motion."""
     times = np.linspace(0.0, 10.0, 81)
     q, qd, qdd = desired()(times)
     tau = model.inverse_dynamics(q, qd, qdd)
@@ -167,7 +167,7 @@ def growth(model: Model) -> Array:
 
 
 def evaluations(model: Model) -> Callable[[], object]:
-    """A thousand evaluations of the forward dynamics, in one batch."""
+    """Function that evaluates the forward dynamics a thousand times, in one batch."""
     rng = np.random.default_rng(4)
     states = rng.normal(size=(3, EVALUATIONS, model.n))
     return lambda: model.forward_dynamics(*states)

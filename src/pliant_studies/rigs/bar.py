@@ -1,4 +1,4 @@
-"""The bar of the Instituto Superior Técnico: hub and deflection from the voltage."""
+"""Bar of the Instituto Superior Técnico: hub and deflection from the voltage."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from pliant.identification.fitting import identify
 from pliant.identification.recording import Recording, Strain
 from pliant.identification.response import Response
 from pliant.model.robot import Robot
+from pliant_studies.checks import Measured
 from pliant_studies.measured.measured_runs import load_rig, measured_run
 
 RUNS = ("a05_f08", "a10_f08", "a15_f10")
 WINDOW = {"a05_f08": (5.0, 9.9), "a10_f08": (5.0, 9.9), "a15_f10": (5.5, 9.5)}
-"""Seconds that are predicted: from a flank of the square wave, or near one."""
+"""Beginning and end (s) of the predicted part of each run: from a flank of the square wave, or near one."""
 LENGTH = 0.4064
 GAUGE = Strain("bar", 0.0, at=(-LENGTH / 3, 0.0))
-"""Reads root curvature times L/3: it was calibrated with a static force at the tip."""
+"""Gauge that reads root curvature times L/3: it was calibrated with a static force at the tip."""
 WEIGHED = {"bar": 0.1, "deflection": 0.002}
-"""rad, what the fit bears: the hub integrates every error of the friction, so that it says little of the bar."""
+"""Noise (rad) of the fit: large for the hub, which integrates every error of the friction."""
 SETTLED = 1.0
-"""Seconds, from which on the bias of the gauge is the mean."""
+"""Time (s) from which on the mean of the gauge is its bias."""
 RATE_ROWS = 20
-"""Over which the rate of the hub at the start is taken."""
+"""Number of rows over which the rate of the hub at the start is taken."""
 LINK = "links.bar"
 FITTED = (
     f"{LINK}.beam.EI_z", f"{LINK}.beam.mass_per_length", f"{LINK}.joint.drive.rotor_inertia",
     f"{LINK}.joint.friction.viscous", f"{LINK}.joint.friction.coulomb", f"{LINK}.shapes.damping", "input.delay",
     "input.bar.offset",
 )  # fmt: skip
-SETTINGS: dict[str, Any] = {"method": "auto", "rtol": 1e-6, "atol": 1e-9}
+SETTINGS: Measured = {"method": "auto", "rtol": 1e-6, "atol": 1e-9}
 
 
 def columns(name: str) -> dict[str, Array]:
-    """A run with the bias of its gauge removed."""
+    """Columns of a run with the bias of its gauge removed."""
     run = measured_run(name)
     bias = float(run["deflection_rad"][run["t_s"] >= SETTLED].mean())
     return {**run, "deflection_rad": run["deflection_rad"] - bias}
 
 
 def window(name: str, calibration: Mapping[str, float] | None = None, before: bool = True) -> Recording:
-    """What is predicted of a run: it starts with the measured angle and rate, the bar at rest.
+    """Part of a run that is predicted: it starts with the measured angle and rate, the bar at rest.
 
-    The score of the data takes the rate over the 40 ms behind the start (`before=False`), and verdicts rest on that.
-    There the voltage has just turned and the hub slows down; fits take the rate over the 40 ms before it.
+    The score of the data takes the rate over the 40 ms after the start (`before=False`), and verdicts depend on that.
+    There the voltage has just turned and the hub slows down; fits take the rate over the 40 ms before the start.
     """
     run, (begin, end) = columns(name), WINDOW[name]
     rows = (run["t_s"] >= begin - 1e-9) & (run["t_s"] < end)
@@ -64,19 +65,19 @@ def window(name: str, calibration: Mapping[str, float] | None = None, before: bo
 
 
 def fit(runs: Sequence[str]) -> Identification:
-    """The bar fitted to the windows of these runs, in units of 1 N m per volt; twice, since a damping ratio counts by
-    the dampers of the arm that a fit begins with."""
+    """Fit of the bar to the windows of these runs, in units of 1 N m per volt. It is made twice, since a damping ratio
+    refers to the dampers of the arm that a fit begins with."""
     return fit_once(runs, fit_once(runs, load_rig("ist-bar")).robot)
 
 
 def fit_once(runs: Sequence[str], robot: Robot) -> Identification:
-    """The same from the numbers of this bar."""
+    """Fit of the bar that begins with the numbers of `robot`."""
     model = robot.model(stiffening=False)
     return identify(model, [window(name) for name in runs], FITTED, stages=(0.3, 1.0), clocks="ignore", **SETTINGS)
 
 
 def predict(robot: Robot, name: str, calibration: Mapping[str, float], before: bool = True) -> tuple[Recording, Array]:
-    """The window of a run, and hub and deflection (N, 2) that the bar has there."""
+    """Window of a run, and predicted hub and deflection (N, 2) there."""
     recording, model = window(name, calibration, before), robot.model(stiffening=False)
     response = Response(model, recording, **SETTINGS)
     none = np.zeros(0)
@@ -89,7 +90,7 @@ def rigid(robot: Robot, name: str) -> Array:
     line, EI = known[f"{LINK}.beam.mass_per_length"], known[f"{LINK}.beam.EI_z"]
     J = known[f"{LINK}.joint.drive.rotor_inertia"] + line * LENGTH**3 / 3
     viscous, coulomb = (known[f"{LINK}.joint.friction.{what}"] for what in ("viscous", "coulomb"))
-    recording: Any = window(name, before=False)
+    recording: Any = window(name, before=False)  # its fields may be much else
     t, volts = np.asarray(recording.t), np.asarray(recording.torque[1])[:, 0]
     theta, rate = recording.q0["bar"], recording.qd0["bar"]
     step, out = float(t[1] - t[0]), []

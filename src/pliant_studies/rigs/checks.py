@@ -59,7 +59,16 @@ def _text(words: str) -> str:
 
 
 def _need(id: str, claim: str, where: str, ours: object, limit: object, good: bool, text: str) -> Check:
-    return required(id, claim, where, ours, limit, bool(good), OURS, _text(text))
+    return required(
+        id,
+        claim,
+        where,
+        ours=ours,
+        limit=limit,
+        true=bool(good),
+        reason=OURS,
+        text=_text(text),
+    )
 
 
 def _data_sheet(numbers: Numbers) -> list[Check]:
@@ -87,7 +96,16 @@ def _frequencies(numbers: Numbers) -> list[Check]:
     model = {k: [row[0] for row in rows] for k, rows in numbers["frequencies"].items() if k != "lumped"}
     ours = {"measured": rings, "model at 0 and 10 degrees": model}
     claim = "The first frequency is higher in the run whose elbow is bent"
-    return [*found, reported("elbow", claim, "ring-downs", ours, _text(ELBOW))]
+    return [
+        *found,
+        reported(
+            "elbow",
+            claim,
+            "ring-downs",
+            ours=ours,
+            text=_text(ELBOW),
+        ),
+    ]
 
 
 def _predicted(numbers: Numbers) -> list[Check]:
@@ -105,7 +123,7 @@ def _predicted(numbers: Numbers) -> list[Check]:
 
 
 def _why(task: str, run: str, k: int, good: bool, numbers: Numbers) -> str:
-    """What was done, and where a limit is missed, what the evidence says."""
+    """Text on the method, and on the evidence where a limit is missed."""
     text, table = f"NRMSE; every number of the arm comes from {OTHER[run]} alone.", numbers[task][run]
     if good:
         return text
@@ -148,7 +166,16 @@ def _limited(numbers: Numbers) -> list[Check]:
         ("limits-currents", "What the friction of the day gives from the currents", both, FRICTION_OF_THE_DAY),
         ("elbow-held", "An elbow that is held at zero, from the currents", held, STILL),
     )
-    return [reported(id, claim, "evidence", ours, _text(text)) for id, claim, ours, text in claims]
+    return [
+        reported(
+            id,
+            claim,
+            "evidence",
+            ours=ours,
+            text=_text(text),
+        )
+        for id, claim, ours, text in claims
+    ]
 
 
 def _bar(numbers: Numbers) -> list[Check]:

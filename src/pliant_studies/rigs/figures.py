@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.drawing.style import time_axis
 from pliant_studies.drawing import FIRST, SECOND, grid, shared_legend
 from pliant_studies.rigs import bar, two_link
@@ -13,9 +15,13 @@ from pliant_studies.rigs.checks import CHANNELS, TASKS
 from pliant_studies.rigs.runs import FRICTION_MOVED, OTHER, RigRuns
 from pliant_studies.study import Figure, Table
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Page
+
 MICRO = 1e6
 SPAN = {"lqr_square": (10.0, 20.0), "lqg_staircase": (20.0, 30.0)}
-"""Seconds of each run that are shown."""
+"""Beginning and end (s) of the part of each run that is shown."""
 MODELS = ("rigid", "lumped", "data sheet", "published estimate", "predicted", "fitted")
 EVIDENCE = ("predicted, frequency moved", FRICTION_MOVED)
 
@@ -35,12 +41,12 @@ def illustrate(runs: RigRuns) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _lines(axes: Any, t: Any, measured: Any, said: Any) -> None:
+def _lines(axes: Axes, t: Array, measured: Array, said: Array) -> None:
     axes.plot(t, measured, label="measured", **FIRST)
     axes.plot(t, said, label="predicted", **SECOND)
 
 
-def _encoders(page: Any, runs: RigRuns) -> None:
+def _encoders(page: Page, runs: RigRuns) -> None:
     axes = page.subplots(2, 2, sharex="col", squeeze=False)
     for column, name in enumerate(two_link.RUNS):
         found = runs.encoders[name]
@@ -54,15 +60,15 @@ def _encoders(page: Any, runs: RigRuns) -> None:
     shared_legend(page, axes[0, 0])
 
 
-def _four(axes: Any, column: int, t: Any, measured: Any, said: Any) -> None:
-    """Both angles in degrees, both strains in millionths."""
+def _four(axes: NDArray[np.object_], column: int, t: Array, measured: Array, said: Array) -> None:
+    """Draw both angles in degrees, and both strains in millionths."""
     for k in range(4):
         scale = np.degrees(1.0) if k < 2 else MICRO
         _lines(axes[k, column], t, scale * measured[:, k], scale * said[:, k])
         axes[k, 0].set_ylabel(("angle 1 (°)", "angle 2 (°)", "strain 1 (µm/m)", "strain 2 (µm/m)")[k])
 
 
-def _currents(page: Any, runs: RigRuns) -> None:
+def _currents(page: Page, runs: RigRuns) -> None:
     axes = page.subplots(4, 2, sharex="col", squeeze=False)
     for column, name in enumerate(two_link.RUNS):
         found = runs.currents[name]
@@ -76,7 +82,7 @@ def _currents(page: Any, runs: RigRuns) -> None:
     shared_legend(page, axes[0, 0])
 
 
-def _loops(page: Any, runs: RigRuns) -> None:
+def _loops(page: Page, runs: RigRuns) -> None:
     axes = page.subplots(4, 2, sharex="col", squeeze=False)
     for column, name in enumerate(two_link.RUNS):
         found = runs.loops[name]
@@ -87,7 +93,7 @@ def _loops(page: Any, runs: RigRuns) -> None:
     shared_legend(page, axes[0, 0])
 
 
-def _bars(page: Any, runs: RigRuns) -> None:
+def _bars(page: Page, runs: RigRuns) -> None:
     axes = grid(page, 2, 3)
     for column, name in enumerate(bar.RUNS):
         found = runs.bars[name]

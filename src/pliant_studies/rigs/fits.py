@@ -1,19 +1,18 @@
-"""How the arms that ship were identified: each from one run of the rig, without a look at any other.
+"""Identification of the arms that ship: each from one run of the rig alone.
 
-1. The second ring-down frequency of the run says where the fit of link 2 begins.
-2. From the encoders: stiffness of link 2, its damping and delays of the gauges, for several dampings of link 1, with
-   its stiffness from the data sheet or fitted too, on the first half of the run. Choices that predict the second half
-   within 2 % of the best are not told apart: the stiffness of the data sheet is then kept, and the middle one of the
-   dampings taken. All else is then fitted to the whole run.
-3. From the torques that this arm needs to move as the encoders read: torque constant, viscous and dry friction and
-   offset of the current of each joint, a linear balance where the joint moves.
+1. The second ring-down frequency of the run gives the start of the fit of link 2.
+2. From the encoders, on the first half of the run: stiffness and damping of link 2 and delays of the gauges, for
+   several dampings of link 1, with its stiffness from the data sheet or fitted. Choices whose error in the second half
+   is within 2 % of the best are not distinguished: the stiffness of the data sheet is then kept, and the middle one of
+   the dampings taken. The rest is then fitted to the whole run.
+3. From the torques that this arm needs to move as the encoders read: torque constant, viscous and dry friction, and
+   offset of the current of each joint, by a linear balance where the joint moves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from pliant.identification.fitting import identify
 from pliant.identification.recording import Recording
 from pliant.model.robot import Robot
 from pliant.validation.closeness import nrmse
-from pliant.validation.decay import free_decay
+from pliant.validation.decay import Decay, free_decay
 from pliant_studies.measured.measured_runs import load_rig, measured_run
 from pliant_studies.rigs.two_link import (
     ANGLES,
@@ -45,22 +44,22 @@ STIFFNESS = tuple(f"links.{joint}.beam.EI_z" for joint in JOINTS)
 DAMPING = tuple(f"links.{joint}.shapes.damping" for joint in JOINTS)
 DELAYS = tuple(f"reading.{name}.delay" for name in STRAINS)
 DAMPINGS = (0.005, 0.01, 0.02, 0.03, 0.04, 0.06)
-"""Of link 1, among which one half of a run chooses by the other: ring-downs have 0.3 to 7 %, the more the larger."""
+"""Damping ratios of link 1 to choose from. Ring-downs have 0.3 to 7 %, more for larger amplitudes."""
 ALIKE = 0.02
-"""Relative: choices that predict so nearly as well as the best are not told apart."""
+"""Relative difference of errors up to which choices are not distinguished from the best."""
 NEAR = (1.85, 5.68)
-"""Hz, about which ring-downs are fitted."""
+"""Frequencies (Hz) about which ring-downs are fitted."""
 MOVING = 0.02
-"""rad/s, from which on a joint slides."""
+"""Rate (rad/s) from which on a joint slides."""
 GEARS, EFFICIENCY = (100.0, 50.0), 0.75
 WINDOW = 17
-"""Samples of the local polynomials."""
+"""Number of samples of the local polynomials."""
 SLIP = 1e-4
-"""rad, that a joint gives before it slips."""
+"""Elastic displacement (rad) of a joint before it slips."""
 
 
-def ring_downs(name: str) -> list[Any]:
-    """Decays of both strains in each window in which the joints stand still."""
+def ring_downs(name: str) -> list[Decay]:
+    """Decays of both strains in each window in which the joints do not move."""
     run = measured_run(name)
     strains = np.column_stack([run[s] for s in STRAINS])
     found = []
@@ -71,13 +70,13 @@ def ring_downs(name: str) -> list[Any]:
 
 
 def links(name: str) -> Identification:
-    """Stiffness, damping and delays from the encoders of one run."""
+    """Fit of stiffness, damping and delays to one run, driven by its encoders."""
     return _fitted(name, *first_link(name)[0])
 
 
 def first_link(name: str) -> tuple[tuple[float, bool], dict[tuple[float, bool], float]]:
-    """Damping of link 1 and whether its stiffness is fitted, and the mean NRMSE of both strains in the second half of a
-    run that each choice gives."""
+    """Chosen damping of link 1 and whether its stiffness is fitted; and the mean NRMSE of both strains in the second
+    half of a run for each choice."""
     run = measured_run(name)
     middle, found = 0.5 * float(run["t_s"][-1] - run["t_s"][0]), {}
     for choice in product(DAMPINGS, (False, True)):
@@ -92,15 +91,14 @@ def first_link(name: str) -> tuple[tuple[float, bool], dict[tuple[float, bool], 
 
 
 def chosen(errors: Mapping[tuple[float, bool], float]) -> tuple[float, bool]:
-    """Of choices with their errors: not fitted where that is not told apart from the best, and the middle damping."""
+    """Choice by the errors of all: stiffness not fitted if that is not distinguished from the best, middle damping."""
     alike = sorted(choice for choice, error in errors.items() if error <= (1 + ALIKE) * min(errors.values()))
     alike = [choice for choice in alike if not choice[1]] or alike
     return alike[len(alike) // 2]
 
 
 def _fitted(name: str, damping: float, stiffness: bool, until: float = np.inf) -> Identification:
-    """With this damping of link 1, whose stiffness is fitted or that of the data sheet, from the encoders up to a
-    time."""
+    """Fit with this damping of link 1, whose stiffness is fitted or from the data sheet, to a run up to a time."""
     paths = (*(STIFFNESS if stiffness else STIFFNESS[1:]), DAMPING[1])
     robot = load_rig("2dsfl-nominal")
     second = float(np.mean([decay.frequencies[1] for decay in ring_downs(name)]))
@@ -117,9 +115,9 @@ def _fitted(name: str, damping: float, stiffness: bool, until: float = np.inf) -
 
 
 def balance(robot: Robot, name: str) -> list[Array]:
-    """Of each joint: torque constant behind the gear, viscous and dry friction, offset of the torque.
+    """Torque constant behind the gear, viscous and dry friction, and offset of the torque, of each joint.
 
-    kt i = tau + fv w + fc sign(w) + c, solved for the current, which is the quantity that the rest explains.
+    kt i = tau + fv w + fc sign(w) + c is solved for the current, the quantity that the others explain.
     """
     from scipy.signal import savgol_filter
 
@@ -135,7 +133,7 @@ def balance(robot: Robot, name: str) -> list[Array]:
 
 
 def with_drives(robot: Robot, drives: list[Array]) -> Robot:
-    """The arm with these torque constants, frictions and offsets."""
+    """Arm with these torque constants, frictions and offsets."""
     changes: dict[str, float] = {}
     for joint, gear, (constant, viscous, coulomb, offset) in zip(JOINTS, GEARS, drives):
         place = f"links.{joint}.joint"
@@ -148,6 +146,6 @@ def with_drives(robot: Robot, drives: list[Array]) -> Robot:
 
 
 def identified(name: str) -> tuple[Robot, Mapping[str, float]]:
-    """The arm and the delays of its gauges, from one run alone."""
+    """Arm and delays of its gauges, from one run alone."""
     found = links(name)
     return with_drives(found.robot, balance(found.robot, name)), found.calibration

@@ -1,11 +1,10 @@
-"""The two-link rig in its own loop: filters, state feedback and LQG as the rig's computer steps them."""
+"""Closed loop of the two-link rig: filters, state feedback and LQG as the rig's computer steps them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -13,16 +12,18 @@ from pliant.arrays import Array
 from pliant.control.sensing.sensors import StrainGauge
 from pliant.model.robot import Robot
 from pliant.simulation.stepping.stepper import Stepper
+from pliant_studies.checks import Measured, Numbers
 from pliant_studies.measured.measured_runs import measured_run
 from pliant_studies.rigs.simple import lumped_stage, rigid_stage
 from pliant_studies.rigs.two_link import ANGLES, JOINTS, STRAINS, built, gauges
 
 DEFLECTION, RATE = (2 * np.pi * 2.0, 0.9), (2 * np.pi * 40.0, 0.9)
-"""Angular frequency (rad/s) and damping of the low-pass of the gauges and of the one that differentiates angles."""
+"""Angular frequency (rad/s) and damping of the low-pass filter of the gauges, and of that which differentiates angles.
+"""
 
 
 class EulerFilter:
-    """w^2/(s^2 + 2 z w s + w^2) with its rate, by Euler's method; what it says holds before it is told."""
+    """Filter w^2/(s^2 + 2 z w s + w^2) and its rate, by Euler's method; its output precedes its input by one step."""
 
     def __init__(self, corner: tuple[float, float], step: float, at: float) -> None:
         self.w, self.z = corner
@@ -30,25 +31,25 @@ class EulerFilter:
 
     @property
     def said(self) -> tuple[float, float]:
-        """Value and rate."""
+        """Filtered value and rate."""
         return self.w**2 * self.slow, self.w**2 * self.fast
 
     def tell(self, value: float) -> None:
-        """The next measurement."""
+        """Step by the next measurement."""
         change = -2 * self.z * self.w * self.fast - self.w**2 * self.slow + value
         self.fast, self.slow = self.fast + self.step * change, self.slow + self.step * self.fast
 
 
 class Lqg:
-    """The controller of the shoulder in the staircase: a state of its own, every 10 ms."""
+    """Controller of the shoulder in the staircase, which has states of its own and runs every 10 ms."""
 
-    def __init__(self, given: Mapping[str, Any], step: float) -> None:
+    def __init__(self, given: Numbers, step: float) -> None:
         self.A, self.B, self.C, self.D = (np.array(given[key]) for key in "ABCD")
         self.every = round(given["sample_time_s"] / step)
         self.z, self.held, self.count = np.zeros(4), 0.0, 0
 
     def current(self, x: Array, reference: Array) -> float:
-        """Held between its samples."""
+        """Current at a step, held between the samples of the controller."""
         if self.count % self.every == 0:
             v = np.concatenate([x, reference])
             self.held = float((self.C @ self.z + self.D @ v)[0])
@@ -57,27 +58,27 @@ class Lqg:
         return self.held
 
 
-def controllers() -> dict[str, Any]:
+def controllers() -> Measured:
     """Gains, filters and sample times of the rig."""
     text = (files("pliant_studies.measured") / "quanser_2dsfl" / "controllers.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
+    found: Measured = json.loads(text)
     return found
 
 
 class Plant(Protocol):
-    """What the loop is closed around."""
+    """Plant of the loop."""
 
     def read(self) -> tuple[Array, Array]:
         """Both angles and both strains."""
         ...
 
     def step(self, duration: float, currents: list[float]) -> None:
-        """Go on under currents that are held."""
+        """Step under constant currents."""
         ...
 
 
 class FlexibleArm:
-    """An arm of pliant, from rest."""
+    """Plant that is an arm of pliant, from rest."""
 
     def __init__(self, robot: Robot, start: list[float]) -> None:
         model = built(robot)
@@ -92,12 +93,12 @@ class FlexibleArm:
         return self.arm.q[self.places], np.asarray(self.arm.outputs) * self.surface
 
     def step(self, duration: float, currents: list[float]) -> None:
-        """Go on under currents that are held."""
+        """Step under constant currents."""
         self.arm.step(duration, currents)
 
 
 class Stages:
-    """The maker's two stages without coupling, whose springs give or do not."""
+    """Plant of the maker's two uncoupled stages, with springs that bend or are rigid."""
 
     def __init__(self, start: list[float], step: float, bending: bool) -> None:
         self.stages = [(lumped_stage if bending else rigid_stage)(k, step) for k in (0, 1)]
@@ -110,7 +111,7 @@ class Stages:
         return np.array([x[0] for x in self.x]), np.array(strains)
 
     def step(self, duration: float, currents: list[float]) -> None:
-        """Go on under currents that are held, over the time that the stages were made for."""
+        """Step under constant currents, over the time that the stages were made for."""
         self.currents = currents
         self.x = [one.A @ x + one.B * current for one, x, current in zip(self.stages, self.x, currents)]
 
@@ -125,13 +126,14 @@ def closed_loop(robot: Robot, name: str, duration: float = np.inf) -> tuple[Arra
 
 
 def closed_stages(name: str, bending: bool) -> Array:
-    """Angles and strains (N, 4) of the maker's stages in the same loop."""
+    """Predicted angles and strains (N, 4) of the maker's stages in the same loop."""
     run = measured_run(name)
     start = [float(run[angle][0]) for angle in ANGLES]
     return _looped(Stages(start, controllers()["sample_time_s"], bending), name, run["t_s"] - run["t_s"][0])
 
 
 def _looped(plant: Plant, name: str, t: Array) -> Array:
+    """Angles and strains (N, 4) of a plant in the loop of a run."""
     given, run = controllers(), measured_run(name)
     step, limits = given["sample_time_s"], list(given["saturation_A"].values())
     per_strain = list(given["deflection_per_strain"].values())

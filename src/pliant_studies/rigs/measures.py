@@ -1,22 +1,21 @@
-"""What the verdicts on the rigs rest on: errors of every model on every run."""
+"""Numbers of the rigs that verdicts depend on: errors of every model on every run."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from pliant.validation.closeness import nrmse, pooled_nrmse
+from pliant_studies.checks import Measured
 from pliant_studies.measured.measured_runs import load_rig
 from pliant_studies.rigs import bar, simple, two_link
 from pliant_studies.rigs.runs import BARS, FRICTION, IDENTIFIED, RigRuns, recorded_locked
 
 ELBOW = (0.0, np.deg2rad(10.0))
-"""rad, at which frequencies are compared."""
+"""Angles (rad) of the elbow at which frequencies are compared."""
 
 
-def measure(runs: RigRuns) -> dict[str, Any]:
-    """Every number that a verdict rests on."""
+def measure(runs: RigRuns) -> Measured:
+    """Every number that a verdict depends on."""
     return {
         "ring-downs": {name: recorded_locked(name) for name in two_link.RUNS},
         "frequencies": _frequencies(),
@@ -32,16 +31,18 @@ def measure(runs: RigRuns) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _frequencies() -> dict[str, Any]:
-    """Hz with the joints held, at two angles of the elbow, by the run that the arm comes from; and of simple models."""
-    found: dict[str, Any] = {"lumped": simple.held_frequencies()}
+def _frequencies() -> Measured:
+    """Frequencies (Hz) with the joints held, at two angles of the elbow, by the run that the arm comes from; and of
+    simple models."""
+    found: Measured = {"lumped": simple.held_frequencies()}
     for title, rig in (("data sheet", "2dsfl-nominal"), *((f"from {n}", r) for n, r in IDENTIFIED.items())):
         model = two_link.built(load_rig(rig))
         found[title] = [model.frequencies({"elbow": angle})[:4].tolist() for angle in ELBOW]
     return found
 
 
-def _columns(found: dict[str, Any]) -> dict[str, list[float]]:
+def _columns(found: Measured) -> dict[str, list[float]]:
+    """NRMSE of each column by model."""
     measured = found["measured"]
     return {
         title: [nrmse(said[:, k], measured[:, k]) for k in range(measured.shape[1])]
@@ -50,7 +51,8 @@ def _columns(found: dict[str, Any]) -> dict[str, list[float]]:
     }
 
 
-def _pooled(found: dict[str, Any]) -> dict[str, list[float]]:
+def _pooled(found: Measured) -> dict[str, list[float]]:
+    """NRMSE of each channel by model, over all windows together."""
     measured = found["measured"]
     return {
         title: [pooled_nrmse([w[:, k] for w in said], [w[:, k] for w in measured]) for k in range(4)]
@@ -60,7 +62,7 @@ def _pooled(found: dict[str, Any]) -> dict[str, list[float]]:
 
 
 def _held(runs: RigRuns) -> dict[str, float]:
-    """Of the elbow in the staircase, where it is to stand at zero."""
+    """Errors (mrad, RMS) of the elbow in the staircase, where it is to stay at zero."""
     found = runs.currents["lqg_staircase"]
     return {
         title: 1e3

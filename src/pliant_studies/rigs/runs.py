@@ -1,44 +1,45 @@
-"""All predictions of the rigs: from encoders, from currents or voltage, and in closed loop."""
+"""Predictions of the rigs: from encoders, from currents or voltage, and in closed loop."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from pliant.model.robot import Robot
+from pliant.protocols import TorqueTable
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
+from pliant_studies.checks import Measured, Numbers
 from pliant_studies.measured.measured_runs import CALIBRATIONS, load_rig, measured_run
 from pliant_studies.rigs import bar, loop, simple, two_link
 from pliant_studies.rigs.fits import DAMPINGS, STIFFNESS, ring_downs
 from pliant_studies.study import StudyRuns, Tell
 
 IDENTIFIED = {"lqr_square": "2dsfl-from-square", "lqg_staircase": "2dsfl-from-staircase"}
-"""The arm that each run alone has given."""
+"""Arm that was identified from each run alone."""
 BARS = {name: f"ist-bar-without-{name[:3]}" for name in bar.RUNS}
-"""The bar that was fitted to the two other runs."""
+"""Bar that was fitted to the two other runs, by run."""
 OTHER = {"lqr_square": "lqg_staircase", "lqg_staircase": "lqr_square"}
 FRICTION = tuple(f"links.shoulder.joint.{part}" for part in ("friction.coulomb", "motor.offset"))
-"""What of the shoulder differs between the runs by more than it is uncertain in either."""
+"""Numbers of the shoulder that differ between the runs by more than their uncertainty."""
 FRICTION_MOVED = "predicted, friction of the day"
 
 
 @dataclass
 class RigRuns(StudyRuns):
-    """Predictions by run and model; measurements beside them."""
+    """Predictions and measurements by run and model."""
 
-    encoders: dict[str, dict[str, Any]] = field(default_factory=dict)
-    currents: dict[str, dict[str, Any]] = field(default_factory=dict)
-    loops: dict[str, dict[str, Any]] = field(default_factory=dict)
-    bars: dict[str, dict[str, Any]] = field(default_factory=dict)
-    histories: dict[str, Result | Mapping[str, Any]] = field(default_factory=dict)
+    encoders: dict[str, Measured] = field(default_factory=dict)
+    currents: dict[str, Measured] = field(default_factory=dict)
+    loops: dict[str, Measured] = field(default_factory=dict)
+    bars: dict[str, Measured] = field(default_factory=dict)
+    histories: dict[str, Result | Numbers] = field(default_factory=dict)
 
 
 def arms(name: str) -> dict[str, tuple[Robot, Mapping[str, float]]]:
-    """The arms that predict a run, with the calibration of their gauges."""
+    """Arms that predict a run, with the calibration of their gauges."""
     rigs = {
         "data sheet": "2dsfl-nominal", "published estimate": "2dsfl-estimated",
         "predicted": IDENTIFIED[OTHER[name]], "fitted": IDENTIFIED[name],
@@ -47,7 +48,7 @@ def arms(name: str) -> dict[str, tuple[Robot, Mapping[str, float]]]:
 
 
 def perform(quick: bool, tell: Tell) -> RigRuns:
-    """Every run; a quick study closes the loop with the arms identified on the other run alone."""
+    """Every run; a quick study closes the loop only with the arms identified on the other run."""
     settings = {"two-link": two_link.SETTINGS, "bar": bar.SETTINGS, "dampings": DAMPINGS}
     runs = RigRuns({"quick": quick, "identified": IDENTIFIED, **settings})
     for name in two_link.RUNS:
@@ -65,7 +66,7 @@ def perform(quick: bool, tell: Tell) -> RigRuns:
 
 
 def _encoders(runs: RigRuns, name: str) -> None:
-    found: dict[str, Any] = {}
+    found: Measured = {}
     for title, (robot, calibration) in arms(name).items():
         found["t"], found["measured"], found[title] = two_link.from_encoders(robot, name, calibration)
     found["lumped"], found["rigid"] = simple.strains_from_encoders(name)
@@ -75,7 +76,7 @@ def _encoders(runs: RigRuns, name: str) -> None:
 
 
 def _tuned(robot: Robot, name: str) -> Robot:
-    """The arm with the stiffness of link 1 changed until its first frequency is that of the ring-downs of a run."""
+    """Arm with the stiffness of link 1 changed until its first frequency is that of the ring-downs of a run."""
     wanted = float(np.mean([decay.frequencies[0] for decay in ring_downs(name)]))
     for _ in range(4):
         now = float(two_link.built(robot).frequencies()[0])
@@ -85,7 +86,7 @@ def _tuned(robot: Robot, name: str) -> Robot:
 
 def _currents(runs: RigRuns, name: str) -> None:
     windows = two_link.measured_windows(name)
-    found: dict[str, Any] = {"t": [t for t, _ in windows], "measured": [rows for _, rows in windows]}
+    found: Measured = {"t": [t for t, _ in windows], "measured": [rows for _, rows in windows]}
     for title, (robot, calibration) in arms(name).items():
         found[title] = two_link.from_currents(robot, name, calibration)
     calibration = arms(name)["predicted"][1]
@@ -95,13 +96,13 @@ def _currents(runs: RigRuns, name: str) -> None:
 
 
 def _with_friction(name: str) -> Robot:
-    """The arm that predicts a run, with dry friction and offset of the shoulder as they were in it."""
+    """Arm that predicts a run, with dry friction and offset of the shoulder as identified in that run."""
     known = arms(name)["fitted"][0].paths()
     return arms(name)["predicted"][0].replace({path: known[path] for path in FRICTION})
 
 
 def _loops(runs: RigRuns, name: str, quick: bool) -> None:
-    found: dict[str, Any] = {}
+    found: Measured = {}
     for title, (robot, _) in arms(name).items():
         if title == "predicted" or not quick:
             found["t"], found["measured"], found[title] = loop.closed_loop(robot, name)
@@ -124,13 +125,13 @@ def _bar(runs: RigRuns, name: str) -> None:
 
 
 def _histories(runs: RigRuns) -> None:
-    """One run of each identified arm in full, and all series."""
+    """Keep one full run of each identified arm, and all series."""
     for name in two_link.RUNS:
         robot, _ = arms(name)["predicted"]
         run = measured_run(name)
         rows = two_link.rows_of(run, *two_link.WINDOWS[name][0])
         t = run["t_s"][rows] - run["t_s"][rows][0]
-        torque: Any = (t, np.column_stack([run[c][rows] for c in two_link.CURRENTS]), "hold")
+        torque: TorqueTable = (t, np.column_stack([run[c][rows] for c in two_link.CURRENTS]), "hold")
         start = {joint: float(run[a][rows][0]) for joint, a in zip(two_link.JOINTS, two_link.ANGLES)}
         runs.histories[f"first window of {name}"] = simulate(
             two_link.built(robot), float(t[-1]), start, torque=torque, output_step=0.01, rtol=1e-6, progress=False
@@ -142,8 +143,8 @@ def _histories(runs: RigRuns) -> None:
         runs.histories[f"bar {name}"] = dict(runs.bars[name])
 
 
-def recorded_locked(run: str) -> list[dict[str, Any]]:
-    """Ring-downs of a run: elbow (degrees), frequencies (Hz) and damping of both modes."""
+def recorded_locked(run: str) -> list[Measured]:
+    """Ring-downs of a run: angle of the elbow (degrees), frequencies (Hz) and damping ratios of both modes."""
     data = measured_run(run)
     found = []
     for (begin, end), decay in zip(two_link.RINGING[run], ring_downs(run)):

@@ -1,4 +1,4 @@
-"""What the two-link rig is held against: the maker's lumped stages, without coupling, and an arm that does not ring."""
+"""Simple models of the two-link rig for comparison: the maker's lumped stages, without coupling, and rigid ones."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ STAGES = (
     (0.06353616, 0.170434272, 39.957193, 4.0, 0.0, 8.925),
     (0.00301955, 0.006438701, 6.857751, 1.5, 0.085608, 0.87),
 )
-"""The maker's hub and load (kg m^2), spring (N m/rad), viscous friction of both (N m s/rad), constant (N m/A)."""
+"""Numbers of the maker for each stage: hub and load (kg m^2), spring (N m/rad), viscous friction of both (N m s/rad),
+torque constant (N m/A)."""
 PER_STRAIN = (106.03674540682414, 151.36857892763405)
 """Deflection (rad) per strain by the maker's formula."""
 DAMPING = 0.01
-"""Of critical, of a spring that has none of its own."""
+"""Damping ratio of a spring that has none of its own."""
 
 
 def held_frequencies() -> list[float]:
-    """Hz, of each stage with its hub held."""
+    """Frequencies (Hz) of each stage with its hub held."""
     return [float(np.sqrt(spring / load) / (2 * np.pi)) for _, load, spring, *_ in STAGES]
 
 
 def accelerations(run: Mapping[str, Array]) -> Array:
-    """(N, 2) of both joints, by local polynomials over 68 ms."""
+    """(N, 2) accelerations of both joints, by local polynomials over 68 ms."""
     from scipy.signal import savgol_filter
 
     angles = np.column_stack([run[name] for name in ANGLES])
@@ -37,7 +38,7 @@ def accelerations(run: Mapping[str, Array]) -> Array:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step x+ = A x + B u, the first state an angle, and the strain by state and input."""
+    """One stage as a step x+ = A x + B u, whose first state is an angle, and the strain by state and input."""
 
     A: Array
     B: Array
@@ -45,12 +46,12 @@ class Stage:
     by_input: float = 0.0
 
     def strain(self, x: Array, u: float) -> float:
-        """Of the base gauge."""
+        """Strain of the base gauge."""
         return float(self.by_state @ x + self.by_input * u)
 
 
 def _held(A: Array, B: Array, step: float) -> tuple[Array, Array]:
-    """x' = A x + B u over a step in which u is held."""
+    """Matrices of the step of x' = A x + B u with constant u."""
     from scipy.linalg import expm
 
     n = len(A)
@@ -59,7 +60,7 @@ def _held(A: Array, B: Array, step: float) -> tuple[Array, Array]:
 
 
 def lumped_stage(k: int, step: float) -> Stage:
-    """The maker's stage: hub and load on a spring."""
+    """Stage of the maker: hub and load on a spring."""
     hub, load, spring, own, other, constant = STAGES[k]
     both = (hub + load) / (hub * load)
     A = np.array([
@@ -71,7 +72,7 @@ def lumped_stage(k: int, step: float) -> Stage:
 
 
 def rigid_stage(k: int, step: float) -> Stage:
-    """The same with a spring that does not give; its strain is that of the load's acceleration."""
+    """Stage with a rigid spring; its strain follows from the load's acceleration."""
     hub, load, spring, own, _, constant = STAGES[k]
     J = hub + load
     per_acceleration = -load / spring / PER_STRAIN[k]
@@ -80,7 +81,7 @@ def rigid_stage(k: int, step: float) -> Stage:
 
 
 def _stepped(A: Array, B: Array, inputs: Array, start: Array) -> Array:
-    """States (N, n) under inputs that are held over each step."""
+    """States (N, n) under inputs that are constant over each step."""
     x, found = start, []
     for u in inputs:
         found.append(x)
@@ -89,7 +90,7 @@ def _stepped(A: Array, B: Array, inputs: Array, start: Array) -> Array:
 
 
 def strains_from_encoders(name: str) -> tuple[Array, Array]:
-    """Behind the first second, strains (N, 2) of the maker's springs, and of loads that follow their hubs."""
+    """Strains (N, 2) after the first second: of the maker's springs, and of loads that follow their hubs."""
     run = measured_run(name)
     step, acceleration = float(run["t_s"][1] - run["t_s"][0]), accelerations(run)
     lumped, rigid = [], []
@@ -104,7 +105,7 @@ def strains_from_encoders(name: str) -> tuple[Array, Array]:
 
 
 def from_currents(name: str, bending: bool = True) -> list[Array]:
-    """Angles and strains (N, 4) in every window by the maker's stages, or by stages whose springs do not give."""
+    """Angles and strains (N, 4) in every window by the maker's stages, or by stages with rigid springs."""
     run, found = measured_run(name), []
     step = float(run["t_s"][1] - run["t_s"][0])
     for window in WINDOWS[name]:

@@ -1,18 +1,19 @@
-"""The two-link rig: what its encoders, its currents and its loop predict, window by window."""
+"""Two-link rig: predictions from its encoders and its currents, for each window."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Booleans
 from pliant.control.trajectories.measured_motion import MeasuredMotion
 from pliant.identification.recording import Recording, Strain
 from pliant.identification.response import Response
 from pliant.model.model import Model
 from pliant.model.robot import Robot
+from pliant.protocols import PositionLaw
+from pliant_studies.checks import Measured
 from pliant_studies.measured.measured_runs import measured_run
 
 RUNS = ("lqr_square", "lqg_staircase")
@@ -22,41 +23,41 @@ WINDOWS = {
     "lqr_square": [(10.33 + 2.5 * k, 12.73 + 2.5 * k) for k in range(7)],
     "lqg_staircase": [(1.0 + 4 * k, 4.98 + 4 * k) for k in range(9)],
 }
-"""Seconds that are predicted from the currents: each begins with both joints at rest."""
+"""Windows (s) that are predicted from the currents; each begins with both joints at rest."""
 RINGING = {
     "lqr_square": [(6.6, 7.8), (11.5, 12.8), (16.6, 17.8), (21.5, 22.8), (26.6, 27.8)],
     "lqg_staircase": [(19.4, 21.0), (23.0, 25.0), (27.0, 29.0)],
 }
-"""Seconds in which stiction holds both joints."""
+"""Windows (s) in which stiction holds both joints."""
 FIRST = 1.0
 """Seconds at the start that are not compared where the encoders drive the arm."""
 SURFACE = (0.0254 * 0.050 / 2, 0.0254 * 0.035 / 2)
-"""m: half of the thickness of each link by its data sheet, where the gauges are glued on."""
+"""Half the thickness (m) of each link by its data sheet, at which the gauges are glued on."""
 THIN = 0.0254 * 0.032 / 2
-"""The same of link 2 in the arm that is called estimated."""
-SETTINGS: dict[str, Any] = {"method": "auto", "rtol": 1e-5, "atol": 1e-8}
+"""Half the thickness (m) of link 2 in the arm that is called estimated."""
+SETTINGS: Measured = {"method": "auto", "rtol": 1e-5, "atol": 1e-8}
 NONE = np.zeros(0)
 
 
 def gauges(robot: Robot) -> dict[str, Strain]:
-    """At the clamps, on the side where a link whose tip is ahead is stretched."""
+    """Gauges at the clamps, on the side that is stretched when the tip of a link is ahead."""
     surface = (SURFACE[0], THIN if robot.name.endswith("estimated") else SURFACE[1])
     return {name: Strain(link, 0.0, at=(-half, 0.0)) for name, link, half in zip(STRAINS, JOINTS, surface)}
 
 
-def motion(run: Mapping[str, Array], model: Model) -> Any:
-    """Both joints as the encoders read, by local polynomials over 68 ms."""
+def motion(run: Mapping[str, Array], model: Model) -> Mapping[str, PositionLaw]:
+    """Motion of both joints as the encoders read, by local polynomials over 68 ms."""
     angles = np.column_stack([run[name] for name in ANGLES])
     return MeasuredMotion(run["t_s"] - run["t_s"][0], angles, order=4, window=17).motion(model)
 
 
 def built(robot: Robot, parameters: tuple[str, ...] = ()) -> Model:
-    """All comparisons are of one model."""
+    """Model of all comparisons."""
     return robot.model(stiffening=False, parameters=parameters)
 
 
 def from_encoders(robot: Robot, name: str, calibration: Mapping[str, float]) -> tuple[Array, Array, Array]:
-    """Times behind the first second, measured and predicted strains (N, 2) there."""
+    """Times after the first second, and measured and predicted strains (N, 2)."""
     run, model = measured_run(name), built(robot)
     t = run["t_s"] - run["t_s"][0]
     recording = Recording(
@@ -71,13 +72,13 @@ def _said(model: Model, recording: Recording) -> Array:
     return Response(model, recording, **SETTINGS).predict(NONE, NONE, NONE).y
 
 
-def rows_of(run: Mapping[str, Array], begin: float, end: float) -> Any:
-    """Which rows of a run lie in a window."""
-    return (run["t_s"] >= begin - 1e-9) & (run["t_s"] < end)
+def rows_of(run: Mapping[str, Array], begin: float, end: float) -> Booleans:
+    """Whether each row of a run lies in a window."""
+    return np.asarray((run["t_s"] >= begin - 1e-9) & (run["t_s"] < end))
 
 
 def measured_windows(name: str) -> list[tuple[Array, Array]]:
-    """Times, and angles and strains (N, 4), of every window."""
+    """Times, and measured angles and strains (N, 4), of every window."""
     run = measured_run(name)
     found = []
     for begin, end in WINDOWS[name]:
@@ -87,7 +88,7 @@ def measured_windows(name: str) -> list[tuple[Array, Array]]:
 
 
 def from_currents(robot: Robot, name: str, calibration: Mapping[str, float]) -> list[Array]:
-    """Angles and strains (N, 4) in every window under the commanded currents, from rest at the first angles."""
+    """Predicted angles and strains (N, 4) in every window under the commanded currents, from rest."""
     run, model, found = measured_run(name), built(robot), []
     for begin, end in WINDOWS[name]:
         rows = rows_of(run, begin, end)
@@ -103,7 +104,7 @@ def from_currents(robot: Robot, name: str, calibration: Mapping[str, float]) -> 
 
 
 def joint_torques(robot: Robot, name: str) -> tuple[Mapping[str, Array], Array]:
-    """The run, and the torques (N, 2) that move the arm without friction as the encoders read."""
+    """Run, and torques (N, 2) that move the arm without friction as the encoders read."""
     still = {f"links.{joint}.joint.friction": {"viscous": 0.0} for joint in JOINTS}
     run, model = measured_run(name), built(robot.replace(still))
     t = run["t_s"] - run["t_s"][0]

@@ -25,7 +25,7 @@ _SHAPES = ("links.boom.shapes", "links.slide.shapes")
 
 
 def with_modes(count: int = 2, inertia: bool = True) -> Robot:
-    """Clamped-mass modes; those of link 2 know the mass of link 3 and, with `inertia`, also J_L and M_DL about it."""
+    """RRP arm with clamped-mass modes; those of link 2 know the mass of link 3 and, with `inertia`, J_L and M_DL."""
     point = TipLoad(mass=LINK_3 + PAYLOAD)
     boom = Shapes(boundary="clamped-mass", tip_load="auto" if inertia else point, bending_y=count, bending_z=count)
     slide = Shapes(boundary="clamped-mass", tip_load=TipLoad(mass=PAYLOAD), bending_y=count, bending_z=count)
@@ -33,14 +33,14 @@ def with_modes(count: int = 2, inertia: bool = True) -> Robot:
 
 
 def with_elements(count: int = 2) -> Robot:
-    """Finite elements on both links."""
+    """RRP arm with finite elements on both links."""
     return load("rrp").replace(
         dict.fromkeys(_SHAPES, Shapes(method="elements", count=count, bending_y=True, bending_z=True))
     )
 
 
 def readings() -> dict[str, Robot]:
-    """The geometries that the paper's figure of the arm admits; its Denavit-Hartenberg table is not printed."""
+    """Geometries that agree with the paper's figure of the arm; its Denavit-Hartenberg table is not printed."""
     arm = with_modes()
     return {
         "square, alpha2 = +90 deg": arm,
@@ -61,10 +61,10 @@ ELBOW_LIMITS = (None, Limits(lower=-0.1, upper=0.6), Limits(lower=-0.1, upper=2.
 
 
 def elbow_arm(kind: str, count: int = 2) -> Robot:
-    """Planar 3R arm of three such beams, [TG95] section 2.1.1: J_L and M_DL of link 1 move with joints 2 and 3.
+    """Planar 3R arm of three such beams, [TG95] section 2.1.1: J_L and M_DL of link 1 change with joints 2 and 3.
 
-    `kind` says what shapes the modes of links 1 and 2: "followed" (the load of the moment), "straight" (that of the
-    straight arm), "point" (the mass alone), or "elements".
+    `kind` is the load for which the modes of links 1 and 2 are computed: "followed" (the current load), "straight"
+    (that of the straight arm), "point" (the mass alone); or "elements".
     """
 
     def shapes(place: int) -> Shapes:

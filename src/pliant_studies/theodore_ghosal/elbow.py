@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pliant.arrays import Array
@@ -12,16 +10,17 @@ from pliant.mechanics.links.build_chain import inertias_beyond
 from pliant.model.model import Model
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
+from pliant_studies.checks import Measured
 from pliant_studies.theodore_ghosal.arms import elbow_arm
 
 ANGLES = (0.0, 45.0, 90.0, 135.0)
-"""Of the elbow, joint 3, in degrees; joint 2 is straight."""
+"""Angles of the elbow, joint 3, in degrees; joint 2 is straight."""
 SHAPES = {"mass alone": "point", "load of the straight arm": "straight", "load of the moment": "followed"}
 GOAL, DURATION, END = (0.5, 0.5, 2.4), 0.7, 1.0
 
 
 def model_of(kind: str, count: int = 2) -> Model:
-    """Modes that follow the load are for `lagrange`, which does not care who owns a coordinate."""
+    """Model of the arm; modes that follow the load need `lagrange`, where a shape may depend on any coordinate."""
     return elbow_arm(kind, count).model("lagrange" if kind == "followed" else "denoc", stiffening=False)
 
 
@@ -32,7 +31,7 @@ def loads() -> list[list[float]]:
     return [[float(inertia.A[2, 2]), float(inertia.B[2, 1])] for inertia in found]
 
 
-def frequencies() -> tuple[dict[str, Any], dict[str, Model]]:
+def frequencies() -> tuple[Measured, dict[str, Model]]:
     """Three lowest frequencies by fine elements over the angle, and relative errors of two modes per link."""
     models = {name: model_of(kind) for name, kind in SHAPES.items()}
     true = _lowest(model_of("elements", 8))
@@ -46,13 +45,13 @@ def _lowest(model: Model) -> Array:
 
 
 def folded(model: Model) -> Result:
-    """The arm folds at the elbow on a prescribed motion of all joints, and rings afterwards."""
+    """Run of the arm that folds at the elbow by a prescribed motion of all joints, and vibrates afterwards."""
     motion = {joint: Cycloidal([0.0], [goal], DURATION) for joint, goal in zip(model.joints, GOAL)}
     return simulate(model, END, motion=motion, method="dop853", rtol=1e-7, atol=1e-9, output_step=2e-3, limits=False,
                     progress=False)  # fmt: skip
 
 
-def responses(models: dict[str, Model]) -> tuple[dict[str, Any], dict[str, Result]]:
+def responses(models: dict[str, Model]) -> tuple[Measured, dict[str, Result]]:
     """Largest error of the deflection of link 1 against four elements per link, over its peak."""
     true = folded(model_of("elements", 4))
     runs = {name: folded(model) for name, model in models.items()}

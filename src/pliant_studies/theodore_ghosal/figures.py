@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.drawing.style import time_axis, zero_line
+from pliant.drawing.style import Look, time_axis, zero_line
 from pliant.mechanics.formulations.published.theodore_ghosal import TABLE_2
 from pliant_studies.drawing import FIRST, MANY, SECOND, THIRD, grid, legend, shared_legend
 from pliant_studies.study import Figure, Table
@@ -15,13 +15,16 @@ from pliant_studies.theodore_ghosal.checks import TABLE_1
 from pliant_studies.theodore_ghosal.measures import DEFLECTIONS, joint_error, tip_error
 from pliant_studies.theodore_ghosal.runs import Runs, reference
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Page
+
 MODELS = (("modes", "assumed modes", FIRST), ("elements", "finite elements", SECOND))
 COLOURS = {"link 2": "#0072B2", "link 3": "#B04A00"}
-GREY: dict[str, Any] = {"color": "0.75", "linewidth": 0.8, "zorder": 0}
+GREY: Look = {"color": "0.75", "linewidth": 0.8, "zorder": 0}
 
 
 def illustrate(runs: Runs) -> list[Figure]:
-    """One for each figure of the paper, and some of ours."""
+    """Figures of the paper, and some of ours."""
     caption = "Fig. {} of the paper: {}. Decoupling until 0.5 s, regulator afterwards."
     tip = "deflection and rotation at the tip of link {}, in the plane of both links and square to it"
     left_out = "" if runs.settings["velocity terms in eigenvalues"] else " with velocity terms left out"
@@ -56,7 +59,7 @@ _EIGEN = (
 )
 
 
-def _joints(runs: Runs, page: Any) -> None:
+def _joints(runs: Runs, page: Page) -> None:
     run = runs.run("modes")
     desired = reference()(run.t)[0]
     rows = grid(page, 3, 1)[:, 0]
@@ -72,7 +75,7 @@ def _joints(runs: Runs, page: Any) -> None:
 _SCALES = (180 / np.pi, 180 / np.pi, 1.0)
 
 
-def _joint_errors(runs: Runs, page: Any) -> None:
+def _joint_errors(runs: Runs, page: Page) -> None:
     rows = grid(page, 3, 1)[:, 0]
     for k, (axes, text) in enumerate(zip(rows, ("$e_1$ (deg)", "$e_2$ (deg)", "$e_3$ (mm)"))):
         for name, label, style in MODELS:
@@ -83,7 +86,7 @@ def _joint_errors(runs: Runs, page: Any) -> None:
     legend(rows[0], 2)
 
 
-def _tip_errors(runs: Runs, page: Any) -> None:
+def _tip_errors(runs: Runs, page: Page) -> None:
     rows = grid(page, 3, 1, sharey=True)[:, 0]
     for k, (axes, text) in enumerate(zip(rows, "xyz")):
         for name, label, style in MODELS:
@@ -93,7 +96,7 @@ def _tip_errors(runs: Runs, page: Any) -> None:
     legend(rows[0], 2)
 
 
-def _link(runs: Runs, link: str, page: Any) -> None:
+def _link(runs: Runs, link: str, page: Page) -> None:
     made = grid(page, 2, 2)
     for row, plane in enumerate(("in plane", "out of plane")):
         body, axis = DEFLECTIONS[f"{link}, {plane}"]
@@ -112,7 +115,7 @@ def _link(runs: Runs, link: str, page: Any) -> None:
 # --------------------------------------------------------------------------------------------- vibrations of the loop
 
 
-def _sorted(runs: Runs, mode: int, page: Any) -> None:
+def _sorted(runs: Runs, mode: int, page: Page) -> None:
     made = page.subplots(1, 2, sharey=True)
     for axes, plane in zip(made, ("in plane", "out of plane")):
         modes = runs.loops["modes"]
@@ -136,7 +139,7 @@ def _sorted(runs: Runs, mode: int, page: Any) -> None:
     shared_legend(page, made[0])
 
 
-def _branches(runs: Runs, page: Any) -> None:
+def _branches(runs: Runs, page: Page) -> None:
     from matplotlib.lines import Line2D
 
     axes = page.subplots()
@@ -151,7 +154,7 @@ def _branches(runs: Runs, page: Any) -> None:
     page.legend(dots, list(COLOURS), loc="outside upper left", ncols=2, frameon=False)
 
 
-def _beta(runs: Runs, page: Any) -> None:
+def _beta(runs: Runs, page: Page) -> None:
     made = page.subplots(1, 2, sharex=True)
     b = runs.roots
     for k, axes in enumerate(made):
@@ -162,7 +165,7 @@ def _beta(runs: Runs, page: Any) -> None:
     shared_legend(page, made[0])
 
 
-def _stiffness(runs: Runs, page: Any) -> None:
+def _stiffness(runs: Runs, page: Page) -> None:
     left, right = page.subplots(1, 2)
     link, damped = runs.overestimated["link"], runs.overestimated["damped link"]
     alphas = np.linspace(-0.1, 0.6, 141)
@@ -182,7 +185,7 @@ def _stiffness(runs: Runs, page: Any) -> None:
     page.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False)
 
 
-def _elbow(runs: Runs, page: Any) -> None:
+def _elbow(runs: Runs, page: Page) -> None:
     upper, lower = grid(page, 2, 1)[:, 0]
     true = runs.elbows["elements"]
     deflection = 1e3 * true.deflection("link1")[:, 1]
@@ -201,16 +204,16 @@ def _elbow(runs: Runs, page: Any) -> None:
 
 
 def tabulate(runs: Runs) -> list[Table]:
-    """Tables 1 and 2, the roots, roots as states, boundary loads, thresholds."""
+    """Tables 1 and 2 of the paper, and tables of roots, integrated roots, boundary loads and thresholds."""
     return [
         _table_1(runs), _table_2(runs), _roots(runs), _carried(runs), *_loads(runs), _thresholds(runs),
     ]  # fmt: skip
 
 
 def _table_1(runs: Runs) -> Table:
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for k in range(6):
-        row: list[Any] = [k + 1]
+        row: list[object] = [k + 1]
         for name, printed in TABLE_1.items():
             row += [printed[k], runs.numbers["table 1"][name][k]] if k < len(printed) else [None, None]
         rows.append(row)

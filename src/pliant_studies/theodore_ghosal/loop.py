@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.closed_loop import eigenvalues_along, link_frequencies
-from pliant.arrays import Array
+from pliant.arrays import Array, Complex
 from pliant.control.controllers.computed_torque import ComputedTorque
 from pliant.control.trajectories.trajectories import Trajectory
 from pliant.model.model import Model
@@ -24,11 +23,11 @@ PLANES = {
     "in plane": {"boom": "bending_y", "slide": "bending_z"},
     "out of plane": {"boom": "bending_z", "slide": "bending_y"},
 }
-"""Link 3 stands square to link 2: the plane of both links, and the direction square to it."""
+"""Bending fields of each link in the plane of both links, and square to it; link 3 is square to link 2."""
 STAYS = 0.1
 """Share that a vibration must lose to another link before it counts as that link's."""
 FASTER = 1e-3
-"""Imaginary part over size, above which an eigenvalue is a vibration: the joints have a double real one."""
+"""Imaginary part over magnitude above which an eigenvalue is a vibration: the joints have a double real one."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ class Vibrations:
 
 
 def vibrations(model: Model, law: ComputedTorque | None, path: Trajectory, times: Array) -> Vibrations:
-    """The loop (35), (36), from the Jacobian of the closed-loop equations in state-space form, as in section 5.
+    """Vibrations of the loop (35), (36), from the Jacobian of the closed-loop equations in state-space form, section 5.
 
-    Without a law, velocity terms left out: decoupled joints leave the links to vibrate as if the joints were held.
+    Without a law, velocity terms are left out: with decoupled joints the links vibrate as if the joints were held.
     """
     groups = _groups(model)
     states = [read_state(model, joints) for joints in path(times)[0]]
@@ -70,7 +69,7 @@ def vibrations(model: Model, law: ComputedTorque | None, path: Trajectory, times
     return Vibrations(times, {key: np.array(rows) for key, rows in found.items()}, np.array(branches))
 
 
-def _loop(model: Model, law: ComputedTorque, path: Trajectory, times: Array) -> Iterator[tuple[Array, Any]]:
+def _loop(model: Model, law: ComputedTorque, path: Trajectory, times: Array) -> Iterator[tuple[Array, Array | Complex]]:
     """Imaginary parts of the vibrations of the loop, rising, and their shapes."""
     history = eigenvalues_along(model, law, times, path)
     for values, shapes in zip(history.values, history.shapes):
@@ -78,7 +77,7 @@ def _loop(model: Model, law: ComputedTorque, path: Trajectory, times: Array) -> 
         yield values.imag[rows], shapes[:, rows]
 
 
-def _held(model: Model, states: list[Array]) -> Iterator[tuple[Array, Any]]:
+def _held(model: Model, states: list[Array]) -> Iterator[tuple[Array, Array | Complex]]:
     """Frequencies and shapes of the arm with its joints held."""
     for q in states:
         squares, shapes = model.modes(q)
@@ -94,15 +93,17 @@ def _groups(model: Model) -> dict[tuple[str, str], list[int]]:
     }
 
 
-def _energy(M: Array, shapes: Array, places: list[int]) -> Array:
+def _energy(M: Array, shapes: Array | Complex, places: list[int]) -> Array:
+    """Kinetic energy of each shape in some coordinates."""
     part = shapes[places]
     return np.real(np.einsum("ik,ij,jk->k", part.conj(), M[np.ix_(places, places)], part))
 
 
-def _owners(M: Array, shapes: Array, groups: list[list[int]], last: Places | None) -> Places:
+def _owners(M: Array, shapes: Array | Complex, groups: list[list[int]], last: Places | None) -> Places:
     """Group of each vibration, as many to a group as it has coordinates, such that the sum of all shares is largest.
 
-    A vibration stays with its group of before unless another set has clearly more: shares near one half do not flicker.
+    A vibration stays with its previous group unless another has clearly more, so that shares near one half do not
+    change all the time.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -114,8 +115,8 @@ def _owners(M: Array, shapes: Array, groups: list[list[int]], last: Places | Non
     return np.asarray(slots[linear_sum_assignment(-share[slots].T)[1]])
 
 
-def _matched(overlap: Array) -> Places:
-    """For each shape of before, the one of now that resembles it most."""
+def _matched(overlap: Array | Complex) -> Places:
+    """New shape that resembles each previous one most."""
     from scipy.optimize import linear_sum_assignment
 
     return np.asarray(linear_sum_assignment(-np.abs(overlap))[1])
@@ -125,7 +126,7 @@ def _matched(overlap: Array) -> Places:
 
 
 def compared_loops(modes: Vibrations, elements: Vibrations) -> dict[str, list[float]]:
-    """Least and greatest ratio elements over modes of the first two vibrations of each link in each plane."""
+    """Least and greatest ratio of elements to modes, for the first two vibrations of each link in each plane."""
     found = {}
     for link, plane in modes.sorted:
         for k in (0, 1):
@@ -135,7 +136,7 @@ def compared_loops(modes: Vibrations, elements: Vibrations) -> dict[str, list[fl
 
 
 def variations(loop: Vibrations, link: str) -> dict[str, float]:
-    """Greatest over least of the first two vibrations of a link in each plane, along the motion."""
+    """Ratio of greatest to least value of the first two vibrations of a link in each plane, along the motion."""
     return {
         f"mode {k + 1}, {plane}": float(values[:, k].max() / values[:, k].min())
         for (name, plane), values in loop.sorted.items()
@@ -145,7 +146,7 @@ def variations(loop: Vibrations, link: str) -> dict[str, float]:
 
 
 def links_alone(modes: Model, elements: Model, path: Trajectory, times: Array) -> dict[str, list[float]]:
-    """Least and greatest ratio elements over modes of the four lowest frequencies of each link alone and clamped."""
+    """Least and greatest ratio of elements to modes, for the four lowest frequencies of each link alone and clamped."""
     found = {}
     for link, load in (("boom", LINK_3 + PAYLOAD), ("slide", PAYLOAD)):
         rows = []

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.simulation.runs.results import Result
+from pliant_studies.checks import Measured
 from pliant_studies.theodore_ghosal.arms import readings
 from pliant_studies.theodore_ghosal.runs import Runs, reference
 from pliant_studies.theodore_ghosal.sliding import DURATION
@@ -17,14 +16,14 @@ MODELS = ("modes", "elements")
 DEFLECTIONS = {"link 2, in plane": ("boom", 1), "link 2, out of plane": ("boom", 2),
                "link 3, in plane": ("slide", 2), "link 3, out of plane": ("slide", 1)}  # fmt: skip
 SHIFTS = np.arange(-4e-3, 4e-3, 1e-5)
-"""Seconds by which one response is moved until it lies best on another."""
+"""Shifts (s) of one response among which the one that fits another best is chosen."""
 
 
-def measure(runs: Runs) -> dict[str, Any]:
-    """Numbers of roots, motion, and stiffness; the others were computed on the way."""
+def measure(runs: Runs) -> Measured:
+    """Numbers of roots, motion and stiffness; `perform` has computed the others."""
     free, roots = runs.run("free"), runs.roots
     ways = ("boundary", "followed", "printed")
-    found: dict[str, Any] = {
+    found: Measured = {
         "roots": {name: float(np.abs(roots[name] - roots["roots"]).max()) for name in ways},
         "free motion": {
             "drift": float(np.abs(free.energy_balance).max() / free.energy.kinetic[0]),
@@ -62,7 +61,7 @@ def joint_error(run: Result) -> Array:
     return np.asarray(run.q[:, :3] - reference()(run.t)[0])
 
 
-def _motion(runs: Runs) -> dict[str, Any]:
+def _motion(runs: Runs) -> Measured:
     modes = runs.run("modes")
     tracking = modes.t <= DURATION
     error = {name: tip_error(runs.run(name)) for name in MODELS}
@@ -88,7 +87,7 @@ def _rigid(run: Result, rows: NDArray[np.bool_]) -> float:
 
 
 def _lags(modes: Result, elements: Result) -> dict[str, float]:
-    """Milliseconds by which each deflection by elements lags behind that by modes: the shift that fits best."""
+    """Lag (ms) of each deflection by elements behind that by modes: the shift that fits best."""
     found = {}
     for text, (link, axis) in DEFLECTIONS.items():
         a, b, t = modes.deflection(link)[:, axis], elements.deflection(link)[:, axis], modes.t
@@ -100,7 +99,7 @@ def _lags(modes: Result, elements: Result) -> dict[str, float]:
 # ------------------------------------------------------------------------------------------ over-estimated stiffness
 
 
-def _stiffness(runs: Runs) -> dict[str, Any]:
+def _stiffness(runs: Runs) -> Measured:
     return {
         "bound": {name: loop.bound for name, loop in runs.overestimated.items()},
         "threshold": {name: loop.threshold for name, loop in runs.overestimated.items()},

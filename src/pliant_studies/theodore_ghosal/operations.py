@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import casadi as ca
 
@@ -19,7 +18,7 @@ SUMS = {ca.OP_ADD, ca.OP_SUB}
 def counted(robots: Mapping[str, Robot]) -> dict[str, dict[str, list[int]]]:
     """Products and sums of M(q) by closed-form Lagrange, for modes and for elements.
 
-    Entries of an arm with a sliding link are not written out: the series of its roots would stand in each of them.
+    Entries of an arm with a sliding link are not written out: each of them would contain the series of its roots.
     """
     return {kind: _counted(robot) for kind, robot in robots.items()}
 
@@ -35,8 +34,8 @@ def _counted(robot: Robot) -> dict[str, list[int]]:
     return found
 
 
-def written_out(function: Any) -> list[int]:
-    """Products and sums if every entry is a formula of its own, as a computer algebra system of the time prints it."""
+def written_out(function: ca.Function) -> list[int]:
+    """Products and sums if every entry is a formula of its own, as computer algebra systems of the time print it."""
     work: dict[int, tuple[int, int]] = {}
     products, sums = 0, 0
     for k in range(function.n_instructions()):

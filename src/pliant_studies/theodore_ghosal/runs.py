@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -24,25 +23,26 @@ from pliant.robot.parts.shapes import Shapes, TipLoad
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
 from pliant_bench.timing import TURNS, Effort, Timings, alternating
+from pliant_studies.checks import Measured, Numbers
 from pliant_studies.evaluation import inverse_dynamics
 from pliant_studies.study import StudyRuns, Tell
 from pliant_studies.theodore_ghosal import elbow, loop, operations, sliding
 from pliant_studies.theodore_ghosal.arms import ARMS, EI, REVOLUTE, RHO_A, readings, single, with_elements, with_modes
 from pliant_studies.theodore_ghosal.sliding import DURATION, GOAL, START
 
-GAINS: dict[str, Any] = {"kp": 400.0, "kv": 40.0}
+GAINS: Measured = {"kp": 400.0, "kv": 40.0}
 WEIGHTS = {"joints": 1e4, "flexible": 1e6, "rates": 1e2}
 INPUT_WEIGHT = 1e-3
 FEW = Effort(rounds=3, seconds=0.02, most=3.0)
 ALPHAS = (-0.1, -0.01, 0.01, 0.1)
-"""Relative errors of the stiffness at which (49), (50) are held against the loop itself."""
+"""Relative errors of the stiffness at which (49), (50) are compared with the loop itself."""
 
 
 @dataclass
 class Runs(StudyRuns):
-    """What was run and computed."""
+    """Runs and computations of the study."""
 
-    histories: dict[str, Result | Mapping[str, Any]] = field(default_factory=dict)
+    histories: dict[str, Result | Numbers] = field(default_factory=dict)
     roots: dict[str, Array] = field(default_factory=dict)
     loops: dict[str, loop.Vibrations] = field(default_factory=dict)
     overestimated: dict[str, Overestimation] = field(default_factory=dict)
@@ -50,19 +50,19 @@ class Runs(StudyRuns):
     elbows: dict[str, Result] = field(default_factory=dict)
 
     def run(self, name: str) -> Result:
-        """A history that is a run."""
+        """History by name that is a run."""
         found = self.histories[name]
         assert isinstance(found, Result)
         return found
 
 
 def reference() -> Cycloidal:
-    """The desired joint motion."""
+    """Desired joint motion."""
     return Cycloidal(START, GOAL, DURATION)
 
 
 def perform(quick: bool, tell: Tell) -> Runs:
-    """Every run of the study, and every number that follows."""
+    """Every run of the study, and numbers that follow from them."""
     runs = Runs({"rtol": 1e-7, "atol": 1e-9, "output_step": 1e-3, "eigenvalue times": 11 if quick else 41,
                  "gains": GAINS, "LQR weights": WEIGHTS, "stiffening": "none, as in the paper",
                  "velocity terms in eigenvalues": not quick})  # fmt: skip
@@ -108,7 +108,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
 
 
 def table_1() -> dict[str, list[float]]:
-    """Frequencies (rad/s) of the clamped-free link 2 by one, two, three elements, and exact."""
+    """Frequencies (rad/s) of the clamped-free link 2: by one, two and three elements, and exact."""
     found = {
         f"{count} el.": 2
         * np.pi
@@ -122,7 +122,7 @@ _SCALE = float(np.sqrt(EI / RHO_A))
 
 
 def loaded_beams() -> dict[str, float]:
-    """Largest relative difference of two frequencies with a tip load: eight elements, and the frequency equation."""
+    """Largest relative difference of two frequencies with a tip load: by elements, and by the frequency equation."""
     from pliant.analysis.closed_loop import link_frequencies
 
     model = single(Shapes(method="elements", count=8, bending_y=True), 1.0).model(stiffening=False)
@@ -137,19 +137,19 @@ def loaded_beams() -> dict[str, float]:
 # -------------------------------------------------------------------------------------------- controlled motion
 
 
-def controlled(model: Model, law: Switch, settings: Mapping[str, Any]) -> Result:
-    """The whole motion; with the same `law` a second time, everything is compiled."""
+def controlled(model: Model, law: Switch, settings: Numbers) -> Result:
+    """Run the whole motion; a second run with the same `law` compiles nothing."""
     options = {key: settings[key] for key in ("rtol", "atol", "output_step")}
     return simulate(model, 2 * DURATION, START, controller=law, progress=False, **options)
 
 
 def controller() -> Switch:
-    """(31)-(33), then (37)."""
+    """Controller (31)-(33), then (37)."""
     return Switch([tracking(), LQR(GOAL, WEIGHTS, INPUT_WEIGHT, inner="decoupling")], [DURATION])
 
 
 def tracking() -> ComputedTorque:
-    """(31)-(33)."""
+    """Controller (31)-(33)."""
     return ComputedTorque(reference=reference(), **GAINS)
 
 
@@ -172,14 +172,14 @@ def _loops(runs: Runs, models: Mapping[str, Model], quick: bool) -> None:
 
 
 def free_motion(model: Model) -> Result:
-    """No torque at all: the arm turns and the link slides out by itself."""
+    """Run without torque: the arm turns, and the link slides out."""
     q0, qd0 = (0.3, 0.4, 0.5), (2.0, -1.5, 1.0)
     return simulate(model, 0.3, q0, qd0, rtol=1e-9, atol=1e-12, output_step=1e-3, progress=False)
 
 
 def by_lagrange(runs: Runs, quick: bool) -> dict[str, float]:
-    """`lagrange` against the recursion: forces at a state, and runs (joints over their range, amplitudes over the
-    largest)."""
+    """Relative differences of `lagrange` from the recursion: forces at a state, and runs (joints over their range,
+    amplitudes over the largest)."""
     model = with_modes().model("lagrange", stiffening=False)
     run = runs.run("modes")
     q, qd = run.q[300], run.qd[300]  # in the middle of the motion
@@ -199,14 +199,15 @@ def _apart(run: Result, other: Result) -> float:
 
 
 def _prescribed(runs: Runs) -> None:
-    """The tracking phase with joints on their path: three geometries by modes, and modes that know the mass alone."""
+    """Run the tracking phase with joints on their path: three geometries by modes, modes that know the mass alone, and
+    elements."""
     robots = {**readings(), "mass alone": with_modes(2, False), "elements": with_elements()}
     for name, robot in robots.items():
         runs.histories[f"prescribed, {name}"] = prescribed(robot)
 
 
 def prescribed(robot: Robot) -> Result:
-    """Joints on the desired path, links free to bend."""
+    """Run with joints on the desired path and links that bend."""
     path = {joint: Cycloidal([a], [b], DURATION) for joint, a, b in zip(("waist", "boom", "slide"), START, GOAL)}
     q0 = {"slide": START[2]}
     return simulate(

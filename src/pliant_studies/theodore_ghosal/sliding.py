@@ -1,9 +1,9 @@
-"""The frequency equation of link 3 as it slides out: roots by four ways, and runs that solve for them or carry them."""
+"""Frequency equation of link 3 as it slides out: its roots by four ways, and runs that solve for them or integrate
+them."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from pliant.simulation.runs.composition import compose
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
 from pliant_bench.timing import TURNS, alternating
+from pliant_studies.checks import Measured
 from pliant_studies.theodore_ghosal.arms import PAYLOAD, RHO_A, with_modes
 
 LENGTHS = np.round(np.linspace(0.3, 1.0, 8), 10)
@@ -24,12 +25,12 @@ START, GOAL, DURATION = (0.0, 0.0, 0.3), (np.pi, np.pi / 2, 1.0), 0.5
 TOLERANCES = (1e-3, 1e-5, 1e-7, 1e-9)
 TIGHT = 1e-11
 BANDWIDTH = 60.0
-"""rad/s of the joint controller: it knows nothing of modes, so that only the arm's equations contain roots."""
+"""Bandwidth (rad/s) of the joint controller, which knows nothing of modes: only the arm's equations contain roots."""
 
 
 def roots_of_link_3() -> dict[str, Array]:
-    """Two roots over the free length: by the frequency equation, by the boundary conditions themselves, by integrating
-    the differential form (45), and by the same with (47) as printed."""
+    """Two roots over the free length: by the frequency equation, by the boundary conditions, and by integrating the
+    differential form (45), with (47) corrected and as printed."""
     loads = PAYLOAD / (RHO_A * LENGTHS)
     roots = np.array([clamped_mass_roots(2, load) for load in loads])
 
@@ -44,7 +45,7 @@ def roots_of_link_3() -> dict[str, Array]:
 
 
 def printed_rate(length: float, beta: float) -> float:
-    """(45) with (46) and (47) as they stand in print: m_p^2 where m_p is meant."""
+    """Rate (45) with (46) and (47) as printed: with m_p^2 in place of m_p."""
     s, c, sh, ch = np.sin(beta), np.cos(beta), np.sinh(beta), np.cosh(beta)
     load = PAYLOAD / (RHO_A * length)
     f_1 = load / length * beta * (sh * c - ch * s)
@@ -86,18 +87,18 @@ def joint_controller(model: Model) -> PD:
 
 
 def moved(model: Model, law: PD, rtol: float) -> Result:
-    """The motion of the paper under the joint controller."""
+    """Run of the motion of the paper under the joint controller."""
     return simulate(model, DURATION, START, controller=law, method="dop853", rtol=rtol, atol=1e-2 * rtol,
                     output_step=1e-2, progress=False)  # fmt: skip
 
 
-def solved_and_carried(quick: bool) -> tuple[dict[str, Any], dict[str, Result]]:
+def solved_and_carried(quick: bool) -> tuple[Measured, dict[str, Result]]:
     """Numbers and two runs: roots that are solved for at every evaluation, and roots that the run integrates."""
     robot = with_modes()
     models = {kind: robot.model(roots=kind, stiffening=False) for kind in ("solved", "integrated")}
     law = joint_controller(models["solved"])
     truth = moved(models["solved"], law, TIGHT)
-    table: dict[str, dict[str, Any]] = {}
+    table: dict[str, Measured] = {}
     for rtol in TOLERANCES:
         runs = {kind: moved(models[kind], law, rtol) for kind in models}
         table[f"{rtol:g}"] = {
@@ -117,7 +118,7 @@ def solved_and_carried(quick: bool) -> tuple[dict[str, Any], dict[str, Result]]:
 
 
 def off_the_roots(run: Result) -> float:
-    """Largest distance of the integrated roots from the roots at the length of the moment, every 0.05 s."""
+    """Largest distance of the integrated roots from the true roots at the current length, every 0.05 s."""
     assert run.roots is not None
     true = np.array([clamped_mass_roots(2, PAYLOAD / (RHO_A * length)) for length in run["slide"][::5]])
     return float(np.abs(run.roots[::5] - true).max())
