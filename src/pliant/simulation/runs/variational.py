@@ -19,7 +19,8 @@ def variational(c: Composition, t: SX, x: SX, f: SX, S: SX, by: SX, seeds: SX, p
     The columns pass through the derivative of this closing, so that they belong to the states that are computed.
     """
     slopes = ca.jtimes(f, by, seeds)
-    whole, rates = ca.vertcat(x, ca.vec(S)), ca.vertcat(f, ca.vec(slopes))
+    whole: SX = ca.vertcat(x, ca.vec(S))
+    rates: SX = ca.vertcat(f, ca.vec(slopes))
     closing, closer = None, run_closer(c)
     if closer is not None:
         first, moved, least = closer
