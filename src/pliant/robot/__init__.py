@@ -16,8 +16,8 @@ from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.friction import Friction
 from pliant.robot.parts.gear import Drive, GearError, Hysteresis
 from pliant.robot.parts.imported_body import ImportedBody
-from pliant.robot.parts.joint import DH, Freedom, Joint, JointAxis, Limits, Origin, origin_transform, tip_rotation
-from pliant.robot.parts.link import BeamStation, BodyFrame, Link
+from pliant.robot.parts.joint import DH, Freedom, Joint, JointAxis, Limits, Origin, origin_transform
+from pliant.robot.parts.link import BeamStation, BodyFrame, Link, tip_rotation
 from pliant.robot.parts.loops import Loop, LoopJoint
 from pliant.robot.parts.materials import MATERIALS, Material
 from pliant.robot.parts.motor import Motor

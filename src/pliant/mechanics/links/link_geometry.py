@@ -28,9 +28,9 @@ from pliant.mechanics.sliding.sliding_links import sliding_beam
 from pliant.robot.parts.angles import rotation_rpy
 from pliant.robot.parts.base import BaseBody
 from pliant.robot.parts.beam import Beam, beam_properties
-from pliant.robot.parts.joint import origin_transform, tip_rotation
+from pliant.robot.parts.joint import origin_transform
 from pliant.robot.parts.joint_types import JOINT_TYPES
-from pliant.robot.parts.link import At, BodyFrame, Link
+from pliant.robot.parts.link import At, BodyFrame, Link, tip_rotation
 from pliant.robot.parts.rigid_body import Lump, RigidBody, inertia_matrix
 
 # ---------------------------------------------------------------------------------------------------------- frames

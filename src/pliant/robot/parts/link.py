@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.options import PlaceName
 from pliant.robot.files.error_messages import clash, fault
+from pliant.robot.parts.angles import Matrix, matmul, rotation_rpy, rotation_x
 from pliant.robot.parts.beam import Beam, beam_properties
 from pliant.robot.parts.fields import Alternatives, Description, LinkName, NonNegative, non_negative
 from pliant.robot.parts.imported_body import ImportedBody, read_body
@@ -352,3 +353,16 @@ class Link(Description):
     def bends(self) -> bool:
         """Whether its beam has amplitudes, or the model will choose them."""
         return self.shapes is not None and (self.shapes.is_auto or self.shapes.number > 0)
+
+
+def tip_rotation(link: Link) -> Matrix:
+    """Fixed rotation (3x3 nested list) from the end of a link's body to its tip frame.
+
+    `R(tip_rpy)` of a rigid body, or the axes of the tip of a body from a file, then `Rx(alpha)` of a standard DH row;
+    the identity for everything else.
+    """
+    R = rotation_rpy(link.rigid.tip_rpy) if link.rigid is not None else rotation_rpy((0.0, 0.0, 0.0))
+    if link.body is not None:
+        R = link.body.pose("tip")[0].tolist()
+    dh = link.joint.dh
+    return matmul(R, rotation_x(dh.alpha)) if dh is not None and dh.convention == "standard" else R
