@@ -91,13 +91,13 @@ class Dual:
 
     @staticmethod
     def unstacked(x: SX) -> Dual:
-        """From `[r; d]`."""
+        """Dual of a stacked vector `[r; d]`."""
         half = x.shape[0] // 2
         return Dual(x[:half, :], x[half:, :])
 
 
 def project(P: Dual, w: Dual) -> SX:
-    """`P^T I-hat w` to first order, `r^T r + r^T d + d^T r`: what I-hat = [[1, 1], [1, 0]] of (99) is for."""
+    """`P^T I-hat w` to first order, `r^T r + r^T d + d^T r`, with I-hat = [[1, 1], [1, 0]] of (99)."""
     return ca.mtimes(P.real.T, w.value) + ca.mtimes(P.dual.T, w.real)
 
 

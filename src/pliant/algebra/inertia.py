@@ -23,7 +23,8 @@ class Inertia:
 
     @staticmethod
     def rigid(m: SX, s: SX, D: SX) -> Inertia:
-        """From mass, first moment `int r` and second moment `int r r^T` about the reference point."""
+        """Inertia of a rigid body from mass, first moment `int r` and second moment `int r r^T` about the reference
+        point."""
         return Inertia(ca.trace(D) * ca.SX.eye(3) - D, skew(s), m * ca.SX.eye(3))
 
     def __add__(self, other: Inertia) -> Inertia:
@@ -64,7 +65,7 @@ class Inertia:
 
 
 def zero() -> Inertia:
-    """Inertia of nothing."""
+    """Inertia without mass."""
     return Inertia(ca.SX.zeros(3, 3), ca.SX.zeros(3, 3), ca.SX.zeros(3, 3))
 
 

@@ -1,7 +1,7 @@
-"""Natural modes of a stiffness and an inertia matrix, whatever the units and however far the stiffnesses lie apart.
+"""Natural modes of a stiffness and an inertia matrix, in any units and with stiffnesses of any ratio.
 
-Rows of both matrices carry different units (radians, meters), so nothing is judged before every coordinate is measured
-by its own inertia, or its own stiffness. A usual eigen-solver then finds each squared frequency to 1e-16 of the
+Rows of both matrices carry different units (radians, meters), so every coordinate is first measured by its own inertia,
+or its own stiffness. A usual eigen-solver then finds each squared frequency to 1e-16 of the
 *largest*, and the slow motion of an arm with one very stiff part is lost in its rounding. Here each is found to 1e-16
 of *itself*, times the condition that is left when all diagonal entries are one: motions without stiffness are split
 off, the matrices are factored, K = G G^T and M = R R^T, and the one-sided Jacobi method takes the singular values of

@@ -61,7 +61,7 @@ def _last(squares: Array, wanted: int) -> float:
 
 
 def _cut(squares: Array, modes: Array, wanted: int, limit: float) -> tuple[Array, Array]:
-    """The wanted ones, and copies of the last of them."""
+    """The wanted modes, and the copies of the last if it is a multiple one."""
     below = int(np.count_nonzero(squares <= limit))
     count = min(wanted, below)
     while 0 < count < below and squares[count] <= squares[count - 1] * (1 + EQUAL):

@@ -191,7 +191,7 @@ def dissection(places: Array, graph: SparseMatrix) -> Indices:
         order = np.argsort(along, kind="stable")
         left, right = nodes[order[: len(nodes) // 2]], nodes[order[len(nodes) // 2 :]]
         touches = np.diff(edges[left][:, right].indptr) > 0
-        if touches.all():  # everything meets everything: nothing is gained
+        if touches.all():  # all nodes meet: no order is better than another
             return [nodes]
         return [*parts(left[~touches]), *parts(right), left[touches]]
 

@@ -1,4 +1,4 @@
-"""Libraries that read files of strangers, each call in a process of its own with bounded time and memory."""
+"""Libraries that read untrusted files, each call in a process of its own with bounded time and memory."""
 
 from __future__ import annotations
 

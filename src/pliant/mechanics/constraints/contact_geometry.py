@@ -73,7 +73,7 @@ def normal_and_friction(chain: Chain, q: SX, qd: SX, number: int) -> tuple[SX, S
 
 
 def touching_force(chain: Chain, q: SX, qd: SX, number: int) -> tuple[SX, SX]:
-    """Where a contact is, and its whole force on the sphere, both in base axes."""
+    """Place of a contact, and its whole force on the sphere, both in base axes."""
     at = touch(chain, q, qd, number)
     pressed, friction = _forces(chain, number, at)
     return _placed(chain, q, number)[2], pressed * at.normal + friction

@@ -24,7 +24,7 @@ TINY = 1e-20
 
 @dataclass(frozen=True)
 class Pressing:
-    """The law, by depth u and its rate; nothing acts where u is negative."""
+    """Contact law, by depth u and its rate; there is no force where u is negative."""
 
     stiffness: SX
     damping: SX

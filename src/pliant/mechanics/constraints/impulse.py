@@ -13,7 +13,7 @@ SX = ca.SX
 
 
 def after_jump(equations: Equations, q: SX, qd: SX, jumps: Mapping[int, SX]) -> tuple[SX, SX]:
-    """All rates behind a jump of some of them, and the work that it does.
+    """All rates after a jump of some of them, and the work that it does.
 
     The impulse acts along the prescribed coordinates alone, so the momenta of the free ones stay: M_ff d_f + M_fp d_p =
     0, but for the impulses of closed loops, which keep J d = 0. Positions stand still meanwhile, and the work is the

@@ -1,4 +1,4 @@
-"""What a beam carries at its tip, seen from its description: the load that shapes its modes and damps them.
+"""Load at the tip of each beam, from the description: it shapes the modes of the beam, and enters their damping.
 
 All that lies beyond the tip of a link is lumped there: hubs, bodies, tip lumps and payloads of all links further out,
 straight, with their joints at a reference. `inertias_beyond` sums these inertias from the tips inwards. `tip_loads`

@@ -38,7 +38,6 @@ from pliant.mechanics.shapes.builder import link_shapes
 from pliant.mechanics.shapes.link_shapes import LinkShapes
 from pliant.options import RotationName, StiffeningName
 from pliant.robot.parts.link import At, Link
-from pliant.robot.parts.rigid_body import Payload
 from pliant.robot.parts.shapes import TipLoad
 from pliant.robot.robot import RobotDescription
 from pliant.robot.symbolic_view import RobotView
@@ -61,8 +60,8 @@ def build_chain(
     order = CoordinateOrder(robot, (name for source in sources for name in source.amplitudes))
     tree = _Tree(view, stiffening)
     links = [base_link(view.base, robot.bodies[0], order)] if robot.base.is_free else []
-    for i, (source, payloads) in enumerate(zip(sources, _payloads(view))):
-        made = chain_link(source, payloads, order, Modeling(rotation, stiffening))
+    for i, source in enumerate(sources):
+        made = chain_link(source, view.carried(i), order, Modeling(rotation, stiffening))
         links.append(tree.hung(i, damped_link(made, source, beyond[i])))
     chain = Chain(
         links=tuple(links),
@@ -77,12 +76,6 @@ def build_chain(
     chain = replace(chain, dampers=tuple(dampers(chain, view, beyond)), closures=closures(view, chain))
     chain = replace(chain, lines=couplings(view, chain), contacts=contacts(view, chain))
     return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
-
-
-def _payloads(view: RobotView) -> list[list[Payload]]:
-    """Payloads on each link; one that names no link is on the last."""
-    names = [link.name for link in view.description.links]
-    return [[one for one in view.payloads if name == (one.link or names[-1])] for name in names]
 
 
 class _Tree:

@@ -135,7 +135,7 @@ class ChainLink:
         return self.body.travel is not None
 
     def ports(self, c: SX, cd: SX) -> list[TipMap]:
-        """Where others hang: the distal frame, and the other places."""
+        """Places at which other links hang, the distal frame first."""
         return [self.body.tip(c, cd), *(place_map(self.body, place, c, cd) for place in self.places)]
 
     def straight(self, c: SX) -> SX:
@@ -321,7 +321,7 @@ class Chain(Coordinates[Shaft]):
 
     @property
     def long(self) -> bool:
-        """Whether functions that its links share may pay."""
+        """Whether functions that its links share may be worth their calls."""
         return len(self.links) >= MANY_LINKS or self.n >= MANY_COORDINATES
 
     def settled(self, build: Callable[[], T]) -> T:
@@ -420,7 +420,7 @@ class Chain(Coordinates[Shaft]):
         return {indices[0]: travel for indices, travel in found if travel is not None}
 
     def on(self, base: MovingBase | None, t: SX) -> Chain:
-        """The arm on a base that moves as an object of `pliant.loads` says; on one at rest without it."""
+        """The arm on a base that moves as `base` of `pliant.loads` says; the same arm without one."""
         if base is None:
             return self
         if not hasattr(base, "expression"):

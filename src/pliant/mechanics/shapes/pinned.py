@@ -2,7 +2,7 @@
 
 The frame of a link turns with its hub, so a shape has no slope at the root: of a pinned mode psi it is psi - psi'(0)
 eta, the turning of the whole beam being that of the joint. All pinned modes have no curvature at the root and cannot
-carry a torque; with them alone the sag of a held arm misses by 1/n (30 % with two, 4 % with twenty). So one function
+carry a torque; with them alone the sag of a held arm errs by 1/n (30 % with two, 4 % with twenty). So one function
 stands beside them, the curvature of a beam that a torque at its root accelerates, 1 - 3/2 eta + 1/2 eta^3. A joint
 that nothing drives or holds (`limits: {effort: 0}`) needs none, and its highest frequency is half as high without.
 """

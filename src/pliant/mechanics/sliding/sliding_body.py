@@ -106,8 +106,11 @@ class SlidingBeam:
             for j in range(i, k):
                 gram[i, j] = material.product(phi[i], phi[j])
         gram[0, 0] += self.rotor
+        # polar inertia of all sections, inside and outside; rotary inertia only of a beam that does not bend
+        j = ca.vertcat(self.data.polar_inertia, *self.data.rotary) * self.total_length
+        sections = ca.sum1(j) / 2 * ca.SX.eye(3) - ca.diag(j)
         return Moments(
-            m=material.mass(0), s=material.integral(r), D=_symmetric(material.dyad(r, r)) + self._section_inertia(),
+            m=material.mass(0), s=material.integral(r), D=_symmetric(material.dyad(r, r)) + sections,
             eps=ca.horzcat(*(material.integral(f) for f in phi)), H=[material.dyad(r, f) for f in phi],
             gram=ca.densify(_symmetric(gram)), spin=ca.SX.zeros(3, k), N=[material.dyad(rd, f) for f in phi],
             P=material.dyad(r, rd), f_beta=material.integral(beta), X_beta=material.dyad(beta, r), b_beta=b_beta,
@@ -127,11 +130,6 @@ class SlidingBeam:
         phi = [Flow(1, 0, (None, a, None)), *(Flow(0, 0, (unit[:, i], None, None)) for i in range(self.size))]
         rd, beta = Flow(ld, 0, (ad, ld * a, None)), Flow(0, 0, (None, 2 * ld * ad, ld**2 * a))
         return Flow(0, 1, (a, None, None)), phi, rd, beta
-
-    def _section_inertia(self) -> SX:
-        """Polar inertia of all sections, inside and outside; rotary inertia only of a beam that does not bend."""
-        j = ca.vertcat(self.data.polar_inertia, *self.data.rotary) * self.total_length
-        return ca.sum1(j) / 2 * ca.SX.eye(3) - ca.diag(j)
 
     def tip(self, c: SX, cd: SX) -> TipMap:
         ex = ca.SX(ca.DM([1, 0, 0]))
@@ -164,21 +162,16 @@ class SlidingBeam:
         assert self.functions is not None
         D = ca.SX(self.size, self.size)
         if isinstance(self.functions, FollowedShapes):
-            D += self._by_field(self.functions.damping(l), self._dashpot)
+            data, ratio = self.data, 2 * self.data.damping
+            per_field = self.functions.damping(l)
+            D += self._by_field(per_field, lambda name: ratio * ca.sqrt(data.rigidity(name) * data.mass_per_length))
         elif self.damped is not None:
             D += 2 * self.data.damping * self.damped(l)
         alpha, beta = self.data.rayleigh
         if not is_zero(alpha):
-            D += alpha * self._material_gram(l)
+            axis, gram = self.functions.axis, self.functions.integrals(l).G[0][0]
+            D += alpha * (self.data.mass_per_length * gram * ca.DM(axis @ axis.T))
         return D + beta * self.stiffness(l) if not is_zero(beta) else D
-
-    def _dashpot(self, name: str) -> SX:
-        return 2 * self.data.damping * ca.sqrt(self.data.rigidity(name) * self.data.mass_per_length)
-
-    def _material_gram(self, l: SX) -> SX:
-        assert self.functions is not None
-        axis = self.functions.axis
-        return self.data.mass_per_length * self.functions.integrals(l).G[0][0] * ca.DM(axis @ axis.T)
 
     def _by_field(self, constants: SX, factor: Callable[[str], SX]) -> SX:
         """(k, k) constants within each field, times the factor of the field."""
