@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.compute.cuda.device import cupy, is_device_array
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.states import read_state
-from pliant.simulation.batch.batch_equations import BatchEquations, rows
+from pliant.simulation.batch.batch_equations import BatchEquations, DeviceArray, rows
 from pliant.simulation.runs.inputs import TorqueInput, looked_up, read_start
 from pliant.simulation.runs.piece_tables import PieceTable
 from pliant.simulation.runs.runaway import ceiling
@@ -21,30 +22,32 @@ from pliant.simulation.runs.runaway import ceiling
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What was given, checked, for B arms."""
+    """Arguments of a batch of B arms, checked."""
 
     model: Model
     arms: int
-    q0: Any
-    qd0: Any
+    q0: DeviceArray
+    qd0: DeviceArray
     torque: TorqueInput
     controller: TorqueInput
     on_device: bool
     parameters: Array
     names: tuple[str, ...]
     samples: PieceTable | None
-    """What is looked up by the time, if anything."""
+    """Inputs that are looked up by the time, if there are any."""
     work: Array | None
-    """(A,) of a jump at the start, if there is one."""
+    """(A,) work of a jump at the start, if there is one."""
     ticks: Array | None = None
-    """Times at which sensors of a sampled controller draw noise, which is looked up last of all; None: no noise."""
+    """Times at which sensors of a sampled controller draw noise; it is the last of the inputs that are looked up. None:
+    no noise."""
 
     @classmethod
     def read(
-        cls, f: BatchEquations, q0: Any, qd0: Any, torque: TorqueInput, controller: TorqueInput, p: Any, device: str,
-        equilibrium: bool, loads: Sequence[Any], t_end: float = 0.0,
+        cls, f: BatchEquations, q0: DeviceArray | StateLike | None, qd0: DeviceArray | StateLike | None,
+        torque: TorqueInput, controller: TorqueInput, p: ArrayLike | None, *, device: str, equilibrium: bool,
+        loads: Sequence[Load], t_end: float = 0.0,
     ) -> Given:  # fmt: skip
-        """Arguments of a run of `f` until `t_end`."""
+        """Read and check the arguments of a run of `f` until `t_end`."""
         model, work = f.composition.model, None
         if is_device_array(q0) or is_device_array(qd0):
             if equilibrium:
@@ -59,7 +62,7 @@ class Given:
         drives = {"torque": torque, "controller": controller}
         sizes = {name: len(x) for name, x in states.items()}
         if p is not None:
-            sizes["p"] = 1 if np.ndim(p) < 2 else len(p)
+            sizes["p"] = 1 if np.ndim(p) < 2 else np.shape(p)[0]
         sizes |= {name: read.arms for name, read in drives.items()}
         arms = max(sizes.values())
         wrong = {name: size for name, size in sizes.items() if size not in (1, arms)}
@@ -78,11 +81,23 @@ class Given:
             ticks = f.composition.tick_times(t_end)
             blank = PieceTable(np.append(-np.inf, ticks[1:]), np.zeros((1, len(ticks), f.n_noise)))
             samples = blank if samples is None else samples.beside(blank)
-        return cls(model, arms, states["q0"], states["qd0"], torque, controller, on_device, values, names, samples,
-                   work, ticks)  # fmt: skip
+        return cls(
+            model=model,
+            arms=arms,
+            q0=states["q0"],
+            qd0=states["qd0"],
+            torque=torque,
+            controller=controller,
+            on_device=on_device,
+            parameters=values,
+            names=names,
+            samples=samples,
+            work=work,
+            ticks=ticks,
+        )
 
     def held(self, f: BatchEquations) -> Array:
-        """(A, own) torques and parameters that hold for a whole run, and what a sampled controller remembers at the
+        """(A, own) torques and parameters that hold for a whole run, and the memory of a sampled controller at the
         start."""
         if not f.has_constant:
             return self.parameters
@@ -94,7 +109,7 @@ class Given:
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
     def of_arms(self, f: BatchEquations, first: int, last: int) -> tuple[Array, Array]:
-        """(b or 1, pieces, held) what is looked up, and (b or 1, own) what holds, of some arms."""
+        """(b or 1, pieces, held) inputs that are looked up, and (b or 1, own) inputs that hold, for some arms."""
         pieces, own = (a if len(a) == 1 else a[first:last] for a in (self.pieces(), self.held(f)))
         if self.ticks is not None and self.samples is not None:
             law, count = f.composition.controller, len(self.ticks)
@@ -105,17 +120,17 @@ class Given:
         return np.ascontiguousarray(pieces), np.ascontiguousarray(own)
 
     def ceilings(self, f: BatchEquations, t_end: float) -> Array:
-        """(B,) energies at which arms have run away; infinite where the work is not watched."""
+        """(B,) energies beyond which arms have run away; infinite where the work is not watched."""
         most = ceiling(f.composition, (), self.qd0, t_end) if f.watched else np.full(1, np.inf)
         return np.broadcast_to(most, self.arms)
 
     def pieces(self) -> Array:
-        """(A, pieces, held) what is looked up."""
+        """(A, pieces, held) inputs that are looked up."""
         return self.samples.pieces if self.samples is not None else np.zeros((1, 1, 0))
 
 
-def _on_device(model: Model, given: Any, name: str, device: str) -> Any:
-    """(1 or B, n) finite numbers; arrays of a device stay there."""
+def _on_device(model: Model, given: DeviceArray, name: str, device: str) -> DeviceArray:
+    """(1 or B, n) finite numbers; arrays on a device stay there."""
     if not is_device_array(given):
         return read_state(model, given, name, many=True)
     if device != "cuda":

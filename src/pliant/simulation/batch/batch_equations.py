@@ -1,29 +1,36 @@
-"""What drives a batch: arrays with or without a batch axis, samples, traced torques and controllers; checked, and cut
-into segments of time."""
+"""Equations of a batch: drives of all arms, checked; xdot = f(t, x, w, p); and the segments of time of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeAlias
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.signatures import checked
 from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.loops.pack import TimeSegments
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.states import normalised
+from pliant.protocols import MovingBase, PrescribedMotion
 from pliant.simulation.runs.composition import Composition, compose, may_meet
 from pliant.simulation.runs.inputs import TorqueInput, listed, one_table, read_torque
 
+DeviceArray: TypeAlias = Any
+"""A NumPy array, or a CuPy array on a graphics processor; CuPy need not be installed."""
+
 
 def read_drive(model: Model, given: Any, name: str) -> TorqueInput:
-    """A torque or a controller of many arms; Python functions run one arm at a time."""
+    """Read a torque or a controller of many arms; a batch takes no Python functions."""
     read = read_torque(model, given, name, many=True)
     if read.function is not None:
         raise UnsupportedModel(
@@ -33,8 +40,8 @@ def read_drive(model: Model, given: Any, name: str) -> TorqueInput:
     return read
 
 
-def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
-    """Numbers (A, size) from an array (size,) or (A, size)."""
+def rows(given: ArrayLike, size: int, name: str, names: Sequence[str]) -> Array:
+    """Numbers (A, size) from an array (size,) or (A, size), checked."""
     expected = f"expected finite numbers of shape ({size},) or (arms, {size}): {', '.join(names) or 'none'}"
     try:
         array = np.asarray(given, dtype=float)
@@ -49,21 +56,22 @@ def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class BatchEquations:
-    """xdot = f(t, x, w, p): x = [free coordinates, rates, controller states, drive states (, work)], w the samples and
-    the noise of a sampled controller, p = [held torques, parameters of the model, parameters of the controller, what a
-    sampled one remembers].
+    """Equations xdot = f(t, x, w, p) of a batch.
 
-    The work is there where it is asked for, and where it is `watched`: so it is seen whether drives run away, and
-    whether the energy balances.
+    x = [free coordinates, rates, controller states, drive states (, work)]; w = [samples, noise of a sampled
+    controller]; p = [held torques, parameters of the model, parameters of the controller, memory of a sampled one].
+
+    The work is a state where it is asked for, and where it is `watched`, to see whether drives run away and whether the
+    energy balances.
     """
 
     composition: Composition
     has_constant: bool
     with_work: bool
-    gains: Mapping[str, Any] = field(default_factory=dict)
+    gains: Mapping[str, SX] = field(default_factory=dict)
     watched: bool = False
     sampled: bool = False
-    """Whether whoever steps the equations lets a sampled controller act at its ticks."""
+    """Whether the integrator lets a sampled controller act at its ticks."""
 
     def __post_init__(self) -> None:
         c = self.composition
@@ -85,10 +93,10 @@ class BatchEquations:
 
     @property
     def judged(self) -> int:
-        """How many of them count in the error of a step: the work only where it is asked for."""
+        """Number of states that count in the error of a step: the work only where it is asked for."""
         return self.composition.size - (0 if self.with_work else 1)
 
-    def function_of(self, name: str, outputs: list[Any], more: Sequence[Any] = ()) -> Any:
+    def function_of(self, name: str, outputs: list[SX], more: Sequence[SX] = ()) -> ca.Function:
         """Expressions in the symbols of the composition, and in `more`, as a CasADi function of (t, x, w, p, *more)."""
         c, m, e = self.composition, self.composition.m, self.composition.equations
         x, w = ca.SX.sym("x", self.n), ca.SX.sym("w", c.n_held)
@@ -108,19 +116,19 @@ class BatchEquations:
 
     @cached_property
     def impulse_kernel(self) -> Kernel:
-        """The state behind a jump of prescribed rates, a function of t, x, w, p and these rates before and after."""
+        """State after a jump of prescribed rates, a function of t, x, w, p and these rates before and after."""
         rates = [ca.SX.sym(name, len(self.composition.prescribed)) for name in ("before", "after")]
         behind = self.composition.equations.after_impulse(*rates)[: self.n]
         return Kernel(self.function_of("batch_impulse", [behind], rates))
 
     @cached_property
-    def function(self) -> Any:
+    def function(self) -> ca.Function:
         """f as a CasADi function."""
         return self.function_of("batch", [self.composition.equations.xdot[: self.n]])
 
     @cached_property
-    def closing(self) -> Any:
-        """A state nearer to closed loops, by how much it was moved, and the least part of a row that the others leave;
+    def closing(self) -> ca.Function | None:
+        """State nearer to closed loops, by how much it was moved, and the least part of a row that the others leave;
         None where there are no loops."""
         if not self.composition.model.constraints:
             return None
@@ -128,15 +136,15 @@ class BatchEquations:
         return self.function_of("batch_closing", [ca.vertcat(x[: self.n], moved, least)])
 
     @cached_property
-    def approach(self) -> Any:
-        """How near an arm is to what it may meet; None where there is nothing."""
+    def approach(self) -> ca.Function | None:
+        """Gaps to what an arm may meet, and speeds past it; None where there is nothing to meet."""
         if not may_meet(self.composition.model):
             return None
         return self.function_of("batch_approach", [self.composition.equations.approaching])
 
     @cached_property
-    def tick(self) -> Any:
-        """Held torques and memory of a sampled controller behind a tick; None where there is none."""
+    def tick(self) -> ca.Function | None:
+        """Held torques and memory of a sampled controller after a tick; None without such a controller."""
         if not self.composition.ticks:
             return None
         tick = self.composition.equations.tick
@@ -149,7 +157,7 @@ class BatchEquations:
 
     @property
     def ticks(self) -> tuple[int, int]:
-        """How many torques a tick gives, and how many numbers it remembers."""
+        """Numbers of torques and of remembered numbers that a tick gives."""
         c = self.composition
         return (c.m, c.m + len(c.tick_start)) if c.ticks else (0, 0)
 
@@ -158,8 +166,8 @@ class BatchEquations:
         """States of drives at a start."""
         return Kernel(self.function_of("batch_load", [self.composition.equations.loaded]))
 
-    def loaded(self, x: Any, w: Any, own: Any, module: Any = np) -> Any:
-        """States (b, n) at t = 0 with friction that carries what it can; `module` is NumPy or CuPy."""
+    def loaded(self, x: DeviceArray, w: Array, own: Array, module: ModuleType = np) -> DeviceArray:
+        """States (b, n) at t = 0 with friction that carries as much load as it can; `module` is NumPy or CuPy."""
         c = self.composition
         if c.n_drive_states:
             first = c.moving + c.n_states
@@ -169,22 +177,22 @@ class BatchEquations:
 
     @cached_property
     def torque_kernel(self) -> Kernel:
-        """Torques that act, or that prescribed motion needs."""
+        """Torques that act, or that prescribed motion needs, a function of t, x, w and p."""
         return Kernel(self.function_of("batch_torques", [self.composition.equations.tau]))
 
     @cached_property
     def force_kernel(self) -> Kernel:
-        """Accelerations, torques and multipliers of closed loops."""
+        """Accelerations, torques and multipliers of closed loops, a function of t, x, w and p."""
         e = self.composition.equations
         return Kernel(self.function_of("batch_forces", [e.qdd, e.tau, e.multipliers]), "vm")
 
     @cached_property
     def coordinate_kernel(self) -> Kernel:
-        """All coordinates and rates."""
+        """All coordinates and rates, a function of t, x, w and p."""
         e = self.composition.equations
         return Kernel(self.function_of("batch_coordinates", [e.q, e.qd]))
 
-    def start(self, q: Any, qd: Any, module: Any) -> Any:
+    def start(self, q: DeviceArray, qd: DeviceArray, module: ModuleType) -> DeviceArray:
         """States (B, n) from coordinates and rates; `module` is NumPy or CuPy."""
         c = self.composition
         first = c.start(c.model.layout.rest(), np.zeros(c.n))[c.moving :][: self.n - c.moving]
@@ -199,7 +207,7 @@ class BatchEquations:
 
 
 def typical(model: Model, count: int = 8) -> tuple[Array, Array]:
-    """Coordinates and speeds (count, ...) as they come about in use: joints anywhere, links bent by 10 and by 1 mm."""
+    """Coordinates and speeds (count, ...) as in common use: joints anywhere, links bent by 10 and by 1 mm."""
     rng = np.random.default_rng(0)
     size = np.where(np.arange(count) % 2, 1e-2, 1e-3)[:, None]
     q, qd = size * rng.normal(size=(count, model.n_q)), 10 * size * rng.normal(size=(count, model.n))
@@ -254,10 +262,12 @@ def equations(
 
 
 def composed(
-    model: Model, torque: TorqueInput, controller: TorqueInput, motion: Mapping[str, Any], loads: tuple[Any, ...],
-    base: Any, work: bool, looked_up: bool = False, watched: bool = False, sampled: bool = False,
+    model: Model, torque: TorqueInput, controller: TorqueInput, motion: Mapping[str, PrescribedMotion],
+    loads: tuple[Load, ...], base: MovingBase | None, work: bool, looked_up: bool = False, watched: bool = False,
+    sampled: bool = False,
 ) -> BatchEquations:  # fmt: skip
-    """Likewise, from drives that are read already; long series may be `looked_up` by whoever steps the equations."""
+    """Equations that a batch integrates, from drives that are read already. With `looked_up`, pieces of long series are
+    inputs that the integrator looks up by the time."""
     if model.options.roots != "solved":
         raise UnsupportedModel("a batch solves for the roots of sliding beams; use a model with roots='solved'")
     has_table = one_table(torque, controller) is not None
@@ -266,7 +276,7 @@ def composed(
     )
     gains = {**getattr(torque.traced, "parameters", {}), **getattr(controller.traced, "parameters", {})}
     has_constant = torque.constant is not None or controller.constant is not None or composition.ticks
-    return BatchEquations(composition, has_constant, work, gains, watched, sampled)
+    return BatchEquations(composition, has_constant, with_work=work, gains=gains, watched=watched, sampled=sampled)
 
 
 def output_times(t_end: float, output_step: float | None, step: float | None) -> Array:
@@ -291,13 +301,13 @@ def make_plan(
     if ticks is not None:
         every = np.round(inner * ((len(ticks) - 1) / max(ticks[-1], t_end * 1e-12))).astype(int)
         nearest = ticks[np.minimum(every, len(ticks) - 1)]
-        inner = np.where(np.abs(inner - nearest) <= 1e-12 * t_end, nearest, inner)  # what means a tick happens there
+        inner = np.where(np.abs(inner - nearest) <= 1e-12 * t_end, nearest, inner)  # at a tick but for rounding
         inner = np.union1d(inner, ticks[(ticks > 0) & (ticks < t_end * (1 - 1e-12))])
     rows = t[1:].copy()
     nearest = [int(np.abs(rows - b).argmin()) for b in inner]
     same = [abs(rows[k] - b) <= 1e-12 * t_end for k, b in zip(nearest, inner)]
     for k, b, yes in zip(nearest, inner, same):
-        rows[k] = b if yes and k < len(rows) - 1 else rows[k]  # a row that means a break is taken there
+        rows[k] = b if yes and k < len(rows) - 1 else rows[k]  # at a break but for rounding
     ends = np.unique(np.concatenate([rows, [b for b, yes in zip(inner, same) if not yes]]))
     starts = np.concatenate([[0.0], ends[:-1]])
     row = np.full(len(ends), -1, dtype=np.int64)
@@ -313,4 +323,6 @@ def make_plan(
     if pieces is not None:
         piece = (np.searchsorted(pieces, middle, side="right") - 1).astype(np.int64)
     tick = None if ticks is None else np.isin(starts, ticks).astype(np.int64)
-    return TimeSegments(np.ascontiguousarray(starts), np.ascontiguousarray(h), count, row, piece, tick)
+    return TimeSegments(
+        t=np.ascontiguousarray(starts), h=np.ascontiguousarray(h), count=count, row=row, piece=piece, tick=tick
+    )

@@ -6,12 +6,13 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Integers
 from pliant.base.interrupts import TimeLimit, TimeOver, interruptible, require_time
 from pliant.base.progress import reporter
 from pliant.base.signatures import checked
@@ -27,7 +28,14 @@ from pliant.model.validity import Findings, in_a_run, steep, tell
 from pliant.options import BatchMethodName, DeviceName, PrecisionName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.simulation.batch.arguments import Given
-from pliant.simulation.batch.batch_equations import BatchEquations, composed, make_plan, output_times, read_drive
+from pliant.simulation.batch.batch_equations import (  # fmt: skip
+    BatchEquations,
+    DeviceArray,
+    composed,
+    make_plan,
+    output_times,
+    read_drive,
+)
 from pliant.simulation.batch.devices import Cpu, Cuda, Stages
 from pliant.simulation.batch.result import (  # fmt: skip
     AWAY,
@@ -57,11 +65,11 @@ from pliant.simulation.runs.neglected_terms import (
 from pliant.simulation.runs.simulation import MOST_ROWS, require_count, require_span
 
 SLICES = 32
-"""Pieces in which a batch runs, for progress and Ctrl-C; fewer where one would be done in a moment."""
+"""Slices in which a batch runs, for progress and Ctrl-C; fewer where a slice would take less than a moment."""
 LEAST_STEPS = 1_000_000
-"""Steps of a piece: about a tenth of a second for the smallest arms."""
+"""Steps of a slice, at least: about a tenth of a second for the smallest arms."""
 JUDGED_ROWS = 101
-"""Rows of an arm at which its forces are looked at after its run."""
+"""Rows of an arm at which its forces are judged after its run."""
 SAMPLED = 1024
 """Arms whose energy is judged where histories stay on a device."""
 LEAST_RTOL_SINGLE = 1e-6
@@ -99,11 +107,11 @@ def simulate_batch(
 ) -> BatchResult:
     """Run many arms of one model from many states, under many torques, with many parameters.
 
-    Arguments mean what they mean in `simulate`, with a leading axis where arms differ. A batch is compiled whole and
-    keeps many histories, so that four things are not the same: Python functions, and on a GPU sampled controllers, run
-    one arm at a time, events other than limits are not searched for, the methods are those of the packs ("rk4",
-    "dopri5"), and fewer rows are kept by default. Sensors of a sampled controller have noise of their own in each arm:
-    in arm k that of sensors whose `seed` is larger by k.
+    Arguments mean the same as in `simulate`, with a leading axis where arms differ. A batch is compiled whole and keeps
+    many histories, so that four things differ: Python functions, and on a GPU sampled controllers, run one arm at a
+    time, events other than limits are not searched for, the methods are those of the packs ("rk4", "dopri5"), and fewer
+    rows are kept by default. Sensors of a sampled controller have noise of their own in each arm: in arm k that of
+    sensors whose `seed` is larger by k.
 
     Parameters
     ----------
@@ -147,15 +155,15 @@ def simulate_batch(
         Start at static rest, as in `simulate`.
     time_limit : float, optional
         Seconds of the clock that the call may take, compiling included. When it is over, arms keep the rows that they
-        have reached, NaN behind them, and the status 6, also in a file. On a GPU the slice that runs is finished first.
+        have reached, NaN after them, and the status 6, also in a file. On a GPU the slice that runs is finished first.
     max_steps : int, optional
         Steps that each arm may take, refused ones included; between two impulses of a prescribed motion, if it has any.
-        Arms that need more have NaN behind their last row and the status 6; with fixed steps those are all arms.
+        Arms that need more have NaN after their last row and the status 6; with fixed steps those are all arms.
 
     Returns
     -------
     BatchResult
-        Arms that broke down, ran away or met a limit have NaN behind that row, and a status that says so. An arm runs
+        Arms that broke down, ran away or met a limit have NaN after that row, and a status that says so. An arm runs
         away when its drives give it more energy than any arm holds, as in `simulate`; on a GPU this is not watched.
         Arms whose energy does not balance keep their histories and have the status 5; a GPU judges it where `work` is
         asked for, and where arms have contacts or stops.
@@ -165,7 +173,7 @@ def simulate_batch(
     SimulationError
         Every arm broke down or ran away; or `time_limit` was over before an arm was run.
     Interrupted
-        Ctrl-C, a KeyboardInterrupt; `.result` holds what had been run. Nothing of it where a path was given.
+        Ctrl-C, a KeyboardInterrupt; `.result` holds the arms that had been run, unless a path was given.
 
     Examples
     --------
@@ -184,8 +192,11 @@ def simulate_batch(
         model = fitted_to_start(model, q0, qd0, loads, p, t_end, many=True, motion=motion, base=base)
         drives = read_drive(model, torque, "torque"), read_drive(model, controller, "controller")
         integrated = work or (device == "cuda" and touches(model))
-        f = composed(model, *drives, motion or {}, loads, base, integrated, True, device == "cpu", device == "cpu")
-        given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads, t_end)
+        on_cpu = device == "cpu"
+        f = composed(
+            model, *drives, motion or {}, loads, base, integrated, looked_up=True, watched=on_cpu, sampled=on_cpu
+        )
+        given = Given.read(f, q0, qd0, *drives, p, device=device, equilibrium=equilibrium, loads=loads, t_end=t_end)
         fixed = step if has_fixed_steps(method) else None
         t = output_times(t_end, output_step, fixed)
         tell(model, drifted_rows(model, given.parameters))
@@ -200,10 +211,19 @@ def simulate_batch(
         stages = Stages(f, plan, impulses)
         begin = time.perf_counter()
         settings = (rtol, atol, step or t_end, min(MOST_STEPS, max_steps or np.inf))
-        engine = (Cpu if device == "cpu" else Cuda)(f, given, stages, settings, method, precision, len(t))
+        engine = (Cpu if on_cpu else Cuda)(f, given, stages, settings, method, precision, len(t))
         compiled = time.perf_counter() - begin
-        run = _Run(f, given, engine, t, limits, work, (loads, base), max_steps)
-        stats = BatchStats(method, device, precision, 0, 0.0, compiled)
+        run = _Run(
+            f=f,
+            given=given,
+            engine=engine,
+            t=t,
+            limits=limits,
+            work=work,
+            acting=(loads, base),
+            max_steps=max_steps,
+        )
+        stats = BatchStats(method, device, precision, evaluations=0, wall=0.0, compile=compiled)
         with reporter(progress, t_end) as report:
             return run(store, stats, report, t_end)
 
@@ -236,25 +256,25 @@ def _check(
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """A batch, slice by slice."""
+    """A batch that runs slice by slice."""
 
     f: BatchEquations
     given: Given
-    engine: Any
+    engine: Cpu | Cuda
     t: Array
     limits: bool
     work: bool
-    acting: tuple[Any, Any]
+    acting: tuple[tuple[Load, ...], MovingBase | None]
     """Loads and motion of the base."""
     max_steps: int | None = None
     over: list[int] = field(default_factory=list)
-    """Fixed steps, most of an arm in each slice, that may have leapt over what the arm meets."""
+    """Fixed steps that may have leapt over what the arm meets: the largest number of an arm in each slice."""
     left: Findings = field(default_factory=dict)
     """Findings about terms of second order that the model leaves out, under the forces of some arms."""
     farthest: Farthest = field(default_factory=Farthest)
 
     def __call__(
-        self, store: Any, stats: BatchStats, report: Callable[[float], None] | None, t_end: float
+        self, store: str | os.PathLike[str], stats: BatchStats, report: Callable[[float], None] | None, t_end: float
     ) -> BatchResult:
         given, model, B = self.given, self.given.model, self.given.arms
         shapes: dict[str, tuple[int, ...]] = {"q": (len(self.t), model.n_q), "qd": (len(self.t), model.n)}
@@ -308,8 +328,10 @@ class _Run:
         joined = {name: np.concatenate([s[name] for s in summaries]) for name in summaries[0]}
         stats = replace(stats, wall=time.perf_counter() - begin, evaluations=self._evaluations(joined))
         arrays = target.finish(stats)
-        result = BatchResult(self.t, arrays, model, parameters, given.names, **joined, stats=stats, path=target.path,
-                             equations=self.f, inputs=self)  # fmt: skip
+        result = BatchResult(
+            t=self.t, arrays=arrays, model=model, parameters=parameters, parameter_names=given.names, **joined,
+            stats=stats, path=target.path, equations=self.f, inputs=self,
+        )  # fmt: skip
         if (result.status == NOT_RUN).any():
             done = int((result.status != NOT_RUN).sum())
             raise Interrupted(f"simulate_batch: interrupted when {done} of {B} arms had been run", result)
@@ -323,8 +345,8 @@ class _Run:
         return _judged(result, findings | self.left)
 
     @staticmethod
-    def _not_run(count: int, status: int = NOT_RUN) -> dict[str, Any]:
-        """Of arms whose turn had not come when Ctrl-C did, or when the time was over."""
+    def _not_run(count: int, status: int = NOT_RUN) -> dict[str, Array]:
+        """Summary of arms that had not been run when Ctrl-C came, or when the time was over."""
         nothing = {"status": status, "ended": np.nan, "limit": -1, "steps": 0.0, "refused": 0.0}
         nothing["energy_error"] = np.nan
         kinds = {"status": np.int8, "limit": np.int16}
@@ -344,8 +366,8 @@ class _Run:
         for first in range(0, self.given.arms, size):
             yield first, min(first + size, self.given.arms)
 
-    def _slice(self, first: int, last: int, stay: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Histories of some arms, and what there is one number of an arm."""
+    def _slice(self, first: int, last: int, stay: bool) -> tuple[dict[str, DeviceArray], dict[str, Array]]:
+        """Histories of some arms, and their summary, one number for each arm; histories `stay` on a device."""
         module = self.engine.module
         q, qd = (
             module.broadcast_to(x if len(x) == 1 else x[first:last], (last - first, x.shape[1]))
@@ -361,7 +383,7 @@ class _Run:
             start = self.f.loaded(start, pieces[:, piece], own, module)
         history, counts = self.engine(start.copy(), first)
         reached = int(self.engine.stages.plan.row.max()) + 1
-        history[:, reached:] = np.nan  # no step of a limited run came there
+        history[:, reached:] = np.nan  # rows that a limited run did not reach
         x = module.concatenate([start[:, None].astype(history.dtype), history], axis=1)
         if module is not np and not stay:
             x, counts, module = module.asnumpy(x), module.asnumpy(counts), np
@@ -385,8 +407,8 @@ class _Run:
             counts[:, 1] = 0.0
         return arrays, {**summary, "steps": counts[:, 0], "refused": counts[:, 1]}
 
-    def _arrays(self, x: Any, module: Any) -> dict[str, Any]:
-        """All coordinates and rates, and the work."""
+    def _arrays(self, x: DeviceArray, module: Any) -> dict[str, DeviceArray]:
+        """All coordinates and rates, and the work if it was asked for."""
         c, f = self.f.composition, len(self.f.composition.free_places)
         if not c.prescribed:
             q, qd = x[..., :f], x[..., f : c.moving]
@@ -404,9 +426,9 @@ class _Run:
         arrays = {"q": module.ascontiguousarray(q), "qd": module.ascontiguousarray(qd)}
         return arrays | ({"work": module.ascontiguousarray(x[..., -1])} if self.work else {})
 
-    def _ends(self, arrays: dict[str, Any], over: Any, module: Any) -> dict[str, Any]:
-        """Blank what lies behind the end of each arm, and where its energy is `over` its ceiling; status and time of
-        the end."""
+    def _ends(self, arrays: dict[str, DeviceArray], over: DeviceArray, module: Any) -> dict[str, Array]:
+        """Blank the rows after the end of each arm, and those whose energy is `over` its ceiling; return status and
+        time of the end, and the limit that was met."""
         q, qd = arrays["q"], arrays["qd"]
         over = module.broadcast_to(over, q.shape[:2])
         finite = module.isfinite(q).all(axis=2) & module.isfinite(qd).all(axis=2) & ~over
@@ -425,7 +447,7 @@ class _Run:
         for k, (limit, holds) in enumerate(zip(bounds, held)):
             if holds:
                 found[stopped & (found < 0) & limit.left(Q, Qd)] = k
-        count = module.where(stopped, module.maximum(count, 1), count)  # an arm that has left at the start keeps it
+        count = module.where(stopped, module.maximum(count, 1), count)  # an arm beyond a limit at its start keeps that
         valid = module.arange(len(self.t)) < count[:, None]
         for values in arrays.values():
             values[~valid] = np.nan
@@ -435,9 +457,11 @@ class _Run:
         each = {"status": status, "ended": ended, "limit": found}
         return {name: np.asarray(a.get() if hasattr(a, "get") else a) for name, a in each.items()}
 
-    def _energy_errors(self, arrays: dict[str, Any], work: Any, first: int, module: Any) -> Array:
+    def _energy_errors(
+        self, arrays: dict[str, DeviceArray], work: DeviceArray, first: int, module: ModuleType
+    ) -> Array:
         """(b,) errors of the energy over what moved, NaN where the work was not integrated; of arms that stay on a
-        device, a sample."""
+        device, only a sample is judged."""
         found = np.full(len(work), np.nan)
         if not self.f.has_work or not self.given.model.n:
             return found
@@ -451,11 +475,11 @@ class _Run:
         found[arms] = balance_of(self.given.model, self.t, q, qd, work, p, self.engine.precision).part
         return found
 
-    def _histories(self, arrays: dict[str, Any], x: Any, first: int) -> Iterator[RunHistory]:
-        """Some rows of the arms of a slice that go farthest, where their forces are to be looked at."""
+    def _histories(self, arrays: dict[str, DeviceArray], x: Array, first: int) -> Iterator[RunHistory]:
+        """Some rows of the arms of a slice that go farthest, if their forces are to be judged."""
         model, c, (loads, base) = self.given.model, self.f.composition, self.acting
         if c.ticks or not len(x):
-            return  # what a sampled controller holds is not kept
+            return  # torques of a sampled controller are not kept
         times, P = self.engine.stages.impulses.behind(self.t), len(model.parameters)
         pieces, own = self.given.of_arms(self.f, first, first + len(x))
         samples, before = self.given.samples, own.shape[1] - self.given.parameters.shape[1]
@@ -475,16 +499,20 @@ class _Run:
             found = self.f.force_kernel(t[:, None], state, given, np.tile(held, (len(rows), 1)))
             sizes = (model.n, c.m, len(model.constraints))
             qdd, tau, multipliers = (np.asarray(a).reshape(len(rows), size) for a, size in zip(found, sizes))
-            yield RunHistory(model, t, q, qd, qdd, p, tau[:, model.n_joints :], multipliers, loads, base)
+            yield RunHistory(
+                model=model, t=t, q=q, qd=qd, qdd=qdd, parameters=p, push=tau[:, model.n_joints :],
+                multipliers=multipliers, loads=loads, base=base,
+            )  # fmt: skip
 
-    def _evaluations(self, summary: dict[str, Any]) -> int:
+    def _evaluations(self, summary: dict[str, Array]) -> int:
+        """Evaluations of the right-hand side of all arms together."""
         plan = self.engine.stages.plan
         if plan.count.any():
             return int(4 * plan.count.sum()) * self.given.arms
         return int(6 * (summary["steps"] + summary["refused"]).sum()) + len(plan.t) * self.given.arms
 
     def torques(self, q: Array, qd: Array, arms: slice) -> Array:
-        """(B, N, m) torques that act on these arms in these states at the first N rows."""
+        """(B, N, m) torques that act on some arms in these states at the first N rows."""
         c, (B, N) = self.f.composition, q.shape[:2]
         if c.ticks:
             raise UnsupportedModel(
@@ -507,7 +535,7 @@ class _Run:
 
 
 def _judged(result: BatchResult, findings: Findings) -> BatchResult:
-    """Warn of arms that broke down or ran away, and of what was found; raise if there is no other."""
+    """Warn of arms that broke down or ran away, and of other findings; raise `SimulationError` if no arm is left."""
     failed = np.flatnonzero((result.status == BROKEN) | (result.status == AWAY))
     if len(failed) == len(result):
         raise SimulationError(
@@ -531,13 +559,13 @@ def _judged(result: BatchResult, findings: Findings) -> BatchResult:
     return result
 
 
-def _how(result: BatchResult, failed: Any) -> str:
-    """What the arms that failed did."""
+def _how(result: BatchResult, failed: Integers) -> str:
+    """Ways in which arms failed, in words."""
     return " or ".join(STATUS[k] for k in np.unique(result.status[failed]))
 
 
-def _remedy(result: BatchResult, failed: Any) -> str:
-    """What to do about it."""
+def _remedy(result: BatchResult, failed: Integers) -> str:
+    """Advice against the failure."""
     away = failed[result.status[failed] == AWAY]
     if len(away):
         return (

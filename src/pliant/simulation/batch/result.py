@@ -1,8 +1,9 @@
-"""Histories of many arms as one object, with the batch axis first."""
+"""`BatchResult`, the histories of many arms with the batch axis first."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,12 +24,12 @@ from pliant.simulation.runs.results import Readings, Result, RunStats
 if TYPE_CHECKING:
     import xarray as xr
 
-    from pliant.simulation.batch.batch_equations import BatchEquations
+    from pliant.simulation.batch.batch_equations import BatchEquations, DeviceArray
 
 FINISHED, BROKEN, STOPPED, NOT_RUN, AWAY, UNBALANCED, LIMITED = range(7)
 STATUS = ("finished", "broke down", "stopped at a limit", "not run", "ran away", energy_balance.STATUS, "stopped")
 ENDED = ("finished", "failed", "event", "interrupted", "failed", energy_balance.STATUS, "stopped")
-"""The same in the words of a single run."""
+"""Names of the statuses in single runs."""
 OLD_PER_ARM = ("status", "ended", "steps", "refused")
 PER_ARM = (*OLD_PER_ARM, "limit", "energy_error")
 ABOUT: dict[str, dict[str, Any]] = {
@@ -44,7 +45,7 @@ ABOUT: dict[str, dict[str, Any]] = {
     "energy_error": {"long_name": "error of the energy over the energy that moved", "units": "1"},
     "time": {"units": "s"},
 }
-"""What the arrays of a file say of themselves, by the conventions for climate and forecast data."""
+"""Attributes of the arrays of a file, by the conventions for climate and forecast data."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +69,16 @@ class BatchResult:
     t : (N,)
         Times, s.
     q, qd : (B, N, n)
-        Coordinates and rates; NaN behind the end of an arm that broke down or met a limit. CuPy arrays where the
-        batch was given device arrays.
+        Coordinates and rates; NaN after the end of an arm that broke down or met a limit. CuPy arrays where the batch
+        was given device arrays.
     arrays : dict
         Histories as they are kept.
     model : Model
-        Of all arms.
+        The model of all arms.
     parameters : (B, P)
         Values of `parameter_names`: the model's, then the controller's.
     parameter_names : tuple of str
-        Of the columns of `parameters`.
+        Names of the columns of `parameters`.
     status, ended : (B,)
         0 finished, 1 broke down, 2 stopped at a limit, 3 not run (Ctrl-C), 4 ran away: its drives gave it more energy
         than any arm holds, 5 energy error: its energy does not balance, its steps were too long; and the time of the
@@ -91,9 +92,9 @@ class BatchResult:
     stats : BatchStats
         Method, device, evaluations and times.
     path : path, optional
-        Where the histories are stored.
+        File or folder in which the histories are stored.
     equations, inputs : object
-        What torques are read from.
+        Equations and inputs of the batch, from which torques are computed.
 
     Examples
     --------
@@ -106,7 +107,7 @@ class BatchResult:
     """
 
     t: Array
-    arrays: dict[str, Any]
+    arrays: dict[str, DeviceArray]
     model: Model
     parameters: Array
     parameter_names: tuple[str, ...]
@@ -122,18 +123,18 @@ class BatchResult:
     inputs: Any = field(default=None, repr=False)
 
     @property
-    def q(self) -> Any:
+    def q(self) -> DeviceArray:
         """Coordinates (B, N, n)."""
         return self._whole("q")
 
     @property
-    def qd(self) -> Any:
+    def qd(self) -> DeviceArray:
         """Rates (B, N, n)."""
         return self._whole("qd")
 
     @property
-    def work(self) -> Any:
-        """Work (B, N) done on each arm; only where the batch was asked for it."""
+    def work(self) -> DeviceArray:
+        """Work (B, N) done on each arm; only if `simulate_batch` was asked for it."""
         if "work" not in self.arrays and (self.path is None or "work" not in self.dataset):
             raise ModelError("work was not integrated; run simulate_batch(..., work=True)")
         return self._whole("work")
@@ -153,7 +154,7 @@ class BatchResult:
 
     # ----------------------------------------------------------------------------------- what follows
 
-    def _whole(self, name: str, chosen: Any = slice(None)) -> Any:
+    def _whole(self, name: str, chosen: slice | int = slice(None)) -> DeviceArray:
         """Histories of the chosen arms, from memory, device or disk."""
         if self.path is None:
             return self.arrays[name][chosen]
@@ -162,7 +163,8 @@ class BatchResult:
         except (OSError, RuntimeError, ValueError) as error:
             raise ModelError(f"{self.path}: {name} cannot be read ({str(error)[:200]}); the file is damaged") from error
 
-    def _host(self, name: str, chosen: Any = slice(None)) -> Array:
+    def _host(self, name: str, chosen: slice | int = slice(None)) -> Array:
+        """Histories of the chosen arms in NumPy arrays."""
         values = self._whole(name, chosen)
         return np.asarray(values.get() if hasattr(values, "get") else values, dtype=float)
 
@@ -184,7 +186,7 @@ class BatchResult:
 
     @cached_property
     def tau(self) -> Array:
-        """Torques (B, N, n_joints) that acted; for prescribed joints, what the motion needed."""
+        """Torques (B, N, n_joints) that acted; for prescribed joints, those that the motion needed."""
         if self.equations is None or self.inputs is None:
             raise ModelError("tau: a batch that was read from a file does not know its torques; run it again")
         values: Array = self.inputs.torques(self._host("q"), self._host("qd"), slice(None))
@@ -211,8 +213,9 @@ class BatchResult:
         work = self._host("work", index)[keep] if has_work else np.full(len(q), np.nan)
         s, met = self.stats, self.stopped_by[index]
         stats = RunStats(
-            ENDED[self.status[index]], STATUS[self.status[index]], s.method, "",
-            int(self.steps[index]), int(self.refused[index]), 0, 0, 0, s.wall / len(self),
+            status=ENDED[self.status[index]], message=STATUS[self.status[index]], method=s.method, reason="",
+            steps=int(self.steps[index]), rejected=int(self.refused[index]), evaluations=0, jacobians=0,
+            factorizations=0, wall=s.wall / len(self),
             events=((float(self.ended[index]), met),) if met else (), energy_error=float(self.energy_error[index]),
         )  # fmt: skip
         count = len(self.model.parameters)
@@ -224,8 +227,9 @@ class BatchResult:
             return self.inputs.torques(q[None], qd[None], slice(index, index + 1))[0], nothing, None
 
         return Result(
-            self.t[keep], q, qd, work, self.model.robot, asdict(self.model.options), self.parameters[index, :count],
-            stats, Readings(readings), saved.versions(), built=self.model,
+            t=self.t[keep], q=q, qd=qd, work=work, robot=self.model.robot, options=asdict(self.model.options),
+            parameters=self.parameters[index, :count], stats=stats, readings=Readings(readings),
+            versions=saved.versions(), built=self.model,
             acted=self.inputs.acting if self.inputs is not None else None,
         )  # fmt: skip
 
@@ -233,15 +237,15 @@ class BatchResult:
 
     @cached_property
     def dataset(self) -> xr.Dataset:
-        """Everything as one xarray dataset; read from disk where the batch was stored there."""
+        """The batch as one xarray dataset; read from disk if the batch was stored there."""
         if self.path is not None:
             return saved.open_arrays(self.path)
         arrays = {name: self._host(name) if hasattr(a, "get") else a for name, a in self.arrays.items()}
         summary, names = self.summary(), self.parameter_names
         return saved.with_digest(dataset(self.model, self.t, arrays, self.parameters, names, summary, self.stats))
 
-    def summary(self) -> dict[str, Any]:
-        """One number per arm of everything that has one.
+    def summary(self) -> dict[str, Array]:
+        """Status, time of the end, limit, steps and energy error by name, one number per arm.
 
         Returns
         -------
@@ -267,7 +271,7 @@ class BatchResult:
     @classmethod
     @checked
     def load(cls, path: str | os.PathLike[str]) -> BatchResult:
-        """Open a batch that was saved or stored; histories are read when they are asked for.
+        """Open a batch that was saved or stored; histories are read when they are first used.
 
         Parameters
         ----------
@@ -290,30 +294,30 @@ class BatchResult:
             per_arm.setdefault("limit", np.full(arms, -1.0))  # files that are older than the number
             lost = per_arm.pop("energy_error", np.full(arms, np.nan))
             known = {"status": range(len(STATUS)), "limit": range(-1, len(joint_limits(model)))}
-            ended = np.nan_to_num(per_arm["ended"], posinf=np.inf)  # not a number where an arm has no row that holds
+            ended = np.nan_to_num(per_arm["ended"], posinf=np.inf)  # NaN for an arm without a valid row
             finite = np.isfinite(list((per_arm | {"ended": ended}).values())).all()
             if not (finite and all(set(per_arm[k]) <= set(known[k]) for k in known)):
                 raise ValueError(f"{', '.join(PER_ARM)} are not finite, or a status or a limit is not known")
             per_arm["status"], per_arm["limit"] = per_arm["status"].astype(np.int8), per_arm["limit"].astype(np.int16)
             result = cls(
-                file.real("time", (rows,)), {}, model, file.real("parameters", (arms, len(names))), names, **per_arm,
-                energy_error=lost,
-                stats=BatchStats(**file.stats), path=file.source,
+                t=file.real("time", (rows,)), arrays={}, model=model,
+                parameters=file.real("parameters", (arms, len(names))), parameter_names=names, **per_arm,
+                energy_error=lost, stats=BatchStats(**file.stats), path=file.source,
             )  # fmt: skip
         result.__dict__["dataset"] = data
         return result
 
 
 def dataset(
-    model: Model, t: Array, arrays: dict[str, Any], parameters: Array, parameter_names: tuple[str, ...],
-    summary: dict[str, Any], stats: BatchStats, first: int = 0,
+    model: Model, t: Array, arrays: dict[str, Array], parameters: Array, parameter_names: tuple[str, ...],
+    summary: dict[str, Array], stats: BatchStats, first: int = 0,
 ) -> xr.Dataset:  # fmt: skip
     """Histories of arms `first`, `first` + 1, ... with names and units."""
     import xarray as xr
 
     columns = saved.columns(model)
 
-    def axes(name: str, values: Any) -> tuple[str, ...]:
+    def axes(name: str, values: Array) -> tuple[str, ...]:
         return ("arm", "time", [*columns][-1 if name == "qd" else 0])[: np.ndim(values)]
 
     data: dict[str, Any] = {name: (axes(name, a), a, ABOUT.get(name, {})) for name, a in (arrays | summary).items()}
@@ -328,13 +332,13 @@ def dataset(
     )  # fmt: skip
 
 
-def attributes(model: Model, stats: BatchStats) -> dict[str, Any]:
-    """What makes a file readable alone."""
+def attributes(model: Model, stats: BatchStats) -> dict[str, object]:
+    """Attributes that make a file readable alone: robot, options, versions and statistics."""
     return saved.attributes(model.robot, asdict(model.options), saved.versions(), batch_stats=stats)
 
 
-def _over_finite(function: Any, p: Array | None, *arrays: Array) -> Array:
-    """A function of states where they are finite, NaN elsewhere."""
+def _over_finite(function: Callable[..., Array], p: Array | None, *arrays: Array) -> Array:
+    """Values of a function of states where these are finite, NaN elsewhere."""
     good = np.isfinite(arrays[0]).all(axis=-1)
     for other in arrays[1:]:
         good &= np.isfinite(other).all(axis=-1)

@@ -1,4 +1,4 @@
-"""Where histories of a batch go, slice by slice: memory, or a NetCDF or Zarr file that appears whole or not at all."""
+"""Sinks for the histories of a batch, slice by slice: memory, or a NetCDF or Zarr file that is written atomically."""
 
 from __future__ import annotations
 
@@ -7,32 +7,42 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from types import ModuleType
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from pliant.arrays import Array
 from pliant.base.writing import unfinished
 from pliant.errors import ModelError, PliantError, extra, install
 from pliant.model.model import Model
+from pliant.simulation.batch.batch_equations import DeviceArray
 from pliant.simulation.batch.result import ABOUT, BatchStats, attributes, dataset
 from pliant.simulation.runs import digest, saved
 
 SPARE = 0.8
 """Part of the free memory that a result may take."""
+Shapes: TypeAlias = dict[str, tuple[int, ...]]
+"""Shapes of the histories of one arm, by name."""
+Histories: TypeAlias = dict[str, DeviceArray]
+"""Histories of arms (b, ...) by name, in NumPy or CuPy arrays."""
+Summary: TypeAlias = dict[str, Array]
+"""Numbers of arms (b,) by name."""
 
 
 class Sink(Protocol):
-    """Takes slices of arms in rising order."""
+    """Destination of histories: takes slices of arms in rising order."""
 
     @property
     def path(self) -> Path | None:
         """The file, if there is one."""
 
-    def put(self, first: int, arrays: dict[str, Any], parameters: Any, summary: dict[str, Any]) -> None:
-        """Histories, parameters and numbers of arms `first`, `first` + 1, ..."""
+    def put(self, first: int, arrays: Histories, parameters: Array, summary: Summary) -> None:
+        """Take histories, parameters and numbers of arms `first`, `first` + 1, ..."""
 
-    def finish(self, stats: BatchStats) -> dict[str, Any]:
-        """The histories in memory, or nothing where they are on disk."""
+    def finish(self, stats: BatchStats) -> Histories:
+        """Complete the result; return the histories in memory, none if they are on disk."""
 
     def abort(self) -> None:
         """Leave nothing half-written."""
@@ -43,7 +53,7 @@ class Memory:
 
     path: Path | None = None
 
-    def __init__(self, arms: int, shapes: dict[str, tuple[int, ...]], dtype: Any) -> None:
+    def __init__(self, arms: int, shapes: Shapes, dtype: DTypeLike) -> None:
         size = arms * sum(int(np.prod(shape)) for shape in shapes.values()) * np.dtype(dtype).itemsize
         free = _free_memory()
         if free is not None and size > SPARE * free:
@@ -51,14 +61,14 @@ class Memory:
                 f"store: the result of {arms} arms takes {size / 1e9:.1f} GB, {free / 1e9:.1f} GB are free; "
                 "give a path (store='runs.nc' or 'runs.zarr') or a larger output_step"
             )
-        self.arrays = {name: np.empty((arms, *shape), dtype=dtype) for name, shape in shapes.items()}
+        self.arrays: Histories = {name: np.empty((arms, *shape), dtype=dtype) for name, shape in shapes.items()}
 
-    def put(self, first: int, arrays: dict[str, Any], parameters: Any, summary: dict[str, Any]) -> None:
+    def put(self, first: int, arrays: Histories, parameters: Array, summary: Summary) -> None:
         """Copy a slice."""
         for name, values in arrays.items():
             self.arrays[name][first : first + len(values)] = values
 
-    def finish(self, stats: BatchStats) -> dict[str, Any]:
+    def finish(self, stats: BatchStats) -> Histories:
         """The arrays."""
         return self.arrays
 
@@ -71,15 +81,16 @@ class Device:
 
     path: Path | None = None
 
-    def __init__(self, module: Any) -> None:
-        self.module, self.slices = module, []  # type: ignore[var-annotated]
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+        self.slices: list[Histories] = []
 
-    def put(self, first: int, arrays: dict[str, Any], parameters: Any, summary: dict[str, Any]) -> None:
+    def put(self, first: int, arrays: Histories, parameters: Array, summary: Summary) -> None:
         """Keep a slice."""
         self.slices.append(arrays)
 
-    def finish(self, stats: BatchStats) -> dict[str, Any]:
-        """Slices one behind the other."""
+    def finish(self, stats: BatchStats) -> Histories:
+        """The slices, joined along the arms."""
         if len(self.slices) == 1:
             return dict(self.slices[0])
         return {name: self.module.concatenate([s[name] for s in self.slices]) for name in self.slices[0]}
@@ -89,10 +100,10 @@ class Device:
 
 
 class NetCDF:
-    """One file, a chunk a slice."""
+    """Histories in one file, with a chunk for each slice."""
 
-    def __init__(self, path: Path, model: Model, t: Any, names: tuple[str, ...], arms: int,
-                 shapes: dict[str, tuple[int, ...]], dtype: Any, slice_size: int) -> None:  # fmt: skip
+    def __init__(self, path: Path, model: Model, t: Array, names: tuple[str, ...], arms: int, shapes: Shapes,
+                 dtype: DTypeLike, slice_size: int) -> None:  # fmt: skip
         import h5netcdf
         import h5py
 
@@ -130,7 +141,7 @@ class NetCDF:
             for name in ABOUT.keys() & self.file.variables.keys():
                 self.file.variables[name].attrs.update(ABOUT[name])
 
-    def put(self, first: int, arrays: dict[str, Any], parameters: Any, summary: dict[str, Any]) -> None:
+    def put(self, first: int, arrays: Histories, parameters: Array, summary: Summary) -> None:
         """Write a slice."""
         last = first + len(parameters)
         with _written(self):
@@ -140,8 +151,8 @@ class NetCDF:
                 self._digest.add(name, np.asarray(values, dtype=variable.dtype))
             self.file.flush()
 
-    def finish(self, stats: BatchStats) -> dict[str, Any]:
-        """Give the file its name."""
+    def finish(self, stats: BatchStats) -> Histories:
+        """Sign the file and give it its name."""
         with _written(self):
             self.file.attrs.update(_signed(self._digest, attributes(self.model, stats)))
             self.file.close()
@@ -157,19 +168,19 @@ class NetCDF:
 
 
 class Zarr:
-    """A folder of chunks, one per slice."""
+    """Histories in a folder of chunks, one for each slice."""
 
-    def __init__(self, path: Path, model: Model, t: Any, names: tuple[str, ...]) -> None:
+    def __init__(self, path: Path, model: Model, t: Array, names: tuple[str, ...]) -> None:
         extra("zarr", f"store: Zarr is not installed; give a path that ends in .nc, or {install('zarr')}")
         self.path, self.model, self.t, self.names = path, model, t, names
         self._digest = digest.ContentDigest()
         self._partial = unfinished(path)
         self._partial.unlink()
 
-    def put(self, first: int, arrays: dict[str, Any], parameters: Any, summary: dict[str, Any]) -> None:
+    def put(self, first: int, arrays: Histories, parameters: Array, summary: Summary) -> None:
         """Append a slice."""
         nothing = BatchStats("", "", "", 0, 0.0, 0.0)
-        piece = dataset(self.model, self.t, arrays, parameters, self.names, summary, nothing, first)
+        piece = dataset(self.model, self.t, arrays, parameters, self.names, summary=summary, stats=nothing, first=first)
         for axis in saved.columns(self.model):
             piece[axis] = piece[axis].astype(str)
         piece["parameter"] = piece["parameter"].astype(str)
@@ -183,8 +194,8 @@ class Zarr:
             if first == 0 or "arm" in variable.dims:
                 self._digest.add(str(name), variable.values)
 
-    def finish(self, stats: BatchStats) -> dict[str, Any]:
-        """Give the folder its name and its attributes."""
+    def finish(self, stats: BatchStats) -> Histories:
+        """Give the folder its attributes and its name."""
         import zarr
 
         group = zarr.open_group(self._partial, mode="a")
@@ -200,9 +211,9 @@ class Zarr:
         shutil.rmtree(self._partial, ignore_errors=True)
 
 
-def sink(store: Any, model: Model, t: Any, names: tuple[str, ...], arms: int, shapes: dict[str, tuple[int, ...]],
-         dtype: Any, slice_size: int) -> Sink:  # fmt: skip
-    """What `store=` asks for: "memory", or a path that ends in .nc or .zarr."""
+def sink(store: str | os.PathLike[str], model: Model, t: Array, names: tuple[str, ...], arms: int, shapes: Shapes,
+         dtype: DTypeLike, slice_size: int) -> Sink:  # fmt: skip
+    """Sink for the argument `store`: "memory", or a path that ends in .nc or .zarr."""
     if isinstance(store, str) and store == "memory":
         return Memory(arms, shapes, dtype)
     if not isinstance(store, str | os.PathLike):
@@ -215,13 +226,14 @@ def sink(store: Any, model: Model, t: Any, names: tuple[str, ...], arms: int, sh
     raise ModelError(f"store: {str(path)!r} ends in {path.suffix!r}; expected .nc (NetCDF) or .zarr")
 
 
-def _signed(found: digest.ContentDigest, attrs: dict[str, Any]) -> dict[str, Any]:
+def _signed(found: digest.ContentDigest, attrs: dict[str, object]) -> dict[str, Any]:
+    """Attributes with the digest of the content."""
     return {**attrs, digest.NAME: found.text(attrs)}
 
 
 @contextmanager
 def _written(to: NetCDF | Zarr) -> Iterator[None]:
-    """A disk that refuses leaves nothing behind."""
+    """Leave nothing behind if the disk refuses, and raise `PliantError`."""
     try:
         yield
     except OSError as error:
@@ -230,7 +242,7 @@ def _written(to: NetCDF | Zarr) -> Iterator[None]:
 
 
 def _free_memory() -> int | None:
-    """Bytes that are free, where the system tells."""
+    """Bytes of memory that are free, None where the system does not tell."""
     with suppress(OSError), open("/proc/meminfo", encoding="utf-8") as file:
         return next((int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable")), None)
     return None

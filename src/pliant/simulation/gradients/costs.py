@@ -1,4 +1,4 @@
-"""What is differentiated: a run with the cost as its last state, traced with the products that go back through it."""
+"""Runs to be differentiated: their equations with the cost as the last state, and products with their derivatives."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.rotations import SX
+from pliant.arrays import Array
 from pliant.compute.loops.adjoint import Differentiated
 from pliant.errors import ModelError
 from pliant.simulation.batch.batch_equations import BatchEquations
@@ -16,8 +18,8 @@ from pliant.simulation.runs.variational import run_closer
 Cost = Callable[..., Any]
 
 
-def traced_cost(name: str, words: str, function: Cost | None, *arguments: Any) -> Any:
-    """The scalar expression that a cost function gives."""
+def traced_cost(name: str, words: str, function: Cost | None, *arguments: SX) -> SX:
+    """Scalar expression that a cost function gives; raises `ModelError` if it gives something else."""
     if function is None:
         return ca.SX(0)
     try:
@@ -32,18 +34,18 @@ def traced_cost(name: str, words: str, function: Cost | None, *arguments: Any) -
 
 
 class CostedRun:
-    """Equations of a batch with a cost: l integrated beside the state, and g at the end.
+    """Equations of a batch with a cost: a running cost l that is integrated beside the state, and g at the end.
 
     Attributes
     ----------
     rates : expression
-        (n + 1, 1): those of the state, and l.
+        (n + 1, 1) rates of the state, and l.
     last : expression
         g at the end.
     held : expression
-        Entries of a piece of samples that count: as many powers of the time as samples have in between.
+        Entries of a piece of samples that are not zero: a coefficient for each power of the time in between.
     own : expression
-        Held torques, parameters of the model and gains, as the batch has them.
+        Held torques, parameters of the model and gains, in the order of the batch.
     """
 
     def __init__(self, f: BatchEquations, terminal: Cost | None, running: Cost | None, powers: int) -> None:
@@ -57,7 +59,7 @@ class CostedRun:
         torque = e.p[: c.m] if f.has_constant else ca.SX(0, 1)
         self.own = ca.vertcat(torque, c.model.parameter_symbols, *f.gains.values())
 
-    def _function(self, name: str, column: Any, v: Any = None) -> Any:
+    def _function(self, name: str, column: SX, v: SX | None = None) -> ca.Function:
         """A column as a function of (t, [x, cost], w, p[, v])."""
         more = [] if v is None else [v]
         inner = self.f.function_of(name, [column], more)
@@ -71,8 +73,9 @@ class CostedRun:
             out = ca.vertcat(out[: self.n - 1], cost, out[self.n - 1 :])
         return ca.Function(name, arguments, ca.cse([ca.densify(out)]))
 
-    def _closing(self, own: Any, v: Any) -> tuple[Any, Any]:
-        """What closes loops after a step, and its derivatives along v; of all states those that move alone change."""
+    def _closing(self, own: SX, v: SX) -> tuple[ca.Function | None, ca.Function | None]:
+        """Closing of loops after a step, and its product with v; it changes only the moving states. None without
+        loops."""
         c, n = self.f.composition, self.n - 1
         found = run_closer(c)
         if found is None:
@@ -85,24 +88,30 @@ class CostedRun:
         return self._function("closing", closed), self._function("closing_product", column, v)
 
     def differentiated(self, chosen: list[int]) -> Differentiated:
-        """The run and its derivatives; of the entries of p those `chosen`."""
+        """The run and its derivatives, by the `chosen` ones of the entries of p."""
         own = self.own[chosen] if chosen else ca.SX(0, 1)
         v = ca.SX.sym("v", self.n)
         c, n = self.f.composition, self.n - 1
-        first, last = len(c.free_places), c.moving  # of the accelerations
+        first, last = len(c.free_places), c.moving  # rows of the accelerations
         others, v_others = (ca.vertcat(column[:first], column[last:]) for column in (self.rates, v))
         by = c.equations.against(v[first:last], others, v_others, ca.vertcat(self.states, self.held, own))
         column = ca.vertcat(by[:n], 0, by[n:])
         slopes = ca.gradient(self.last, ca.vertcat(self.states, own))
         ending = ca.vertcat(self.last, slopes[:n], 1, slopes[n:])
-        functions = (self._function("rates", self.rates), self._function("product", column, v),
-                     self._function("ending", ending))  # fmt: skip
+        closing, closing_product = self._closing(own, v)
         return Differentiated(
-            *functions, self.held.shape[0], len(chosen), self.f.composition.quaternions, *self._closing(own, v)
+            rates=self._function("rates", self.rates),
+            product=self._function("product", column, v),
+            ending=self._function("ending", ending),
+            by_w=self.held.shape[0],
+            by_p=len(chosen),
+            quaternions=c.quaternions,
+            closing=closing,
+            closing_product=closing_product,
         )
 
 
-def samples_slope(times: Any, kind: str, by_piece: Any) -> Any:
+def samples_slope(times: Array, kind: str, by_piece: Array) -> Array:
     """(..., K, m) gradient by samples, from that by pieces (..., K + 1, powers, m): `SampledTorque.of` transposed."""
     K = len(times)
     out = by_piece[..., 1:, 0, :].copy()
@@ -126,4 +135,4 @@ def samples_slope(times: Any, kind: str, by_piece: Any) -> Any:
 
 
 BLOCK = 256
-"""Unit samples that are splined at once."""
+"""Unit samples whose splines are computed at once."""

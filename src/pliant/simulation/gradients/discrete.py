@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from pliant.arrays import Array
 from pliant.compute.cuda.adjoint import DeviceAdjoints
 from pliant.compute.llvm.threads import get_threads
 from pliant.compute.loops.adjoint import AdjointIntegrator, block_length
+from pliant.options import CheckpointsName
 from pliant.simulation.batch.batch_equations import make_plan
 from pliant.simulation.gradients.request import Inquiry
 
@@ -22,9 +22,10 @@ KEPT_BYTES = 256e6
 
 @dataclass(frozen=True)
 class Found:
-    """Costs (B,), final states and gradients by the start (B, n + 1), by pieces and by p, and what they took.
+    """Costs (B,), final states and gradients by the start (B, n + 1), by pieces and by p, and the effort of the
+    computation.
 
-    Where `sampled`, `by_w` is that by the samples themselves, (B, K, m).
+    If `sampled`, `by_w` is the gradient by the samples themselves, (B, K, m).
     """
 
     value: Array
@@ -40,8 +41,10 @@ class Found:
     sampled: bool = False
 
 
-def adjoint(asked: Inquiry, t_end: float, stops: Array, step: float, checkpoints: Any, device: str) -> Found:
-    """By "rk4"."""
+def adjoint(
+    asked: Inquiry, t_end: float, stops: Array, step: float, checkpoints: CheckpointsName | int, device: str
+) -> Found:
+    """Gradient by "rk4"."""
     c, given, method = asked.f.composition, asked.given, explicit("rk4")
     starts = given.samples.starts if given.samples else None
     plan = make_plan(np.array([0.0, t_end]), stops, starts, step, False)
@@ -63,12 +66,20 @@ def adjoint(asked: Inquiry, t_end: float, stops: Array, step: float, checkpoints
     wall = time.perf_counter() - begin
     again = (-(-steps // block) - 1) * block  # all blocks but the last
     return Found(
-        found.value, found.end, found.by_x, found.by_w, found.by_p, steps, stages * (steps + again), stages * steps,
-        integrator.rows(steps, block), wall,
-    )  # fmt: skip
+        value=found.value,
+        end=found.end,
+        by_x=found.by_x,
+        by_w=found.by_w,
+        by_p=found.by_p,
+        steps=steps,
+        evaluations=stages * (steps + again),
+        products=stages * steps,
+        kept=integrator.rows(steps, block),
+        wall=wall,
+    )
 
 
-def _block(checkpoints: Any, steps: int, stages: int, fits: bool) -> int:
+def _block(checkpoints: CheckpointsName | int, steps: int, stages: int, fits: bool) -> int:
     """Steps whose stages are kept at once."""
     if checkpoints == "all" or (checkpoints == "auto" and fits):
         return steps

@@ -3,8 +3,8 @@
 With J = df/dx at z, a sensitivity l' to x' becomes y of (I - (h/2) J)^T y = l', then l = 2 y - l', and what f reads
 besides the state gathers h (df/dp)^T y. States at all steps are kept, Jacobians of some steps at a time.
 
-Where loops are closed after every step, the states that are kept are closed: z is solved for again, and l' goes through
-the evaluations that closed 2 z - x before it goes through the step.
+Where loops are closed after every step, the states that are kept are closed: z is solved for again, and l' passes
+through the evaluations that closed 2 z - x before it passes through the step.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ AGAIN = 3
 
 @dataclass(frozen=True)
 class _Traced:
-    """The equations with the cost as a state, their rates and Jacobian, the products of one step, the cost at the end,
-    how many entries of samples and inputs they are by, and what closes loops, with its products."""
+    """Compiled equations with the cost as a state: their rates and Jacobian, the products of one step, the cost at the
+    end, and the closing of loops with its products. Gradients are by `gathered` entries of samples and inputs."""
 
     problem: Problem
     rates: Kernel
@@ -46,7 +46,7 @@ class _Traced:
 
 
 def midpoint(asked: Inquiry, t_end: float, stops: Array, step: float) -> Found:
-    """Forward by the compiled loop, back by linear solves."""
+    """Gradient by the implicit midpoint rule: forward by the compiled loop, back by linear solves."""
     c, run, given = asked.f.composition, asked.run, asked.given
     if c.quaternions:
         raise UnsupportedModel("method: 'midpoint' does not go back through quaternions; use method='rk4'")
@@ -74,7 +74,18 @@ def midpoint(asked: Inquiry, t_end: float, stops: Array, step: float) -> Found:
     np.add.at(by_w[0], piece, by[:, : by_w.shape[2]])
     by_p = by[:, by_w.shape[2] :].sum(axis=0) + last[1 + n :]
     wall, stats = time.perf_counter() - begin, solution.stats
-    return Found(last[:1], x[-1:], costate[None], by_w, by_p[None], len(by), stats.rhs, len(by), x.size, wall)
+    return Found(
+        value=last[:1],
+        end=x[-1:],
+        by_x=costate[None],
+        by_w=by_w,
+        by_p=by_p[None],
+        steps=len(by),
+        evaluations=stats.rhs,
+        products=len(by),
+        kept=x.size,
+        wall=wall,
+    )
 
 
 class _Steps:
@@ -85,7 +96,7 @@ class _Steps:
         self.middle, self.h, self.z = (t[1:] + t[:-1]) / 2, np.diff(t), (x[1:] + x[:-1]) / 2
 
     def back(self, costate: Array) -> tuple[Array, Array]:
-        """The sensitivity at the start from that at the end, and what samples and inputs gather in each step."""
+        """Sensitivity at the start from that at the end, and the contributions of each step by samples and inputs."""
         n, N, closes = len(costate), len(self.h), self.traced.closing is not None
         Y, gathered = np.empty_like(self.z), np.zeros((N, self.traced.gathered))
         for end in range(N, 0, -BLOCK):
@@ -103,13 +114,13 @@ class _Steps:
         return costate, gathered + self.h[:, None] * products[:, n:]
 
     def _matrices(self, rows: slice) -> Array:
-        """I - (h/2) J of some steps."""
+        """Matrices I - (h/2) J of some steps."""
         J = np.asarray(self.traced.jacobian(self.middle[rows, None], self.z[rows], self.w[rows], self.own))
         n = self.z.shape[1]
         return np.asarray(np.eye(n) - 0.5 * self.h[rows, None, None] * J.reshape(-1, n, n))
 
     def _find_middles(self, rows: slice) -> None:
-        """z of steps whose ends were closed, from the middle of these."""
+        """Solve again for z of steps whose ends were closed, starting from the middle of the ends."""
         for _ in range(AGAIN):
             f = np.asarray(self.traced.rates(self.middle[rows, None], self.z[rows], self.w[rows], self.own))
             left = self.z[rows] - self.x[:-1][rows] - 0.5 * self.h[rows, None] * f
@@ -142,6 +153,14 @@ def _trace(asked: Inquiry) -> _Traced:
     closing = None if run.closing is None else run.closing(t, x, w, p)
     problem = Problem.traced("costed", t, x, ca.vertcat(w, p), rates, closing=closing)
     jacobian = ca.Function("by_state", [t, x, w, p], ca.cse([ca.densify(ca.jacobian(rates, x))]))
-    kernels = (None if f is None else Kernel(f) for f in (run.closing, run.closing_product))
-    return _Traced(problem, Kernel(run.rates), Kernel(jacobian), Kernel(run.product), Kernel(run.ending, "vm"),
-                   run.by_w + run.by_p, *kernels)  # fmt: skip
+    closer, product = (None if f is None else Kernel(f) for f in (run.closing, run.closing_product))
+    return _Traced(
+        problem=problem,
+        rates=Kernel(run.rates),
+        jacobian=Kernel(jacobian),
+        product=Kernel(run.product),
+        ending=Kernel(run.ending, "vm"),
+        gathered=run.by_w + run.by_p,
+        closing=closer,
+        closing_product=product,
+    )

@@ -1,4 +1,8 @@
-"""What a gradient is asked for: the run, its cost, and the numbers by which it is differentiated, checked."""
+"""Arguments of a gradient, checked: the run, its cost, and the numbers by which it is differentiated.
+
+`Inquiry.read` checks them. `Inquiry.slopes` turns the gradients that an integrator gives, by states at the start,
+pieces of samples and entries of p, into gradients by the arguments that the user named.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,19 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.base.derived import Same
 from pliant.compute.llvm.kernel import Kernel
 from pliant.control.controllers.controller import Controller, but_for, with_symbols
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model.damping_drift import drifted_rows
 from pliant.model.model import Model
 from pliant.model.start_slopes import start_slopes
 from pliant.model.validity import tell
+from pliant.protocols import MovingBase, PrescribedMotion
 from pliant.simulation.batch.arguments import Given
 from pliant.simulation.batch.batch_equations import BatchEquations, composed, read_drive, rows
 from pliant.simulation.gradients.costs import Cost, CostedRun, samples_slope
@@ -37,7 +44,7 @@ class Wanted:
     chosen: list[int] = field(default_factory=list)
     """Entries of p, in the order of the batch."""
     parts: dict[str, tuple[slice, tuple[int, ...]]] = field(default_factory=dict)
-    """Where a name's entries stand among those chosen, and their shape."""
+    """Places of the entries of each name among those chosen, and their shape."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,23 +55,24 @@ class Inquiry:
     run: CostedRun
     given: Given
     wanted: Wanted
-    loads: tuple[Any, ...]
+    loads: tuple[Load, ...]
     settled: bool
-    """Whether what was not named was left to settle first."""
+    """Whether coordinates that were not named were left to settle first."""
     table: tuple[str, Array, str] | None
     """Name, times and kind of the samples."""
     many: bool
-    key: tuple[Any, ...]
-    named: tuple[Any, Any]
+    key: tuple[object, ...]
+    named: tuple[StateLike | None, StateLike | None]
     """q0 and qd0 as they were given."""
 
     @classmethod
     def read(
-        cls, model: Model, q0: Any, qd0: Any, torque: Any, controller: Any, motion: Mapping[str, Any], p: Any,
-        terminal: Cost | None, running: Cost | None, names: Sequence[str] | None, loads: tuple[Any, ...], base: Any,
-        equilibrium: bool, t_end: float, many: bool, device: str = "cpu",
+        cls, model: Model, q0: StateLike | None, qd0: StateLike | None, torque: Any, controller: Any,
+        motion: Mapping[str, PrescribedMotion], p: ArrayLike | None, terminal: Cost | None, running: Cost | None,
+        names: Sequence[str] | None, loads: tuple[Load, ...], base: MovingBase | None, equilibrium: bool, t_end: float,
+        many: bool, device: str = "cpu",
     ) -> Inquiry:  # fmt: skip
-        """Arguments of a gradient, as those of `simulate` or of `simulate_batch`."""
+        """Read the arguments of a gradient, which are like those of `simulate` or of `simulate_batch`."""
         if terminal is None and running is None:
             raise ModelError("terminal, running: got neither, expected at least one cost to differentiate")
         model = fitted_to_start(model, q0, qd0, loads, p, t_end, many, motion=motion, base=base)
@@ -81,20 +89,23 @@ class Inquiry:
             numbers = {name: np.asarray(getattr(controller, name), dtype=float) for name in opened}
             drives["controller"] = TorqueInput(traced=law)
         f = composed(model, drives["torque"], drives["controller"], motion, loads, base, False)
+        arms: Array | None = None
         if p is not None:
             expected = (*model.parameters, *(() if numbers else f.gains))
-            p = rows(p, len(expected), "p", expected)
-            if len(p) > 1 and not many:
-                raise ModelError(f"p: got shape {p.shape}, expected ({len(expected)},); gradient_batch takes many")
-        tell(model, drifted_rows(model, p))
-        values = _with_gains(model, p, numbers)
-        own = None if p is None else p[0 if len(p) == 1 else slice(None), : len(model.parameters)]
+            arms = rows(p, len(expected), "p", expected)
+            if len(arms) > 1 and not many:
+                raise ModelError(f"p: got shape {arms.shape}, expected ({len(expected)},); gradient_batch takes many")
+        tell(model, drifted_rows(model, arms))
+        values = _with_gains(model, arms, numbers)
+        own = None if arms is None else arms[0 if len(arms) == 1 else slice(None), : len(model.parameters)]
         c = f.composition
         *start, work = read_start(model, q0, qd0, equilibrium, loads, own, many, c.on_paths, c.before_start)
         if work is not None:
             raise UnsupportedModel(NO_JUMP)
         q, qd = (np.atleast_2d(x) for x in start)
-        given = Given.read(f, q, qd, drives["torque"], drives["controller"], values, device, False, loads)
+        given = Given.read(
+            f, q, qd, drives["torque"], drives["controller"], values, device=device, equilibrium=False, loads=loads
+        )
         samples = {n: g for n, g in (("torque", torque), ("controller", controller)) if drives[n].samples is not None}
         table = None
         for name, told in samples.items():
@@ -102,9 +113,18 @@ class Inquiry:
         powers = POWERS[table[2]] if table else 0
         key = (Same(terminal), Same(running), powers, f.has_constant, tuple(f.gains))
         run = f.composition.derived("costed runs", key, lambda: CostedRun(f, terminal, running, powers))
-        settled = equilibrium or isinstance(q0, str)
-        wanted = _laid_out(f, drives, asked, numbers)
-        return cls(f, run, given, wanted, loads, settled, table, many, key, (q0, qd0))
+        return cls(
+            f=f,
+            run=run,
+            given=given,
+            wanted=_laid_out(f, drives, asked, numbers),
+            loads=loads,
+            settled=equilibrium or isinstance(q0, str),
+            table=table,
+            many=many,
+            key=key,
+            named=(q0, qd0),
+        )
 
     # ------------------------------------------------------------------------------------------- numbers
 
@@ -123,14 +143,14 @@ class Inquiry:
 
     @property
     def starts_change(self) -> bool:
-        """Whether the start hangs on parameters or torques: it settles, friction is loaded there, or loops close."""
+        """Whether the start depends on parameters or torques: it settles, friction is loaded there, or loops close."""
         c = self.f.composition
         return bool(c.n_drive_states or self.settled or c.model.constraints)
 
     # --------------------------------------------------------------------------------------------- slopes
 
     def slopes(self, by_x: Array, by_w: Array, by_p: Array, sampled: bool = False) -> dict[str, Array]:
-        """Gradients by name from those by the start (B, n + 1), by pieces (B, pieces, powers m) or, where `sampled`, by
+        """Gradients by name, from those by the start (B, n + 1), by pieces (B, pieces, powers m) or, if `sampled`, by
         samples (B, K, m), and by p (B, chosen)."""
         c, f, B = self.f.composition, len(self.f.composition.free_places), len(by_x)
         loaded = self._through_friction(by_x)
@@ -168,7 +188,7 @@ class Inquiry:
         return np.asarray(along(np.broadcast_to(self.given.q0, by_q.shape), by_q))
 
     def _through_friction(self, by_x: Array) -> tuple[Array, Array, Array]:
-        """What is added to gradients by the start, by pieces and by p because friction starts loaded by them."""
+        """Additions to the gradients by the start, by pieces and by p, because friction starts loaded by them."""
         c, run, chosen = self.f.composition, self.run, self.wanted.chosen
         n, w, B, pieces = run.n - 1, run.held.shape[0], len(by_x), self.given.pieces().shape[1]
         more = np.zeros_like(by_x), np.zeros((B, pieces, w)), np.zeros((B, len(chosen)))
@@ -197,7 +217,7 @@ class Inquiry:
         return [(q, qd, p[:P]) for q, qd, p in zip(*rows)]
 
     def _through_closing(self, by_q: Array, by_qd: Array, by_p: Array) -> tuple[Array, Array, Array]:
-        """What was given for a start, and parameters, act on it through the loops that are closed there."""
+        """Gradients by the given state and by p, which act on the start through the loops that are closed there."""
         c, part = self.f.composition, self.wanted.parts.get("p")
         held, given = list(c.prescribed), (names_that_stay(c.model, self.named[0], self.settled), self.named[1])
         for b, (q, qd, p) in enumerate(self._arms(len(by_q))):
@@ -209,7 +229,7 @@ class Inquiry:
         return by_q, by_qd, by_p
 
     def _through_rest(self, by_q: Array, by_p: Array) -> Array:
-        """Coordinates that settled first hang on the parameters."""
+        """Gradient by p with the effect of parameters on coordinates that settled first."""
         part, model = self.wanted.parts.get("p"), self.f.composition.model
         if part is None:
             return by_p
@@ -219,7 +239,7 @@ class Inquiry:
 
 
 def _asked(model: Model, drives: Mapping[str, TorqueInput], names: Sequence[str] | None) -> tuple[str, ...]:
-    """Names by which to differentiate: those given, or all states, samples, constants and parameters there are."""
+    """Names by which to differentiate: those given, or else the states and all samples, constants and parameters."""
     numbers = [name for name, drive in drives.items() if drive.samples is not None or drive.constant is not None]
     parameters = ["p"] if model.parameters else []
     known = ["q0", "qd0", *numbers, *parameters]
@@ -231,8 +251,8 @@ def _asked(model: Model, drives: Mapping[str, TorqueInput], names: Sequence[str]
     return tuple(dict.fromkeys(known if names is None else names))
 
 
-def _with_gains(model: Model, p: Any, numbers: Mapping[str, Array]) -> Any:
-    """Values of the parameters and, behind them, of the gains that became symbols."""
+def _with_gains(model: Model, p: Array | None, numbers: Mapping[str, Array]) -> Array | None:
+    """Values of the parameters followed by those of the gains that became symbols."""
     if not numbers:
         return p
     values = model.nominal_parameters[None] if p is None else p
@@ -244,7 +264,7 @@ NO_JUMP = "motion: a prescribed rate jumps, and gradients do not pass an impulse
 
 
 def refuse_impulses(f: BatchEquations, stops: Array, t_end: float) -> None:
-    """Refuse what has no derivative: a state that jumps where a prescribed rate does."""
+    """Raise `UnsupportedModel` if a prescribed rate jumps: the state jumps with it, and has no derivative there."""
     if len(f.composition.impulses(stops, t_end).times):
         raise UnsupportedModel(NO_JUMP)
 
@@ -252,7 +272,7 @@ def refuse_impulses(f: BatchEquations, stops: Array, t_end: float) -> None:
 def _laid_out(
     f: BatchEquations, drives: Mapping[str, TorqueInput], names: tuple[str, ...], numbers: Mapping[str, Array]
 ) -> Wanted:
-    """Where the entries of each name stand in p."""
+    """Entries of p that each name stands for."""
     c = f.composition
     m, P = c.m if f.has_constant else 0, len(c.model.parameters)
     gains = list(f.gains)

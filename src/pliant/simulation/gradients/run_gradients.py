@@ -32,7 +32,7 @@ from pliant.simulation.runs.neglected_terms import judge_speeds
 from pliant.simulation.runs.simulation import require_span, simulate
 
 MOST_STEPS = 1e6
-"""Of a run that is gone back through; it cannot be interrupted on its way."""
+"""Steps of a run whose gradient is computed backwards, at most: the way back cannot be interrupted."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class GradientStats:
     ----------
     method : str
     steps, evaluations : int
-        Steps of a run, and evaluations of its rates: those of checkpointed blocks, which run twice, included.
+        Steps of a run, and evaluations of its rates, also those of blocks that run twice because of checkpoints.
     products : int
         Products with the derivatives of the rates, each worth two to three evaluations; columns of forward
         sensitivities for adaptive methods.
     kept : int
         Numbers that were kept of a run on the way forward.
     wall, compile : float
-        Seconds of the computation, and of what came before it.
+        Seconds of the computation, and of tracing, compiling and preparing before it.
     """
 
     method: str
@@ -71,13 +71,13 @@ class RunGradient:
     value : float or (B,)
         The cost.
     slopes : mapping
-        Gradients by name, each of the shape of what it belongs to; `found["torque"]` is `found.slopes["torque"]`.
+        Gradients by name, each in the shape of its argument; `found["torque"]` is `found.slopes["torque"]`.
     q_end, qd_end : (n_q,), (n,)
         The state at the end.
     stats : GradientStats
     """
 
-    value: Any
+    value: float | Array
     slopes: Mapping[str, Array]
     q_end: Array
     qd_end: Array
@@ -172,8 +172,8 @@ def gradient(
         begin = time.perf_counter()
         _check(t_end, step, rtol, atol, method, checkpoints)
         asked = Inquiry.read(
-            model, q0, qd0, torque, controller, motion or {}, p, terminal, running, with_respect_to, listed(loads),
-            base, equilibrium, t_end, False,
+            model, q0, qd0, torque, controller, motion or {}, p, terminal=terminal, running=running,
+            names=with_respect_to, loads=listed(loads), base=base, equilibrium=equilibrium, t_end=t_end, many=False,
         )  # fmt: skip
         fixed = step if has_fixed_steps(method) else None
         stops = asked.f.composition.breaks(t_end, read_breaks(breaks), asked.given.parameters, fixed_step=fixed)
@@ -186,10 +186,10 @@ def gradient(
             found = forward(asked, t_end, stops, method, step, rtol, atol)
         if not np.isfinite(found.value).all():
             raise SimulationError("the run broke down: its cost is not a number; reduce the step")
-        if fixed is not None and may_meet(model):  # which tells whether its steps leap over something
+        if fixed is not None and may_meet(model):  # a plain run warns if its steps leap over something
             own = None if p is None else np.asarray(p, dtype=float).ravel()[: len(model.parameters)]
             simulate(
-                model, t_end, q0, qd0, torque, controller, motion, method, p=own, step=step, output_step=t_end,
+                model, t_end, q0, qd0, torque, controller, motion, method=method, p=own, step=step, output_step=t_end,
                 loads=loads, base=base, breaks=breaks, equilibrium=equilibrium, limits=False, progress=False,
             )  # fmt: skip
         return _result(asked, found, method, t_end, begin)
@@ -217,7 +217,7 @@ def gradient_batch(
     breaks: Sequence[float] = (),
     equilibrium: bool = False,
 ) -> RunGradient:
-    """The costs of many runs, and their gradients, by "rk4": on all cores in packs, or on a graphics processor.
+    """Costs of many runs and their gradients by "rk4", on all cores in packs, or on a graphics processor.
 
     Parameters
     ----------
@@ -227,8 +227,8 @@ def gradient_batch(
     q0, qd0, torque, controller, motion, p, loads, base, breaks, equilibrium : optional
         As in `simulate_batch`, with a leading axis where arms differ.
     terminal, running, with_respect_to, step, checkpoints : optional
-        As in `gradient`. What all arms share has its gradient of every arm nevertheless; their sum is that of the sum
-        of all costs.
+        As in `gradient`. Arguments that all arms share have a gradient for every arm nevertheless; their sum is the
+        gradient of the sum of all costs.
     device : "cpu" or "cuda"
         Where it runs, in double precision.
 
@@ -255,8 +255,9 @@ def gradient_batch(
         begin = time.perf_counter()
         _check(t_end, step, 1.0, 1.0, "rk4", checkpoints)
         asked = Inquiry.read(
-            model, q0, qd0, torque, controller, motion or {}, p, terminal, running, with_respect_to, listed(loads),
-            base, equilibrium, t_end, True, device,
+            model, q0, qd0, torque, controller, motion or {}, p, terminal=terminal, running=running,
+            names=with_respect_to, loads=listed(loads), base=base, equilibrium=equilibrium, t_end=t_end, many=True,
+            device=device,
         )  # fmt: skip
         stops = asked.f.composition.breaks(t_end, read_breaks(breaks), asked.given.parameters, fixed_step=step)
         refuse_impulses(asked.f, stops, t_end)
@@ -266,7 +267,7 @@ def gradient_batch(
             raise SimulationError("every arm broke down: no cost is a number; reduce the step")
         if broken.any():
             warn_user(f"{broken.sum()} of {len(broken)} arms broke down; their costs are NaN")
-        if may_meet(model):  # as above
+        if may_meet(model):  # plain runs warn if their steps leap over something
             simulate_batch(
                 model, t_end, q0, qd0, torque, controller, motion, p, step=step, output_step=t_end, device=device,
                 loads=loads, base=base, breaks=breaks, equilibrium=equilibrium, limits=False, progress=False,
@@ -274,7 +275,9 @@ def gradient_batch(
         return _result(asked, found, "rk4", t_end, begin)
 
 
-def _check(t_end: float, step: float | None, rtol: float, atol: float, method: str, checkpoints: Any) -> None:
+def _check(
+    t_end: float, step: float | None, rtol: float, atol: float, method: str, checkpoints: CheckpointsName | int
+) -> None:
     for name, value in (("t_end", t_end), ("step", step), ("rtol", rtol), ("atol", atol)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ModelError(f"{name}: got {value!r}, expected a positive number")
@@ -289,7 +292,7 @@ def _check(t_end: float, step: float | None, rtol: float, atol: float, method: s
 
 def _result(asked: Inquiry, found: Found, method: str, t_end: float, begin: float) -> RunGradient:
     c, B = asked.f.composition, len(found.end)
-    x = np.hstack([found.end[:, : asked.f.n], np.zeros((B, 1))])  # no work
+    x = np.hstack([found.end[:, : asked.f.n], np.zeros((B, 1))])  # the work is not computed
     q, qd, _ = c.histories(np.full(B, t_end), x)
     own = asked.given.parameters[:, : len(c.model.parameters)]
     tell(c.model, judge_speeds(c.model, np.vstack([asked.given.qd0, qd]), own))

@@ -8,7 +8,6 @@ state, and its row of the columns is the gradient of the integral.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.compute.integrate.driver import solve
 from pliant.compute.integrate.problem import Problem, SampledInput
+from pliant.compute.integrate.solution import Stats
 from pliant.compute.llvm.kernel import Kernel
 from pliant.errors import SimulationError, UnsupportedModel
 from pliant.simulation.gradients.discrete import Found
@@ -24,7 +24,7 @@ from pliant.simulation.runs.inputs import SampledTorque
 from pliant.simulation.runs.variational import variational
 
 MOST_COLUMNS = 100
-"""Beyond, the equations with their columns compile for minutes, and going back through fixed steps is far cheaper."""
+"""Columns, at most: with more, the equations compile for minutes, and going back through fixed steps is far cheaper."""
 SLACK = 1e3
 """Tolerance of a column over that of a state: a slope need not be as exact."""
 
@@ -32,7 +32,7 @@ SLACK = 1e3
 def forward(
     asked: Inquiry, t_end: float, stops: Array, method: str, step: float | None, rtol: float, atol: float
 ) -> Found:
-    """By an adaptive method."""
+    """Gradient by an adaptive method, with columns that are integrated beside the run."""
     columns = _Columns(asked)
     c = asked.f.composition
     key = (*asked.key, tuple(asked.wanted.chosen), columns.by_sample, columns.starts.tobytes())
@@ -60,7 +60,7 @@ def forward(
 
 
 class _Columns:
-    """The directions in which a run is changed: its start, its samples, its parameters."""
+    """Columns of a run: a direction for each number of its start, its samples and its parameters."""
 
     def __init__(self, asked: Inquiry) -> None:
         self.asked, self.run, c = asked, asked.run, asked.f.composition
@@ -100,7 +100,7 @@ class _Columns:
             below[torque.shape[0] + k, self.parameters.start + k] = 1
         seeds = ca.vertcat(S[: self.n - 1, :], below)
         cost = ca.SX.sym("cost")
-        # work is no part of it, and torques that nobody holds are none
+        # the cost has no work in it, and torques that are not held are zero
         fixed = [e.x[f.n :]] + ([] if f.has_constant else [e.p[: c.m]])
         rates = ca.substitute([run.rates], fixed, [ca.SX.zeros(part.shape[0]) for part in fixed])[0]
         table = e.p[c.m : 6 * c.m] if c.has_table else ca.SX(0, 1)
@@ -131,11 +131,20 @@ class _Columns:
         found: Array = pieces[0 if samples is None else int(samples.piece(np.array([t_end]))[0])]
         return found
 
-    def found(self, end: Array, value: float, slopes: Array, stats: Any, wall: float) -> Found:
-        """What the inquiry reads: gradients by the start, by samples and by parameters."""
+    def found(self, end: Array, value: float, slopes: Array, stats: Stats, wall: float) -> Found:
+        """Cost and gradients by the start, by samples and by parameters, from the gradient along all columns."""
         by_x = np.zeros((1, self.n))
         by_x[0, self.places] = slopes[: len(self.places)]
-        samples = slopes[len(self.places) : self.parameters.start].reshape(1, self.by_sample, self.m)
-        kept, steps = self.n * (1 + self.K), int(stats.steps)
-        counted = (steps, int(stats.rhs), self.K, kept, wall)
-        return Found(np.array([value]), end[None], by_x, samples, slopes[None, self.parameters], *counted, sampled=True)
+        return Found(
+            value=np.array([value]),
+            end=end[None],
+            by_x=by_x,
+            by_w=slopes[len(self.places) : self.parameters.start].reshape(1, self.by_sample, self.m),
+            by_p=slopes[None, self.parameters],
+            steps=int(stats.steps),
+            evaluations=int(stats.rhs),
+            products=self.K,
+            kept=self.n * (1 + self.K),
+            wall=wall,
+            sampled=True,
+        )
