@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -32,9 +32,6 @@ from pliant.robot.parts.joint_types import JOINT_TYPES, OWN, Z
 from pliant.robot.parts.motor import Motor
 from pliant.robot.parts.rigid_body import Lump
 from pliant.robot.parts.stops import Stop
-
-if TYPE_CHECKING:
-    from pliant.robot.parts.link import Link
 
 _UNIT = 1e-12  # an axis this near to unit length is kept as it is, so that files are read back unchanged
 
@@ -366,8 +363,8 @@ def origin_transform(joint: Joint) -> tuple[Matrix, list[Numeric]]:
     return matmul(rotation_x(dh.alpha), rotation_z(dh.theta)), [dh.a, -s * dh.d, c * dh.d]
 
 
-def tip_rotation(link: Link) -> Matrix:
-    """Fixed rotation (3x3 nested list) from the end of a link's body to its tip frame.
+def tip_rotation(link: Any) -> Matrix:
+    """Fixed rotation (3x3 nested list) from the end of the body of a link, or of a view of one, to its tip frame.
 
     `R(tip_rpy)` of a rigid body, or the axes of the tip of a body from a file, then `Rx(alpha)` of a standard DH row;
     the identity for everything else.
