@@ -13,7 +13,7 @@ def corners(b: float, h: float, flange: float, web: float) -> list[tuple[float, 
 
 def _fault(b: float, h: float, flange: float, web: float) -> str:
     wrong = flange >= h or web >= b
-    return "`flange` must be below `height` over 1 and `web` below `width`" if wrong else ""
+    return "`flange` must be below `height` and `web` below `width`" if wrong else ""
 
 
 SECTION = DrawnSection(
