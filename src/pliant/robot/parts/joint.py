@@ -361,19 +361,3 @@ def origin_transform(joint: Joint) -> tuple[Matrix, list[Numeric]]:
         return rotation_z(dh.theta), [0.0, 0.0, dh.d]
     c, s = cosine(dh.alpha), sine(dh.alpha)
     return matmul(rotation_x(dh.alpha), rotation_z(dh.theta)), [dh.a, -s * dh.d, c * dh.d]
-<<<<<<< HEAD
-=======
-
-
-def tip_rotation(link: Any) -> Matrix:
-    """Fixed rotation (3x3 nested list) from the end of the body of a link, or of a view of one, to its tip frame.
-
-    `R(tip_rpy)` of a rigid body, or the axes of the tip of a body from a file, then `Rx(alpha)` of a standard DH row;
-    the identity for everything else.
-    """
-    R = rotation_rpy(link.rigid.tip_rpy) if link.rigid is not None else rotation_rpy((0.0, 0.0, 0.0))
-    if link.body is not None:
-        R = link.body.pose("tip")[0].tolist()
-    dh = link.joint.dh
-    return matmul(R, rotation_x(dh.alpha)) if dh is not None and dh.convention == "standard" else R
->>>>>>> room4
