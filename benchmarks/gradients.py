@@ -75,7 +75,8 @@ def ratios(arms: int, quick: bool) -> dict[str, Any]:
     asked, width = inquiry(arms), 1 if arms == 1 else None
     plan, c, f = plan_of(asked), asked.f.composition, asked.f
     run = asked.run.differentiated([])
-    integrator, runs = AdjointIntegrator(run, explicit("rk4"), width), BatchIntegrator(f.function, explicit("rk4"), width)
+    rk4 = explicit("rk4")
+    integrator, runs = AdjointIntegrator(run, rk4, width), BatchIntegrator(f.function, rk4, width)
     x, w, own = asked.starts(), asked.given.pieces(), asked.given.held(f)
     steps, out = int(plan.count.sum()), np.empty((arms, 1, f.n))
     back = partial(integrator, x, w, own, plan, DURATION)
