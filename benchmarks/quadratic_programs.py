@@ -22,7 +22,7 @@ import numpy as np
 
 from pliant.compute.llvm.compiled_loop import compiled
 from pliant.compute.loops.primitives import table
-from pliant.compute.nmpc.active_set import run_program
+from pliant.compute.nmpc.quadratic_program import run_program
 from pliant_bench.mpc import six_links, two_link
 from pliant_bench.mpc_peers import Begun
 from pliant_bench.timing import Effort, alternating

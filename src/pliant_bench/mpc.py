@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.controllers.predictive import MPC
+from pliant.control.controllers.mpc import MPC
 from pliant.model.model import Model
 from pliant.model.robot import Robot, load
 from pliant.simulation.runs.simulation import simulate

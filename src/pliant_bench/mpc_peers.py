@@ -16,7 +16,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.compute.nmpc.collocation import radau_tableau
-from pliant.control.controllers.predictive import MPC, Pilot
+from pliant.control.controllers.mpc import MPC, Pilot
 
 LONGEST = 20.0
 """Seconds of the processor that a peer gets for one step."""

@@ -351,6 +351,8 @@ def test_recursion_is_refused() -> None:
 
 def test_every_reached_function_stands_before_its_callers() -> None:
     text = "\n".join(CLoops(receding.answered).lines())
-    assert text.index("static double dense_dot(") < text.index("static int active_set_solve_program(")
-    assert text.index("static int active_set_solve_program(") < text.index("static int real_time_iteration_answered(")
-    assert text.count("static double active_set_reach(") == text.count("static int collocation_kept(") == 1
+    assert text.index("static double dense_dot(") < text.index("static int quadratic_program_solve_program(")
+    assert text.index("static int quadratic_program_solve_program(") < text.index(
+        "static int real_time_iteration_answered("
+    )
+    assert text.count("static double quadratic_program_reach(") == text.count("static int collocation_kept(") == 1

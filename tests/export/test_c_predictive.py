@@ -17,7 +17,7 @@ import pliant
 from arms import unequal_arm, unequal_two_link
 from exported import STRICT, build, needs_compiler
 from pliant.control import MPC, Quintic, StrainBound
-from pliant.control.controllers.predictive import SOURCE, STATUS, Pilot
+from pliant.control.controllers.mpc import SOURCE, STATUS, Pilot
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
 from pliant.export.c.predictive import CPredictive

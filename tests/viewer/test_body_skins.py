@@ -20,9 +20,10 @@ from pliant.studio.choices import Choices, structure
 from pliant.studio.run import Workshop
 from pliant.viewer.body_skins import BodySkin
 from pliant.viewer.body_surfaces import surface_of
+from pliant.viewer.colors import strain_colors
 from pliant.viewer.page import page_data
 from pliant.viewer.scene import make_scene
-from pliant.viewer.scene_tubes import strain_colours, tube_faces
+from pliant.viewer.scene_tubes import tube_faces
 from pliant.viewer.skins import SceneSkin, covered, shows, skins_of
 from pliant.viewer.viewer_meshes import ArmMeshes
 from viewer.test_viewer_scene import Server, pieces
@@ -160,7 +161,7 @@ def test_the_stage_has_the_surface_in_pieces_of_one_colour(bar: ReducedBody) -> 
     for mesh in shown:
         away = np.linalg.norm(mesh.vertices[:, None] - points[None], axis=-1)
         assert away.min(axis=1).max() < 1e-6
-        wanted = 255 * strain_colours(np.asarray(parts[away.argmin(axis=1)].mean()))
+        wanted = 255 * strain_colors(np.asarray(parts[away.argmin(axis=1)].mean()))
         np.testing.assert_allclose(mesh.color, wanted, atol=4)
 
 

@@ -13,10 +13,10 @@ import pytest
 from figures.test_figure_values import SI, rigid_tip, unit_of
 from pliant.simulation.runs.results import Result
 from pliant.view import plot
+from pliant.viewer.colors import RIGID, strain_colors
 from pliant.viewer.page import asset, page
 from pliant.viewer.scene import scene_of
 from pliant.viewer.scene_camera import outlook
-from pliant.viewer.scene_tubes import RIGID, strain_colours
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_strain_colours_have_a_scale(held: dict[str, Any], crooked: Result) -> N
     assert held["strain"] == pytest.approx(largest, rel=1e-4)
     number, unit = held["strain_text"].split()
     assert float(number) * {"%": 1e-2, "µε": 1e-6}[unit] == pytest.approx(largest, rel=5e-3)
-    np.testing.assert_allclose(held["colours"]["strain"], strain_colours(np.linspace(0, 1, 5)))
+    np.testing.assert_allclose(held["colours"]["strain"], strain_colors(np.linspace(0, 1, 5)))
     np.testing.assert_allclose(held["colours"]["rigid"], RIGID)
     viewer = asset("viewer.js")
     assert "colour(strain[s] / data.strain)" in viewer

@@ -9,9 +9,10 @@ import pliant
 from crooked import HEIGHT, WIDTH
 from figures.test_figure_values import rigid_tip
 from pliant.robot import Beam, Joint, Link, Robot, Section, Shapes, beam_properties
+from pliant.viewer.colors import strain_colors
 from pliant.viewer.scene import exponentials, frame_rows, make_scene, readable_magnification, scene_of
 from pliant.viewer.scene_camera import outlook
-from pliant.viewer.scene_tubes import rings, strain_colours, tube_faces
+from pliant.viewer.scene_tubes import rings, tube_faces
 
 
 @pytest.mark.slow_cases("canadarm2")
@@ -155,12 +156,12 @@ def test_rings_lie_on_the_section(crooked: pliant.Result) -> None:
 
 
 def test_strain_colours_run_from_calm_to_hot() -> None:
-    low, middle, high = strain_colours(np.array([0.0, 0.5, 1.0]))
+    low, middle, high = strain_colors(np.array([0.0, 0.5, 1.0]))
     np.testing.assert_allclose(low, [0.36, 0.49, 0.62])
     np.testing.assert_allclose(middle, [0.55, 0.75, 0.35])
     np.testing.assert_allclose(high, [0.84, 0.24, 0.12])
-    np.testing.assert_allclose(strain_colours(np.array([0.125])), [[0.28, 0.545, 0.64]])
-    np.testing.assert_allclose(strain_colours(np.array([-1.0, 7.0])), [low, high])
+    np.testing.assert_allclose(strain_colors(np.array([0.125])), [[0.28, 0.545, 0.64]])
+    np.testing.assert_allclose(strain_colors(np.array([-1.0, 7.0])), [low, high])
 
 
 def test_the_camera_sees_everything_and_the_floor_is_below(crooked: pliant.Result) -> None:

@@ -238,9 +238,9 @@ def test_painted_arm_and_ghost(crooked: pliant.Result) -> None:
 
 def test_colours_of_the_arm_are_its_strain(crooked: pliant.Result) -> None:
     """Along the upper link, the colour of a painted face, but for its shade, is that of the strain over the largest."""
+    from pliant.viewer.colors import strain_colors
     from pliant.viewer.scene import scene_of
     from pliant.viewer.scene_camera import outlook
-    from pliant.viewer.scene_tubes import strain_colours
 
     scene = scene_of(crooked)
     placed = [part for part in scene.lines() if part.link.name == "upper"]
@@ -248,7 +248,7 @@ def test_colours_of_the_arm_are_its_strain(crooked: pliant.Result) -> None:
     _, colours = video_drawing.faces(placed, 70, scene.largest_strain, camera)
     hue = colours[:, :3] / colours[:, :3].sum(1, keepdims=True)
     part = np.linspace(*(f(placed[0].link.strain[70]) / scene.largest_strain for f in (np.min, np.max)), 2000)
-    possible = strain_colours(part)
+    possible = strain_colors(part)
     possible /= possible.sum(1, keepdims=True)
     assert max(np.abs(possible - one).sum(1).min() for one in hue) < 5e-3
     assert np.ptp(hue, axis=0).max() > 0.02  # they do differ along the link

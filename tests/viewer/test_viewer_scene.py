@@ -11,9 +11,10 @@ import pytest
 
 import pliant
 from figures.test_figure_values import rigid_tip
+from pliant.viewer.colors import RIGID, strain_colors
 from pliant.viewer.scene import scene_of
 from pliant.viewer.scene_camera import touched
-from pliant.viewer.scene_tubes import RIGID, rings, strain_colours, tube_faces
+from pliant.viewer.scene_tubes import rings, tube_faces
 from pliant.viewer.viewer_furniture import PLATE, Furniture, joint_radii, stand
 from pliant.viewer.viewer_meshes import CHUNKS, ArmMeshes, Ball
 from pliant.viewer.viewer_scene import readable
@@ -52,7 +53,7 @@ def test_meshes_bend_with_the_run(crooked: pliant.Result) -> None:
             np.testing.assert_allclose(mesh.vertices, expected, atol=1e-6)
             if part.link.flexible:
                 strain = part.link.strain[23, begin : begin + stations].mean() / scene.largest_strain
-                np.testing.assert_allclose(mesh.color, 255 * strain_colours(strain), atol=4)  # steps of eight
+                np.testing.assert_allclose(mesh.color, 255 * strain_colors(strain), atol=4)  # steps of eight
             else:
                 np.testing.assert_allclose(mesh.color, 255 * RIGID, atol=1)
             begin += stations - 1  # pieces share a ring

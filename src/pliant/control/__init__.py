@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pliant.control.controllers.feedback_linearization import FeedbackLinearization
     from pliant.control.controllers.joint_controllers import PD, PID, gravity_torque, natural_gains
     from pliant.control.controllers.lqr import LQR, Design
+    from pliant.control.controllers.mpc import MPC, Predicted, StrainBound
     from pliant.control.controllers.phases import Switch
-    from pliant.control.controllers.predictive import MPC, Predicted, StrainBound
     from pliant.control.controllers.task_space import TipLine, inverse_kinematics
     from pliant.control.estimation.estimate import Belief, StateHistory
     from pliant.control.estimation.estimator_feedback import Estimated
@@ -133,7 +133,7 @@ __getattr__ = later(
         "LQR": "controllers.lqr",
         "Law": "controllers.controller",
         "Limited": "controllers.controller",
-        "MPC": "controllers.predictive",
+        "MPC": "controllers.mpc",
         "MeasuredMotion": "trajectories.measured_motion",
         "Measurement": "sensing.sensors",
         "MohanSaha": "trajectories.trajectories",
@@ -144,7 +144,7 @@ __getattr__ = later(
         "PID": "controllers.joint_controllers",
         "Phases": "trajectories.splines",
         "Piecewise": "trajectories.splines",
-        "Predicted": "controllers.predictive",
+        "Predicted": "controllers.mpc",
         "Pulse": "trajectories.signals",
         "Quintic": "trajectories.trajectories",
         "RestToRest": "planning.optimal",
@@ -158,7 +158,7 @@ __getattr__ = later(
         "Sine": "trajectories.signals",
         "StateHistory": "estimation.estimate",
         "Step": "trajectories.trajectories",
-        "StrainBound": "controllers.predictive",
+        "StrainBound": "controllers.mpc",
         "StrainGauge": "sensing.sensors",
         "Switch": "controllers.phases",
         "TRAJECTORIES": "registry",

@@ -16,7 +16,7 @@ from pliant.model.statics import settled_arms
 from pliant.robot.closed_chains import looped
 from pliant.simulation.runs.inputs import read_start
 from pliant.simulation.runs.limits import joint_limits
-from pliant.simulation.stepping.step_length import fastest_mode, longest_step
+from pliant.simulation.stepping.fixed_step import fastest_mode, longest_step
 from pliant.simulation.stepping.stepper import Stepper
 
 MOST_SUBSTEPS = 2000

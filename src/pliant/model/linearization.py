@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
 from pliant.base.derived import Same
-from pliant.model import building, closed_statics
+from pliant.model import building, loop_motion
 from pliant.model.terms import StateSpace
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def state_space(
     slopes = _slopes(model, q, qd, tau, free=free, loads=loads, p=p)
     by_q, by_qd, by_tau, rates_by_q = (np.array(slope, dtype=float).reshape(n, -1)[free] for slope in slopes)
     if model.constraints:
-        own, T = closed_statics.independent_motion(model, q, qd, free, p)
+        own, T = loop_motion.independent_motion(model, q, qd, free, p)
     else:
         own, T = free, np.eye(2 * n)[:, [*free, *(n + k for k in free)]]  # state of all speeds from that of the free
     rows = [free.index(k) for k in own]

@@ -20,7 +20,7 @@ from pliant.base.derived import SYMBOLS, Same
 from pliant.errors import ModelError, PliantError
 from pliant.mechanics.constraints.couplings import line_forces
 from pliant.mechanics.constraints.loop_constraints import closing_rows
-from pliant.model import assembly, closed_statics, statics
+from pliant.model import assembly, loop_motion, statics
 from pliant.model.states import moved
 
 if TYPE_CHECKING:
@@ -58,13 +58,13 @@ def _following(
     """Passive joints that follow from loops."""
     if not model.constraints:
         return []
-    J = closed_statics.row_slopes(model, q, p, np.zeros(len(model.constraints))).J
+    J = loop_motion.row_slopes(model, q, p, np.zeros(len(model.constraints))).J
     for free in ([k for k in passive if k not in named], passive):
         try:
-            return closed_statics.dependent(model, q, J, free, p)
+            return loop_motion.dependent(model, q, J, free, p)
         except ModelError:
             continue
-    return [k for k in closed_statics.dependent(model, q, J, [*passive, *bending], p) if k in passive]
+    return [k for k in loop_motion.dependent(model, q, J, [*passive, *bending], p) if k in passive]
 
 
 def _function(model: Model, loads: Sequence[Any], by: Balance) -> Any:

@@ -68,13 +68,16 @@ if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load
     from pliant.mechanics.shapes.link_shapes import LinkShapes
     from pliant.model import (
+        applied_loads,
         assembly,
         building,
-        closed_statics,
         compiled_functions,
         floating_base,
         linearization,
+        loop_motion,
+        small_vibrations,
         statics,
+        steady_spin,
         stiffening_check,
     )
 else:  # a model whose functions are known from the cache builds no expressions, and imports none of these
@@ -82,11 +85,14 @@ else:  # a model whose functions are known from the cache builds no expressions,
         LaterModule(f"pliant.mechanics.formulations.{name}") for name in ("dual_screw", "registry", "terms")
     )
     frames = LaterModule("pliant.mechanics.links.frames")
-    assembly, building, closed_statics, compiled_functions, floating_base, linearization, statics, stiffening_check = (
+    (
+        applied_loads, assembly, building, compiled_functions, floating_base, linearization, loop_motion,
+        small_vibrations, statics, steady_spin, stiffening_check,
+    ) = (
         LaterModule(f"pliant.model.{name}")
         for name in (
-            "assembly", "building", "closed_statics", "compiled_functions", "floating_base", "linearization",
-            "statics", "stiffening_check",
+            "applied_loads", "assembly", "building", "compiled_functions", "floating_base", "linearization",
+            "loop_motion", "small_vibrations", "statics", "steady_spin", "stiffening_check",
         )
     )  # fmt: skip
 
@@ -1011,7 +1017,7 @@ class Model:
         free = model._free(joints == "locked")
         if self.constraints:
             state = statics.state_or_rest(model, q, p)
-            free = closed_statics.independent_motion(model, state, np.zeros(self.n), free, p)[0]
+            free = loop_motion.independent_motion(model, state, np.zeros(self.n), free, p)[0]
         return tuple(self.speeds[k] for k in free)
 
     # ----------------------------------------------------------------------------------------------------------- frames
@@ -1669,7 +1675,7 @@ class Model:
         """
         model = self._fitted(q, loads, p, rates)
         state = statics.state_or_rest(model, q, p, loads, rates)
-        found = statics.frequencies(model, state, model._free(joints == "locked"), loads, p, rates)
+        found = small_vibrations.frequencies(model, state, model._free(joints == "locked"), loads, p, rates)
         tell(model, slow(found) if joints == "locked" else {})
         return found
 
@@ -1714,7 +1720,7 @@ class Model:
         """
         model = self._fitted(q, loads, p)
         state = statics.state_or_rest(model, q, p, loads)
-        return statics.modes(model, state, model._free(joints == "locked"), loads, p)
+        return small_vibrations.modes(model, state, model._free(joints == "locked"), loads, p)
 
     @checked
     def damping_ratios(
@@ -1752,7 +1758,7 @@ class Model:
         model = self._fitted(q, (), p)
         tell(model, drifted_rows(model, p))
         state = statics.state_or_rest(model, q, p)
-        return statics.damping_ratios(model, state, model._free(joints == "locked"), p)
+        return small_vibrations.damping_ratios(model, state, model._free(joints == "locked"), p)
 
     @checked
     def stiffness(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
@@ -1784,7 +1790,7 @@ class Model:
         if not len(loads):
             return self._call("stiffness", p, q)
         model = self._fitted(q, loads, p)
-        return model._call("stiffness", p, q) - statics.applied(model, loads, p)(q)[1]
+        return model._call("stiffness", p, q) - applied_loads.applied(model, loads, p)(q)[1]
 
     @checked
     def equilibrium(
@@ -1874,8 +1880,10 @@ class Model:
         """
         model = self._fitted(q, loads, p, rates)
         if not self.layout.is_open:
-            closed_statics.require_held_still(model, rates)
-        return statics.holding_torque(model, np.asarray(q, dtype=float), statics.steady_rates(model, rates), loads, p)
+            loop_motion.require_held_still(model, rates)
+        return statics.holding_torque(
+            model, np.asarray(q, dtype=float), steady_spin.steady_rates(model, rates), loads, p
+        )
 
     @checked
     def linearize(

@@ -1,60 +1,40 @@
-"""Rest and small vibrations of an arm under gravity and loads, with its joints standing or spinning steadily."""
+"""Rest of an arm under gravity and loads, with its joints standing or spinning steadily."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.algebra.pencil import ROOM, natural_modes
 from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError, PliantError
+from pliant.model.applied_loads import applied
+from pliant.model.stability import curves_upwards, growing, tell_unstable
 from pliant.model.states import EQUILIBRIUM, read_state
+from pliant.model.steady_spin import STEADY, require_steady, steady_rates
 from pliant.model.validity import bent_beams, steep, tell
 from pliant.options import HeldName
 from pliant.robot.parts.angles import in_radians
 
 if TYPE_CHECKING:
-    from pliant.mechanics.formulations import terms
-    from pliant.model import closed_statics, force_functions, loop_statics
+    from pliant.model import closed_statics, force_functions, loop_motion, loop_statics
     from pliant.model.model import Model
 else:  # the rest of a known arm needs no expressions
-    terms = LaterModule("pliant.mechanics.formulations.terms")
-    closed_statics, force_functions, loop_statics = (
-        LaterModule(f"pliant.model.{name}") for name in ("closed_statics", "force_functions", "loop_statics")
+    closed_statics, force_functions, loop_motion, loop_statics = (
+        LaterModule(f"pliant.model.{name}")
+        for name in ("closed_statics", "force_functions", "loop_motion", "loop_statics")
     )
 
-Applied = Callable[[ArrayLike], tuple[Array, Array]]
-"""q -> generalised forces (n,) and their slopes (n, n)."""
 MOST_STEPS = 50
 CONVERGED = 1e-13
 """Newton step over what has settled so far, both measured by their strain energy, at which the rest is found."""
 STALLED = 1e-8
 """Newton steps that no longer shrink are rounding if they are this small: a true one of half the digits is the last."""
-SYMMETRIC = 1e-9
-"""Skew part of the stiffness over its largest entry, coordinates measured by their inertia: rounding leaves 1e-15."""
-STEADY = 1e-9
-"""Change of a force per turn over the force itself, at which a spin counts as steady: rounding leaves 1e-15."""
-ROUNDING = 2.0**-50
-"""Change of angles (radians) and of other coordinates (relative) that shows what rounding does to the stiffness."""
 PIECES = 8
 """Of a beam that buckles: its tip turns to 0.02 degrees of the exact rod at 1.5 of its load."""
-
-
-def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None, qd: Array | None = None) -> Applied:
-    """Forces of the loads at t = 0 on the arm at rest, or with rates `qd`."""
-    if not len(loads):
-        return lambda q: (np.zeros(model.n), np.zeros((model.n, model.n)))
-    function, values = force_functions.load_forces(model, loads, qd), model.values(p)
-
-    def at(state: ArrayLike) -> tuple[Array, Array]:
-        force, slope = function(np.asarray(state, dtype=float), values)
-        return np.array(force, dtype=float).ravel(), np.array(slope, dtype=float)
-
-    return at
 
 
 def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
@@ -63,15 +43,6 @@ def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: A
         return closed_statics.holding_torque(model, q, qd, loads, p)
     rows = [shaft.actuated for shaft in model.layout.shafts]
     return np.asarray((model.bias(q, qd, p) - applied(model, loads, p, qd)(q)[0])[rows])
-
-
-def steady_rates(model: Model, rates: Any) -> Array:
-    """(n,) rates of an arm whose joints spin steadily; nothing bends meanwhile."""
-    qd = read_state(model, rates, "rates")
-    bends = [k for k in np.flatnonzero(qd) if k in terms.partition(model.chain)[1]]
-    if bends:
-        raise ModelError(f"rates: got one of {model.speeds[bends[0]]!r}, expected rates of joints and motors only")
-    return qd
 
 
 def resting(model: Model, held: HeldName = "joints") -> tuple[list[int], list[int]]:
@@ -103,7 +74,7 @@ def equilibrium(
     straight arm; and where that is unstable, by `stable` on to a rest that is not."""
     m = model.n_joints
     if not model.layout.is_open:
-        closed_statics.require_held_still(model, rates)
+        loop_motion.require_held_still(model, rates)
         return closed_statics.settled(model, read_state(model, joints, "joints"), loads, p, held)
     try:
         given = np.asarray(in_radians(joints), dtype=float)
@@ -127,7 +98,7 @@ def _settled_stably(
         if rates is not None:
             raise
     else:
-        growth = None if _curves_upwards(K) else growing(model, rest, free, loads, p, rates)
+        growth = None if curves_upwards(K) else growing(model, rest, free, loads, p, rates)
         if growth is None:
             return rest
         if growth.follows:
@@ -152,86 +123,19 @@ def _settling(model: Model, held: HeldName) -> list[int]:
     return [k for k, row in zip(*resting(model, held)) if k == row]
 
 
-def _curves_upwards(K: Array) -> bool:
-    """Whether stiffnesses (..., k, k) are those of a minimum, whatever turns: of a potential, and positive."""
-    size = np.sqrt(np.abs(np.diagonal(K, axis1=-2, axis2=-1)))
-    size = np.maximum(size, SYMMETRIC * size.max(axis=-1, initial=1.0, keepdims=True))  # a gear in its play has none
-    if skew(K / (size[..., None] * size[..., None, :])):
-        return False
-    try:
-        np.linalg.cholesky(K)
-    except np.linalg.LinAlgError:
-        return False
-    return True
-
-
-class Growth(NamedTuple):
-    """The fastest motion that grows about a rest: its frequency (Hz) or rate of growth over 2 pi, the coordinate that
-    moves most, by energy, and whether the forces have no potential."""
-
-    frequency: float
-    name: str
-    follows: bool
-
-    @property
-    def words(self) -> str:
-        if self.follows:
-            return f"a motion of {self.frequency:.4g} Hz about it grows"
-        rate = 2 * np.pi * self.frequency
-        return (
-            f"along {self.name} the stiffness is negative, {-(rate**2):.4g} (rad/s)^2 of the inertia, and a deflection "
-            f"grows e-fold in {1 / rate:.3g} s"
-        )
-
-
-def growing(
-    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None, rates: Any = None
-) -> Growth | None:
-    """What grows about a rest along the speeds `free`; None where nothing does. Arms under their weight and dead loads
-    by the sign of their stiffness, others by the roots of their motion."""
-    if rates is None:
-        along = _along(model, q, free, loads, p)
-        if not along.follows:
-            squares, shapes = natural_modes(along.K, along.M, along.noise)
-            if squares.min(initial=0.0) >= 0:
-                return None
-            energy = np.diag(model.mass_matrix(q, p)) * (along.Z @ shapes[:, 0]) ** 2
-            return Growth(float(np.sqrt(-squares[0])) / (2 * np.pi), model.speeds[int(np.argmax(energy))], False)
-        K, M, by_qd = along.K, along.M, np.zeros(along.K.shape)
-    else:
-        both = force_functions.slopes(model, q, steady_rates(model, rates), loads, p)
-        by_q, by_qd = (slope[np.ix_(free, free)] for slope in both)
-        K, M = _finite(by_q, model.mass_matrix(q, p)[np.ix_(free, free)])
-    lowest = float(roots(K, by_qd, M).min(initial=0.0))
-    return Growth(-lowest, "", True) if lowest < 0 else None
-
-
-def tell_unstable(
-    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None, rates: Any = None
-) -> None:
-    """Warn of a rest that the arm would leave."""
-    growth = growing(model, q, free, loads, p, rates)
-    if growth is None:
-        return
-    remedy = "reduce the loads or stiffen the links"
-    if model.layout.is_open and not growth.follows:
-        remedy += ", or ask equilibrium(..., stable=True) for the bent rest, with `pieces` in beams that buckle"
-    tell(model, {"unstable rest": f"equilibrium: got an unstable rest: {growth.words}; {remedy}"})
-
-
 def state_or_rest(
     model: Model, q: StateLike | None, p: ArrayLike | None = None, loads: Sequence[Any] = (), rates: Any = None
 ) -> Array:
     """Coordinates as given, with loops closed where they are given in part; those of rest where none are."""
     if q is None or (isinstance(q, str) and q == EQUILIBRIUM):
         return rest(model, loads, p, rates)
-    return closed_statics.closed_state(model, q, p)
+    return loop_motion.closed_state(model, q, p)
 
 
 def rest(model: Model, loads: Sequence[Any] = (), p: ArrayLike | None = None, rates: Any = None) -> Array:
     """Coordinates (n_q,) at rest, or in steady spin, with the joints as they are described; of a free base that falls,
     or that something would move, the undeformed arm."""
-    q = closed_statics.closed_state(model, None, p)
+    q = loop_motion.closed_state(model, None, p)
     pushed = len(loads) > 0 or rates is not None or gravity_of(model, p).any()
     if pushed if model.layout.first else not (pushed or _is_pressed(model)):
         return q
@@ -257,7 +161,7 @@ def settled(
     if not model.layout.is_open:
         return closed_statics.settled(model, q, loads, p, held)
     found, K = _newton(model, q, loads, p, held, rates)
-    if not _curves_upwards(K):
+    if not curves_upwards(K):
         tell_unstable(model, found, _settling(model, held), loads, p, rates)
     return found
 
@@ -273,7 +177,7 @@ def _newton(
     at = places(model, unknown)
     qd = np.zeros(n) if rates is None else steady_rates(model, rates)
     if rates is not None and unknown:
-        _require_steady(model, q, qd, loads, p, rows)
+        require_steady(model, q, qd, loads, p, rows)
     if not unknown:
         return q, np.zeros((0, 0))
     forces, last = applied(model, loads, p, qd if rates is not None else None), np.inf
@@ -295,7 +199,7 @@ def _newton(
         size, whole = float(np.linalg.norm(weight * step)), float(np.linalg.norm(weight * q[at]))
         if size <= CONVERGED * whole or last <= size <= STALLED * whole:
             if rates is not None:
-                _require_steady(model, q, qd, loads, p, rows)
+                require_steady(model, q, qd, loads, p, rows)
             own = np.equal(rows, unknown)
             return q, K[np.ix_(own, own)]
         last = size
@@ -337,7 +241,7 @@ def settled_arms(model: Model, q: Array, p: Array | None = None) -> Array:
         size, whole = (np.linalg.norm(weight * x, axis=1) for x in (step, q[:, at]))
         if ((size <= CONVERGED * whole) | ((last <= size) & (size <= STALLED * whole))).all():
             own = np.equal(rows, unknown)
-            if not _curves_upwards(K[:, own][:, :, own]):
+            if not curves_upwards(K[:, own][:, :, own]):
                 values = [None] * len(q) if p is None else np.broadcast_to(p, (len(q), np.shape(p)[-1]))
                 for x, v in zip(q, values):
                     tell_unstable(model, x, _settling(model, "joints"), (), v)
@@ -350,23 +254,6 @@ def settled_arms(model: Model, q: Array, p: Array | None = None) -> Array:
 
 def _positions(model: Model, q: Array) -> Array:
     return q[[shaft.place for shaft in model.layout.shafts if shaft.place is not None]]
-
-
-def _require_steady(
-    model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike | None, rows: list[int]
-) -> None:
-    """Refuse a spin in which forces on the arm change as it turns."""
-    by_q, _ = force_functions.slopes(model, q, qd, loads, p)
-    turned = by_q[rows] * qd
-    room = STEADY * (
-        np.abs(model.bias(q, qd, p)[rows]).max(initial=0.0) * np.abs(qd).max() + np.abs(turned).max(initial=0.0)
-    )
-    if (np.abs(turned.sum(axis=1)) > room).any():
-        names = ", ".join(model.speeds[k] for k in np.flatnonzero((np.abs(turned) > room).any(axis=0)))
-        raise ModelError(
-            f"rates: forces on the arm change as {names} turns, so that it does not settle; expected a spin about an "
-            "axis along gravity, under loads that turn with the arm (axes='link' or 'section'), or no gravity"
-        )
 
 
 def rest_slope(
@@ -420,143 +307,3 @@ def require_balance(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike |
             f"{cause}: what acts on the free base does not add up to zero, so that it does not rest; balance it, or "
             "hold the base by base: {type: fixed}"
         )
-
-
-def _floating_modes(K: Array, M: Array, noise: Array) -> tuple[Array, Array]:
-    """Squares and shapes of a free base, whose speeds come first, and of what it carries.
-
-    Its six motions meet no stiffness. They are taken out by what they are, and not by their rounding: the others have
-    no momentum, so that M of the rest is less what the base gives way. Shifts first, then turns about the centre of
-    mass of the whole, are factors of M of the base, shown in the order of its speeds.
-    """
-    order = [3, 4, 5, 0, 1, 2]
-    rigid = np.zeros((len(M), 6))
-    rigid[np.ix_(order, order)] = np.linalg.inv(np.linalg.cholesky(M[np.ix_(order, order)])).T
-    gives = np.linalg.solve(M[:6, :6], M[:6, 6:])
-    squares, Y = natural_modes(K[6:, 6:], M[6:, 6:] - M[6:, :6] @ gives, noise[6:, 6:])
-    return np.append(np.zeros(6), squares), np.hstack([rigid, np.vstack([-gives @ Y, Y])])
-
-
-def _require_rest(model: Model, loads: Sequence[Any], rates: Any) -> None:
-    if model.layout.first and (len(loads) or rates is not None):
-        raise ModelError(
-            f"{'loads' if len(loads) else 'rates'}: a free base does not rest under them; ask "
-            "model.linearize(q, qd, loads=loads)"
-        )
-
-
-def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None) -> tuple[Array, Array]:
-    """Squared frequencies, ascending, and mode shapes (n, modes) of the free coordinates about q."""
-    _require_rest(model, loads, None)
-    if not free:
-        return np.zeros(0), np.zeros((model.n, 0))
-    along = _along(model, q, free, loads, p)
-    if along.follows:
-        raise ModelError(
-            "loads: a load that follows the arm has no potential, and the arm under it no real modes; give it in base "
-            "axes, or ask model.frequencies(q, loads=loads) or model.linearize(q, loads=loads)"
-        )
-    solve = _floating_modes if model.layout.first else natural_modes
-    squares, shapes = solve(along.K, along.M, along.noise)
-    return squares, along.Z @ shapes
-
-
-class _Along(NamedTuple):
-    """Directions Z (n, k) of small motions, stiffness and inertia along them, what rounding may have left in the
-    stiffness, and whether the stiffness has no potential."""
-
-    Z: Array
-    K: Array
-    M: Array
-    noise: Array
-    follows: bool
-
-
-def _along(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None) -> _Along:
-    """All free speeds, or what loops leave of them."""
-    M = model.mass_matrix(q, p)
-    if model.layout.is_open:
-        K, own = model.stiffness(q, loads, p), np.ix_(free, free)
-        follows = _follows(*_finite(K, M))
-        return _Along(np.eye(model.n)[:, free], K[own], M[own], rounding(model, K, q, loads, p)[own], follows)
-    Z, K, noise = closed_statics.small_motion(model, q, free, loads, p)
-    K, M = _finite(K, Z.T @ M @ Z)
-    return _Along(Z, K, M, noise, _follows(K, M))
-
-
-def _finite(K: Array, M: Array) -> tuple[Array, Array]:
-    if not (np.isfinite(K).all() and np.isfinite(M).all()):
-        raise PliantError("frequencies: M or K has NaN at this q, expected finite numbers; check the robot's own")
-    return K, M
-
-
-def _follows(K: Array, M: Array) -> bool:
-    """Whether the stiffness has no potential."""
-    size = np.sqrt(np.diag(M))
-    return skew(K / np.outer(size, size))
-
-
-def skew(K: Array) -> bool:
-    """Whether stiffnesses (..., k, k), coordinates scaled, are not symmetric."""
-    return bool(np.abs(K - np.swapaxes(K, -1, -2)).max(initial=0.0) > SYMMETRIC * np.abs(K).max(initial=0.0))
-
-
-def frequencies(
-    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None, rates: Any = None
-) -> Array:
-    """Natural frequencies (Hz), ascending, undamped: under loads that follow the arm, and in steady spin too.
-
-    M qdd + G qd + K q = 0 with the skew part G of the forces' slopes by the rates. Motions exp(s t) that grow count as
-    negative, |s| each.
-    """
-    _require_rest(model, loads, rates)
-    if rates is None and (not free or not _along(model, q, free, loads, p).follows):
-        squares, _ = modes(model, q, free, loads, p)
-        return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
-    if model.layout.is_open:
-        qd = steady_rates(model, rates)
-        _require_steady(model, q, qd, loads, p, free)
-        by_q, by_qd = (a[np.ix_(free, free)] for a in force_functions.slopes(model, q, qd, loads, p))
-        K, M = _finite(by_q, model.mass_matrix(q, p)[np.ix_(free, free)])
-    else:
-        closed_statics.require_held_still(model, rates)
-        _, K, M, *_ = _along(model, q, free, loads, p)
-        by_qd = np.zeros(K.shape)  # nothing turns
-    return roots(K, by_qd, M)
-
-
-def roots(K: Array, by_qd: Array, M: Array) -> Array:
-    """Frequencies (Hz), ascending, of M qdd + G qd + K q = 0, those of motions that grow as negative numbers."""
-    scale = 1 / np.sqrt(np.diag(M))
-    K, G, M = (a * np.outer(scale, scale) for a in (K, (by_qd - by_qd.T) / 2, M))
-    zero, one = np.zeros(M.shape), np.eye(len(M))
-    s = np.linalg.eigvals(np.block([[zero, one], [-np.linalg.solve(M, K), -np.linalg.solve(M, G)]]))
-    s[np.abs(s) < STALLED * np.abs(s).max()] = 0.0
-    swings = s[s.imag > STALLED * np.abs(s)]
-    falls = np.sort(s[np.abs(s.imag) <= STALLED * np.abs(s)].real)[::-1]
-    falls = falls[: len(falls) // 2]  # of each pair the one that grows
-    grows = swings.real > STALLED * np.abs(swings)
-    return np.sort(np.concatenate([np.where(grows, -1, 1) * np.abs(swings), -falls])) / (2 * np.pi)
-
-
-def damping_ratios(model: Model, q: Array, free: list[int], p: ArrayLike | None) -> Array:
-    """Ratio of each mode of the free coordinates about q to first order, phi^T D phi / 2 omega; NaN without a
-    frequency."""
-    squares, Phi = modes(model, q, free, (), p)
-    D = force_functions.damping(model, q, p)
-    omega = np.sqrt(np.where(squares > 0, squares, np.nan))
-    return np.asarray(np.einsum("ik,ij,jk->k", Phi, D, Phi) / (2 * omega))
-
-
-def rounding(model: Model, K: Array, q: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
-    """What rounding may have left in each entry of the stiffness K at q: how much it moves with the last bits of q.
-
-    Gravity does not hold a joint with a vertical axis, but its moments about the axis cancel to rounding only.
-    """
-    angles = np.zeros(model.n_q)
-    for shaft in model.layout.shafts:
-        if shaft.place is not None:
-            angles[shaft.place] = float(shaft.turns)
-    random = np.random.default_rng(0)
-    nearby = (q + ROUNDING * random.uniform(-1, 1, model.n_q) * (np.abs(q) + angles) for _ in range(3))
-    return np.asarray(ROOM * np.max([np.abs(model.stiffness(state, loads, p) - K) for state in nearby], axis=0))

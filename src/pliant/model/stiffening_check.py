@@ -19,7 +19,7 @@ from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS, Same
 from pliant.compute.tape.time_inputs import time_inputs
 from pliant.mechanics.links.section_forces import InternalForces
-from pliant.model import closed_statics, statics, stiffening_choice
+from pliant.model import applied_loads, loop_motion, stiffening_choice
 from pliant.model.model import Model, raised
 from pliant.model.robot import Robot
 from pliant.model.stiffening_choice import RootLoads, effects, worst
@@ -217,13 +217,13 @@ def _held(model: Model, q: Array, loads: Sequence[Any], p: Array) -> tuple[Array
     m, rows = len(model.layout.commanded), len(model.constraints)
     if not rows and not any(coupling.states for coupling in model.layout.commanded):
         return np.zeros(m), np.zeros(rows)
-    force = model.bias(q, np.zeros(model.n), p) - statics.applied(model, loads, p)(q)[0]
+    force = model.bias(q, np.zeros(model.n), p) - applied_loads.applied(model, loads, p)(q)[0]
     J = np.vstack([
-        closed_statics.row_slopes(model, q, p, np.zeros(rows)).J, closed_statics.oil_slopes(model, q, p).J
+        loop_motion.row_slopes(model, q, p, np.zeros(rows)).J, loop_motion.oil_slopes(model, q, p).J
     ])  # fmt: skip
     driven = {shaft.actuated for shaft in model.layout.shafts}
     free = [k for k in range(model.n) if k not in driven]
-    pull = closed_statics.directions(model, q, free, J, force, p).multipliers
+    pull = loop_motion.directions(model, q, free, J, force, p).multipliers
     return pull[rows:], pull[:rows]
 
 

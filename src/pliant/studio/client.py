@@ -29,10 +29,11 @@ from pliant.studio.saving import ENDINGS, content, write
 from pliant.studio.starts import first_choices
 from pliant.studio.texts import comparison, readout, summary
 from pliant.studio.uploads import uploaded
+from pliant.viewer.colors import KEPT
 from pliant.viewer.plot_column import PlotColumn
 from pliant.viewer.scene import Scene, scene_of
 from pliant.viewer.upload_limits import bound_uploads
-from pliant.viewer.viewer_scene import KEPT, Stage
+from pliant.viewer.viewer_scene import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.viewer.body_surfaces import SceneSurface
+from pliant.viewer.colors import RIGID
 from pliant.viewer.placed_link import PlacedLink
-from pliant.viewer.scene_tubes import RIGID
 
 
 @dataclass(frozen=True)

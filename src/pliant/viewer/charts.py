@@ -17,7 +17,7 @@ from pliant.drawing.style import COLOURS, line
 from pliant.figures import run_panels
 from pliant.figures.spectrum import amplitudes, spectrum
 from pliant.simulation.runs.results import Result
-from pliant.viewer.viewer_scene import KEPT
+from pliant.viewer.colors import KEPT
 
 POINTS = 600
 """Points of a curve."""

@@ -26,11 +26,11 @@ from pliant.drawing.style import line
 from pliant.figures import run_panels
 from pliant.simulation.runs.results import Result
 from pliant.viewer.body_skins import BodySkin
+from pliant.viewer.colors import RIGID, STRAIN
 from pliant.viewer.placed_link import SceneLink
 from pliant.viewer.scene import Scene, frame_rows, readable_magnification, scene_of
 from pliant.viewer.scene_camera import outlook
 from pliant.viewer.scene_fittings import Fitting, Pushed, SceneFrame, Spanned
-from pliant.viewer.scene_tubes import RIGID, STOPS
 from pliant.viewer.skins import Skin, covered, skins_of
 
 Data = dict[str, object]
@@ -125,7 +125,7 @@ def page_data(result: Result, title: str) -> Data:
         "camera": _plain(vars(seen)),
         "follow": None if follows is None else _plain(follows),
         "standing": scene.standing,
-        "colours": {"strain": STOPS.tolist(), "rigid": RIGID.tolist()},
+        "colours": {"strain": STRAIN.tolist(), "rigid": RIGID.tolist()},
         "strain": scene.largest_strain,
         "stress": scene.largest_stress,
         "strain_name": shown,

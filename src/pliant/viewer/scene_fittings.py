@@ -18,13 +18,12 @@ from pliant.arrays import Array
 from pliant.model.robot import Robot
 from pliant.robot.parts.contacts import Contact
 from pliant.robot.parts.couplings import Coupling, Cylinder
+from pliant.viewer.colors import AMBER, BARREL, CHROME, DARK, FORCE, WALL
 from pliant.viewer.scene_tubes import ball, section_outline, tube_faces
 
 if TYPE_CHECKING:
     from pliant.viewer.placed_link import PlacedLink
 
-STEEL, CHROME, DARK, AMBER = (0.30, 0.36, 0.42), (0.80, 0.83, 0.86), (0.23, 0.27, 0.33), (0.80, 0.56, 0.16)
-WALL, FORCE = (0.66, 0.68, 0.62), (0.78, 0.13, 0.16)
 PIN, THIN, THICK = 0.017, 0.004, 0.011
 """Half sizes as parts of the reach of what has no size of its own: pins, cables and rods, dampers."""
 PLATE, CELLS = 0.22, 10
@@ -173,10 +172,10 @@ def _coupling(
     name, thin, thick = f"coupling/{coupling.name}", THIN * reach, THICK * reach
     if coupling.cylinder is not None:
         inner, outer, housed = _sizes(coupling.cylinder, thin / 2)
-        yield Fitting(f"{name}/barrel", _tube(outer), (*STEEL, 1.0), Spanned(ends, end=(0.0, housed)))
+        yield Fitting(f"{name}/barrel", _tube(outer), (*BARREL, 1.0), Spanned(ends, end=(0.0, housed)))
         yield Fitting(f"{name}/rod", _tube(inner), (*CHROME, 1.0), Spanned(ends, begin=(0.0, 0.9 * housed)))
     elif "damping" in coupling.kinds or "force" in coupling.kinds:
-        yield Fitting(f"{name}/barrel", _tube(thick), (*STEEL, 1.0), Spanned(ends, end=(0.55, 0.0)))
+        yield Fitting(f"{name}/barrel", _tube(thick), (*BARREL, 1.0), Spanned(ends, end=(0.55, 0.0)))
         yield Fitting(f"{name}/rod", _tube(thick / 2), (*CHROME, 1.0), Spanned(ends, begin=(0.5, 0.0)))
     if coupling.spring is not None:
         a, b = (end.at(placed)[0, :3, 3] for end in ends)
@@ -200,7 +199,7 @@ def _bracket(name: str, frame: SceneFrame, placed: Sequence[PlacedLink], reach: 
     nearest[:3, 3] = R.T @ (first + part * whole - p)
     if np.linalg.norm(nearest[:3, 3] - at[:3, 3]) > PIN * reach:
         near = SceneFrame(frame.link, frame.port, nearest)
-        yield Fitting(f"bracket/{name}", _tube(THICK / 2 * reach), (*STEEL, 1.0), Spanned((near, frame)))
+        yield Fitting(f"bracket/{name}", _tube(THICK / 2 * reach), (*BARREL, 1.0), Spanned((near, frame)))
 
 
 def _sizes(cylinder: Cylinder, least: float) -> tuple[float, float, float]:

@@ -15,15 +15,6 @@ if TYPE_CHECKING:
 
 SIDES = 14
 """Points of a ring around a round link."""
-STOPS = np.array([[0.36, 0.49, 0.62], [0.20, 0.60, 0.66], [0.55, 0.75, 0.35], [0.96, 0.78, 0.20], [0.84, 0.24, 0.12]])
-"""Colors from no strain to the largest, the same as on the page."""
-RIGID = np.array([0.70, 0.74, 0.78])
-
-
-def strain_colours(part: Array) -> Array:
-    """(..., 3) colors of strains given as parts (...) of the largest."""
-    where = np.clip(part, 0.0, 1.0) * (len(STOPS) - 1)
-    return np.stack([np.interp(where, np.arange(len(STOPS)), STOPS[:, k]) for k in range(3)], axis=-1)
 
 
 def section_outline(is_round: bool) -> Array:

@@ -19,9 +19,10 @@ from pliant.robot.parts.angles import rotation_rpy
 from pliant.robot.parts.visuals import Visual
 from pliant.robot.tree import BASE
 from pliant.viewer.body_skins import BodySkin
+from pliant.viewer.colors import RIGID
 from pliant.viewer.placed_link import PlacedLink
 from pliant.viewer.scene import Scene
-from pliant.viewer.scene_tubes import RIGID, ball, tube_faces
+from pliant.viewer.scene_tubes import ball, tube_faces
 
 SIDES = 16
 """Corners of a drawn cylinder."""

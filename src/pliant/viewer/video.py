@@ -22,8 +22,8 @@ from pliant.drawing.style import STYLE
 from pliant.errors import ModelError, PliantError, extra, install
 from pliant.figures.run_panels import deflections, tip_deflection
 from pliant.simulation.runs.results import Result
+from pliant.viewer.colors import strain_colors
 from pliant.viewer.scene import readable_magnification, scene_of
-from pliant.viewer.scene_tubes import strain_colours
 from pliant.viewer.video_drawing import FrameDrawing
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _side_plot(axes: Axes, result: Result) -> Line2D:
 def _strain_scale(figure: Figure, shown: str, largest: str) -> None:
     """Scale of the colors of strain or stress."""
     bar = figure.add_axes((0.02, 0.04, 0.14, 0.02))
-    bar.imshow(strain_colours(np.linspace(0.0, 1.0, 64))[None], aspect="auto")
+    bar.imshow(strain_colors(np.linspace(0.0, 1.0, 64))[None], aspect="auto")
     bar.set_axis_off()
     figure.text(0.17, 0.037, f"{shown}, 0 to {largest}", fontsize=8)
 

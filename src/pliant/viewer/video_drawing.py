@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.viewer.colors import RIGID, strain_colors
 from pliant.viewer.placed_link import PlacedLink
 from pliant.viewer.scene import Scene
 from pliant.viewer.scene_camera import Outlook, outlook, touched
 from pliant.viewer.scene_fittings import Fitting
-from pliant.viewer.scene_tubes import RIGID, rings, strain_colours, tube_faces
+from pliant.viewer.scene_tubes import rings, tube_faces
 from pliant.viewer.skins import Skin, covered, shows, skins_of
 
 if TYPE_CHECKING:
@@ -64,14 +65,14 @@ def faces(
     for skin in skins:
         corners.append((skin.points(placed, frame) - away)[skin.faces])
         coloured = shows(skin, largest) and not ghost
-        shown = strain_colours(skin.parts(placed, frame, largest)[skin.faces].mean(1)) if coloured else skin.colour
+        shown = strain_colors(skin.parts(placed, frame, largest)[skin.faces].mean(1)) if coloured else skin.colour
         colours.append(np.broadcast_to(shown, (len(skin.faces), 3)))
     for part in (each for k, each in enumerate(placed) if k not in hidden):
         surface = rings(part, frame) - away
         triangles = tube_faces(*surface.shape[:2])
         strain = part.link.strain[min(frame, len(part.link.strain) - 1)]
         plain = not (part.link.flexible and largest > 0)
-        own = strain_colours(strain[triangles // surface.shape[1]].mean(1) / (largest or 1.0))
+        own = strain_colors(strain[triangles // surface.shape[1]].mean(1) / (largest or 1.0))
         corners.append(surface.reshape(-1, 3)[triangles])
         colours.append(np.broadcast_to(RIGID, own.shape) if plain else own)
     links = sum(map(len, corners))

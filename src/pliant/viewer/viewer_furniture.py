@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.robot.tree import BASE
+from pliant.viewer.colors import FLOOR, FLOOR_LINES, ORANGE, PALE, STEEL
 from pliant.viewer.placed_link import PlacedLink
 from pliant.viewer.scene import Scene
 from pliant.viewer.scene_camera import FLAT, outlook, touched
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
     from pliant.viewer.viewer_meshes import Page
 
-STEEL = (58, 70, 83)
-ORANGE = (217, 130, 43)
-PALE = (186, 195, 204)
-"""Color of the post, pale because the arm has to be seen before it."""
 FOOT, PLATE, POST = 0.05, 0.02, 0.02
 """Radius and height of the base's plate and half the width of its post, as parts of the reach."""
 
@@ -123,8 +120,8 @@ class Furniture:
         """Grid of the floor."""
         size = self.scene.reach
         return self._api.add_grid(
-            f"{here}/floor", 3 * size, 3 * size, cell_size=size / 5, section_size=size, cell_color=(226, 231, 236),
-            section_color=(200, 208, 216), position=tuple(self._height), wxyz=turn_to(self.scene.up),
+            f"{here}/floor", 3 * size, 3 * size, cell_size=size / 5, section_size=size, cell_color=FLOOR,
+            section_color=FLOOR_LINES, position=tuple(self._height), wxyz=turn_to(self.scene.up),
             shadow_opacity=0.0,
         )  # fmt: skip
 

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
+from pliant.viewer.colors import RIGID, Color, strain_colors
 from pliant.viewer.placed_link import PlacedLink
 from pliant.viewer.scene_fittings import Fitting
-from pliant.viewer.scene_tubes import RIGID, ball, rings, strain_colours, tube_faces
+from pliant.viewer.scene_tubes import ball, rings, tube_faces
 from pliant.viewer.skins import Skin, covered, shows
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 Control: TypeAlias = Any
 """A control of viser whose value is set from here: mypy takes the values of viser's own types for read-only."""
-Colour: TypeAlias = tuple[int, int, int]
-"""Red, green and blue, 0 to 255."""
 CHUNKS = 12
 """Pieces of one color of a link that bends."""
 
@@ -33,7 +32,7 @@ class _LinkMeshes:
     """Meshes of one link: pieces of tube, each of one color."""
 
     def __init__(
-        self, server: Page, name: str, placed: PlacedLink, colour: Colour | None, opacity: float | None
+        self, server: Page, name: str, placed: PlacedLink, colour: Color | None, opacity: float | None
     ) -> None:
         surface = rings(placed, 0)
         count = min(CHUNKS if placed.link.flexible and colour is None else 1, len(surface) - 1)
@@ -57,7 +56,7 @@ class _LinkMeshes:
         for k, ((a, b), mesh) in enumerate(zip(self.pieces, self.meshes)):
             mesh.vertices = surface[a:b].reshape(-1, 3).astype(np.float32)
             if self.fixed is None and placed.link.flexible and largest > 0:
-                wanted = _bytes(strain_colours(np.asarray(strain[a:b].mean() / largest)))
+                wanted = _bytes(strain_colors(np.asarray(strain[a:b].mean() / largest)))
                 if wanted != self.shown[k]:
                     self.shown[k] = wanted
                     mesh.color = wanted
@@ -66,7 +65,7 @@ class _LinkMeshes:
 class _SkinMeshes:
     """Meshes of one visual: triangles of one color together."""
 
-    def __init__(self, server: Page, name: str, skin: Skin, colour: Colour | None, opacity: float | None) -> None:
+    def __init__(self, server: Page, name: str, skin: Skin, colour: Color | None, opacity: float | None) -> None:
         self.skin, self.strained = skin, skin.bends and colour is None
         count = CHUNKS if self.strained else 1
         along = skin.along[skin.faces].mean(1)
@@ -90,12 +89,12 @@ class _SkinMeshes:
         for k, (corners, mesh) in enumerate(zip(self.corners, self.meshes)):
             mesh.vertices = points[corners].astype(np.float32)
             if self.strained and shows(self.skin, largest):
-                wanted = _bytes(strain_colours(np.asarray(part[corners].mean())))
+                wanted = _bytes(strain_colors(np.asarray(part[corners].mean())))
                 if wanted != self.shown[k]:
                     self.shown[k] = mesh.color = wanted
 
 
-def _bytes(rgb: Array) -> Colour:
+def _bytes(rgb: Array) -> Color:
     """Color in steps of eight, so that a small change of strain sends nothing."""
     red, green, blue = (min(255, 8 * round(255 / 8 * float(c))) for c in rgb)
     return red, green, blue
@@ -104,7 +103,7 @@ def _bytes(rgb: Array) -> Colour:
 class Ball:
     """Ball for a joint or a payload. It moves by its vertices as links do, so that a browser shows both together."""
 
-    def __init__(self, server: Page, name: str, radius: float, colour: Colour) -> None:
+    def __init__(self, server: Page, name: str, radius: float, colour: Color) -> None:
         points, faces = ball()
         self.points = (radius * points).astype(np.float32)
         self.mesh = server.scene.add_mesh_simple(
@@ -124,7 +123,7 @@ class ArmMeshes:
         server: Page,
         name: str,
         placed: list[PlacedLink],
-        colour: Colour | None,
+        colour: Color | None,
         opacity: float | None,
         skins: Sequence[Skin] = (),
     ) -> None:

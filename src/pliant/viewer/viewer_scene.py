@@ -15,12 +15,12 @@ import numpy as np
 
 from pliant.algebra.quaternions import to_matrix
 from pliant.arrays import Array
-from pliant.drawing.style import COLOURS
+from pliant.viewer.colors import GHOST, KEPT, Color
 from pliant.viewer.scene import TORN, Scene
 from pliant.viewer.scene_camera import Outlook, outlook
 from pliant.viewer.skins import skins_of
 from pliant.viewer.viewer_furniture import Furniture, Stand, stand, turn_to
-from pliant.viewer.viewer_meshes import ArmMeshes, Ball, Colour, Control, FittingMeshes, layout
+from pliant.viewer.viewer_meshes import ArmMeshes, Ball, Control, FittingMeshes, layout
 
 if TYPE_CHECKING:
     from viser import CameraHandle, InitialCameraConfig, LineSegmentsHandle
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 FRAME = 1 / 25
 """Seconds between pictures."""
-GHOST = (127, 143, 160)
-KEPT: tuple[Colour, ...] = tuple((r, g, b) for r, g, b in (bytes.fromhex(colour[1:]) for colour in COLOURS[1:4]))
-"""Colors of kept runs, those of their lines in the plot."""
 FIELD_OF_VIEW = np.radians(35)
 NARROW = 0.7
 """Width over height of a scene between two panels, until a browser tells its own."""
@@ -136,7 +133,7 @@ class Stage:
         self.draw()
 
     def _place(
-        self, name: str, scene: Scene, magnification: float, colour: Colour | None, opacity: float | None
+        self, name: str, scene: Scene, magnification: float, colour: Color | None, opacity: float | None
     ) -> None:
         """Give the meshes of a name the links of a scene; new meshes if the old ones do not fit."""
         placed, skins = list(scene.lines(magnification)), skins_of(scene)

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from pliant.compute.integrate import step_control
 from pliant.compute.llvm import llvm
 from pliant.compute.llvm.compiled_loop import compiled
 from pliant.compute.llvm.lanes import Lanes
-from pliant.compute.loops import step_control
 from pliant.compute.loops.primitives import (  # fmt: skip
     Doubles,
     Integers,

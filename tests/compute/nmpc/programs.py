@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.compute.llvm.compiled_loop import compiled
 from pliant.compute.loops.primitives import table
-from pliant.compute.nmpc.active_set import TOLD, QuadraticProgram, WorkingSet, run_program, working_sizes
+from pliant.compute.nmpc.quadratic_program import TOLD, QuadraticProgram, WorkingSet, run_program, working_sizes
 
 
 @dataclass

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 import pliant
 from pliant.compute.nmpc.collocation import radau_tableau
-from pliant.compute.nmpc.solver import Dynamics
+from pliant.compute.nmpc.horizon_memory import Dynamics
 from pliant.model import Model
 
 

@@ -1,4 +1,4 @@
-"""The step controller as CUDA and as C: functions of `loops.step_control`, written from their Python source."""
+"""The step controller as CUDA and as C: functions of `integrate.step_control`, written from their Python source."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 from pliant.compute.cuda.text import Precision
-from pliant.compute.loops import step_control
+from pliant.compute.integrate import step_control
 from pliant.compute.loops.translate import Untranslatable, definition
 
 OPERATORS = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from pliant.compute.loops.step_control import FIRST_ERROR
+from pliant.compute.integrate.step_control import FIRST_ERROR
 from pliant.errors import PliantError, UnsupportedModel, extra, install
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pliant.arrays import Array
 from pliant.compute.cuda.allocate import Allocation, allocate
 from pliant.compute.cuda.c_functions import controller
 from pliant.compute.cuda.text import DOUBLE, PROLOGUE, CudaOperations, by_stage
-from pliant.compute.loops.step_control import (
+from pliant.compute.integrate.step_control import (
     LEAST_FIRST,
     LEAST_MEMORY,
     MOST_CLOSING,

@@ -17,8 +17,8 @@ from __future__ import annotations
 from pliant.compute.integrate.dense_output import AT_END, interpolate
 from pliant.compute.integrate.evaluation import EPS, place, within
 from pliant.compute.integrate.loop_state import Clock, Ode, StepState, Tally
+from pliant.compute.integrate.step_control import FIXED_WIDTHS, leaps, reach
 from pliant.compute.loops.primitives import Doubles, call
-from pliant.compute.loops.step_control import FIXED_WIDTHS, leaps, reach
 
 STRETCHES = 4  # of a step that are looked at
 AT_IT = 1e-6  # widths: so near to where a gap closes is there

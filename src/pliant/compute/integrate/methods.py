@@ -25,9 +25,9 @@ from pliant.compute.integrate.problem import CompiledTicks
 from pliant.compute.integrate.rosenbrock import rodas5p
 from pliant.compute.integrate.rosenbrock_loop import run_rosenbrock
 from pliant.compute.integrate.state import Rows, RunPlan, State
+from pliant.compute.integrate.step_control import exponents
 from pliant.compute.llvm.compiled_loop import compiled
 from pliant.compute.loops.primitives import table
-from pliant.compute.loops.step_control import exponents
 from pliant.options import StepMethodName
 
 COMPILED: tuple[str, ...] = get_args(StepMethodName)

@@ -19,7 +19,7 @@ from pliant.compute.integrate.methods import has_fixed_steps, make_loop
 from pliant.compute.integrate.problem import Events, Problem, StageCallback
 from pliant.compute.integrate.starting import first_guess, least_step
 from pliant.compute.integrate.state import Rows, RunPlan, State
-from pliant.compute.loops.step_control import FIRST_ERROR
+from pliant.compute.integrate.step_control import FIRST_ERROR
 from pliant.compute.tape.one_sided_time import MARGIN
 
 CHUNK = 100_000

@@ -8,7 +8,7 @@ from pliant.arrays import Array
 from pliant.compute.integrate.loop_state import Clock, LoopStatus
 from pliant.compute.integrate.methods import error_power
 from pliant.compute.integrate.state import State
-from pliant.compute.loops.step_control import LEAST_FIRST, first_step
+from pliant.compute.integrate.step_control import LEAST_FIRST, first_step
 
 #: A step this small a part of the span would take 1e13 like it: a breakdown, not patience.
 HOPELESS = 1e-13

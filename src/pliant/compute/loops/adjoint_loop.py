@@ -31,7 +31,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pliant.compute.loops import primitives, step_control
+from pliant.compute.integrate import step_control
+from pliant.compute.loops import primitives
 from pliant.compute.loops.pack_loop import PackForm, Rows, body, closing, gather, norm, scatter
 from pliant.compute.loops.primitives import Doubles, Integers, Packs, fma, in_lanes, numbers, shift, unrolled
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
-from pliant.compute.loops import primitives, step_control
+from pliant.compute.integrate import step_control
+from pliant.compute.loops import primitives
 from pliant.compute.loops.primitives import Doubles, Integers, Lane, Packs, fma, in_lanes, numbers, shift, unrolled
 
 

@@ -16,12 +16,12 @@ import math
 from typing import NamedTuple
 
 from pliant.compute.loops.primitives import Doubles, call, called, integers, shift, unpack
-from pliant.compute.nmpc.active_set import BROKEN, SOLVED, QuadraticProgram, WorkingSet, solve_program
 from pliant.compute.nmpc.collocation import Steps, follow, interval, kept
 from pliant.compute.nmpc.dense import add_product, add_row, cholesky, copy, dot, fill, largest
+from pliant.compute.nmpc.quadratic_program import BROKEN, SOLVED, QuadraticProgram, WorkingSet, solve_program
 
 UNREAD = 4
-"""Status for a measurement that is not finite, in addition to those of `active_set`."""
+"""Status for a measurement that is not finite, in addition to those of `quadratic_program`."""
 PLANNED, SHIFTED, SAFE = 0, 1, 2
 """Sources of a torque: the present plan, the shifted plan, or the safe law."""
 SETTLING, ENDING = 10, 2

@@ -34,7 +34,7 @@ from pliant.mechanics.formulations.energies import gravity_energy
 from pliant.mechanics.formulations.generalized_forces import commands_for, followed, strain_energy
 from pliant.mechanics.formulations.motion_equations import back_substitute, solve_positive
 from pliant.mechanics.formulations.terms import partition
-from pliant.model.closed_statics import closed_state, row_slopes
+from pliant.model.loop_motion import closed_state, row_slopes
 from pliant.model.model import Model
 from pliant.options import GravityName
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from pliant.algebra.rotations import SX
 from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array, StateLike
-from pliant.compute.loops.step_control import (
+from pliant.compute.integrate.step_control import (
     MOST_CLOSING,
     NEARLY_CLOSED,
     NEARLY_CLOSED_SINGLE,
@@ -21,7 +21,7 @@ from pliant.compute.loops.step_control import (
 )
 from pliant.compute.tape.one_sided_time import MARGIN
 from pliant.compute.tape.tape import Tape
-from pliant.control.controllers.predictive import MPC
+from pliant.control.controllers.mpc import MPC
 from pliant.control.sensing.sensors import Acting, Sensor
 from pliant.control.trajectories.splines import LONGEST_WRITTEN
 from pliant.errors import ModelError, UnsupportedModel

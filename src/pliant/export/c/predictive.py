@@ -14,7 +14,7 @@ from pliant.compute.loops.primitives import field_kinds
 from pliant.compute.nmpc.real_time_iteration import answered, prepared
 from pliant.compute.tape.tape import Tape
 from pliant.control.controllers.controller import reference_for
-from pliant.control.controllers.predictive import MPC, SOURCE, STATUS, Predicted
+from pliant.control.controllers.mpc import MPC, SOURCE, STATUS, Predicted
 from pliant.errors import UnsupportedModel
 from pliant.export.c.function import CFunction, c_prototype
 from pliant.export.c.loops import LARGEST, CLoops

@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.base.signatures import checked
 from pliant.compute.tape.tape import Tape
-from pliant.control.controllers.predictive import MPC
+from pliant.control.controllers.mpc import MPC
 from pliant.control.sensing.sensors import Sensor
 from pliant.errors import ModelError
 from pliant.export.c.check import test_driver

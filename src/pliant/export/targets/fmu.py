@@ -20,7 +20,7 @@ from pliant.base.quoting import quoted
 from pliant.base.signatures import checked
 from pliant.compute.cuda.c_functions import controller
 from pliant.compute.cuda.text import Precision
-from pliant.compute.loops.step_control import (
+from pliant.compute.integrate.step_control import (
     FIRST_ERROR,
     LEAST_MEMORY,
     MOST_CLOSING,

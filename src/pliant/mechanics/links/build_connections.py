@@ -9,7 +9,7 @@ from __future__ import annotations
 import casadi as ca
 
 from pliant.algebra.rotations import SX, constant
-from pliant.mechanics.actuation.joint_laws import core, line_drive, line_laws, pressing
+from pliant.mechanics.actuation.build_laws import core, line_drive, line_laws, pressing
 from pliant.mechanics.links.attachments import Place
 from pliant.mechanics.links.chain import Chain, Closure, ContactMap, FrameMap, LineMap
 from pliant.mechanics.links.frames import frame_of

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from compute.nmpc.programs import Given
-from pliant.compute.nmpc.active_set import BROKEN, FEASIBLE, INFEASIBLE, LIMIT, NEARLY, NOISE, SHARP, SOLVED
+from pliant.compute.nmpc.quadratic_program import BROKEN, FEASIBLE, INFEASIBLE, LIMIT, NEARLY, NOISE, SHARP, SOLVED
 
 
 def drawn(rng: np.random.Generator, n: int, rows: int, soft: float = 0.0) -> Given:

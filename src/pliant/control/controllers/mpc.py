@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 from pliant.arrays import AnglesLike, Array, Expression
 from pliant.base.signatures import checked
 from pliant.compute.llvm.kernel import Kernel
-from pliant.compute.nmpc.active_set import BROKEN, INFEASIBLE, LIMIT, SOLVED
+from pliant.compute.nmpc.horizon_memory import Dynamics, HorizonSolver
+from pliant.compute.nmpc.quadratic_program import BROKEN, INFEASIBLE, LIMIT, SOLVED
 from pliant.compute.nmpc.real_time_iteration import PLANNED, SAFE, SHIFTED, UNREAD
-from pliant.compute.nmpc.solver import Dynamics, HorizonSolver
 from pliant.control.controllers import riccati
 from pliant.control.controllers.controller import (
     Controller,

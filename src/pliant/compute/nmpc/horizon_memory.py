@@ -10,9 +10,9 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.compute.llvm.compiled_loop import compiled
 from pliant.compute.loops.primitives import Doubles, integers, table, unpack
-from pliant.compute.nmpc.active_set import TOLD as PROGRAM_TOLD
-from pliant.compute.nmpc.active_set import QuadraticProgram, WorkingSet, working_sizes
 from pliant.compute.nmpc.collocation import Steps, interval, kept_size, radau_tableau, step_sizes
+from pliant.compute.nmpc.quadratic_program import TOLD as PROGRAM_TOLD
+from pliant.compute.nmpc.quadratic_program import QuadraticProgram, WorkingSet, working_sizes
 from pliant.compute.nmpc.real_time_iteration import Horizon, Plan, horizon_sizes, run_horizon
 
 

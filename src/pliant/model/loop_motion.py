@@ -1,0 +1,213 @@
+"""Motion that loops leave: directions, small motions about a rest, and speeds that follow from others.
+
+Displacements that keep loops closed to first order are Z y with J Z = 0; columns of Z have length one by M. About a
+rest the stiffness is d(bias)/dq - d(J^T lambda)/dq along Z: the last is what the forces of the loops do as they turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array
+from pliant.base.derived import SYMBOLS
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.mechanics.constraints.couplings import closed_valves
+from pliant.mechanics.constraints.loop_constraints import closing_rows
+from pliant.model import assembly
+from pliant.model.applied_loads import applied
+from pliant.model.states import read_state
+from pliant.model.stiffness_errors import rounding
+from pliant.model.validity import tell
+
+if TYPE_CHECKING:
+    from pliant.model.model import Model
+
+OPEN = 1e-7
+"""Gap (m or rad) up to which a given state counts as closed: dense output leaves as much."""
+SHORT = 1e-2
+"""By how much less than others a coordinate may move the rows, and yet follow from them."""
+
+
+class RowSlopes(NamedTuple):
+    """Slopes J (m, n) of the rows that are kept, those of J^T lambda (n, n) and of J qd (m, n), along the speeds."""
+
+    J: Array
+    of_forces: Array
+    of_rates: Array
+
+
+def row_slopes(model: Model, q: Array, p: ArrayLike | None, multipliers: Array, qd: Array | None = None) -> RowSlopes:
+    """Return the slopes of the rows of all loops."""
+    n, m = model.n, len(model.constraints)
+    if not m:
+        return RowSlopes(np.zeros((0, n)), np.zeros((n, n)), np.zeros((0, n)))
+
+    def function() -> Any:
+        chain, x = model.chain, ca.SX.sym("q", model.n_q)
+        v, pull = ca.SX.sym("qd", n), ca.SX.sym("multipliers", m)
+        J = closing_rows(chain, x, v).J
+        by = [J, chain.jacobian(ca.mtimes(J.T, pull), x), chain.jacobian(ca.mtimes(J, v), x)]
+        return ca.Function("rows", [x, v, pull, model.parameter_symbols], ca.cse([ca.densify(a) for a in by]))
+
+    with SYMBOLS:
+        made = model.derived("slopes of rows", (), function)
+    found = made(q, np.zeros(n) if qd is None else qd, multipliers, model.values(p))
+    return RowSlopes(*(np.array(a, dtype=float) for a in found))
+
+
+class OilSlopes(NamedTuple):
+    """Slopes J (m, n) of the lengths of couplings that are commanded, and the stiffness (n, n) that they add, valves
+    closed."""
+
+    J: Array
+    K: Array
+
+
+def oil_slopes(model: Model, q: Array, p: ArrayLike | None, forces: Array | None = None) -> OilSlopes:
+    """Return the slopes of all commanded couplings under forces (m,) that drive apart."""
+    n, m = model.n, len(model.layout.commanded)
+    if not m:
+        return OilSlopes(np.zeros((0, n)), np.zeros((n, n)))
+
+    def function() -> Any:
+        x, push = ca.SX.sym("q", model.n_q), ca.SX.sym("forces", m)
+        return ca.Function("oil", [x, push, model.parameter_symbols], ca.cse(list(closed_valves(model.chain, x, push))))
+
+    with SYMBOLS:
+        made = model.derived("slopes of couplings", (), function)
+    found = made(q, np.zeros(m) if forces is None else forces, model.values(p))
+    return OilSlopes(*(np.array(a, dtype=float) for a in found))
+
+
+def closed_state(model: Model, given: Any, p: ArrayLike | None) -> Array:
+    """A state as a user gives it. Where it is given in part, loops are closed: what it names stays, if that can be."""
+    state = read_state(model, given)
+    if not model.constraints or (not isinstance(given, Mapping) and np.shape(given) == state.shape):
+        return state
+    found, told = assembly.closed_near(model, state, given, "q", np.asarray(model.values(p)))
+    tell(model, told)
+    return found
+
+
+def require_closed(model: Model, q: Array, p: ArrayLike | None, name: str) -> None:
+    """Refuses a state with open loops."""
+    gaps = np.abs(model.gaps(q, p))
+    if gaps.max(initial=0.0) > OPEN:
+        loop = model.constraints[int(np.argmax(gaps))].partition(".")[0]
+        raise ModelError(
+            f"{name}: loop `{loop}` is open by {gaps.max():.3g} there; close it by q = model.assemble(q, held=[...])"
+        )
+
+
+def require_held_still(model: Model, rates: Any) -> None:
+    """Refuses steady spins, which loops do not have."""
+    if rates is not None:
+        raise UnsupportedModel(
+            "rates: steady spins are not built for closed loops and passive joints; simulate the motion with "
+            "motion={...}, and ask model.linearize(q, qd)"
+        )
+
+
+def flying(model: Model, J: Array) -> list[int]:
+    """Speeds of a free base; refuses one that loops hold."""
+    own = list(model.chain.links[0].joint_indices) if model.layout.first else []
+    if own and np.abs(J[:, own]).max(initial=0.0) > 1e-9 * np.abs(J).max(initial=0.0):
+        raise UnsupportedModel(
+            "statics of a free base that loops hold to the world are not built; make it base: {type: fixed} on links "
+            "with joints of their own"
+        )
+    return own
+
+
+class Directions(NamedTuple):
+    """Motion that loops leave of the speeds `free`: Z (n, k) with Z^T M Z = 1, and the multipliers that the forces on
+    `free` ask for."""
+
+    Z: Array
+    multipliers: Array
+
+
+def directions(model: Model, q: Array, free: list[int], J: Array, force: Array, p: ArrayLike | None) -> Directions:
+    """Return the motion that loops leave at a state.
+
+    Multipliers leave nothing of the forces (n,) but what accelerates along Z; where rows hang on one another, they are
+    the smallest.
+    """
+    if not free:
+        return Directions(np.zeros((model.n, 0)), np.zeros(len(J)))
+    M = model.mass_matrix(q, p)
+    L = np.linalg.cholesky(M[np.ix_(free, free)])
+    A = np.linalg.solve(L, J[:, free].T)
+    U, values, Vt = np.linalg.svd(A)
+    rank = int((values > assembly.SINGULAR * values.max(initial=0.0)).sum())
+    pull = Vt[:rank].T @ ((U[:, :rank].T @ np.linalg.solve(L, force[free])) / values[:rank])
+    Z = np.zeros((model.n, len(free) - rank))
+    Z[free] = np.linalg.solve(L.T, U[:, rank:])
+    return Directions(Z, pull)
+
+
+def small_motion(
+    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None
+) -> tuple[Array, Array, Array]:
+    """Z (n, k) of what loops leave of the speeds `free` about a closed state under its holding torque, the stiffness
+    (k, k) along them, and what rounding may have left in it. Cylinders hold by their oil, valves closed."""
+    require_closed(model, q, p, "q")
+    force = model.bias(q, np.zeros(model.n), p) - applied(model, loads, p)(q)[0]
+    J = row_slopes(model, q, p, np.zeros(len(model.constraints))).J
+    base = flying(model, J)
+    driven = {shaft.actuated for shaft in model.layout.shafts}
+    held = np.vstack([J, oil_slopes(model, q, p).J])
+    pull = directions(model, q, [k for k in range(model.n) if k not in driven], held, force, p).multipliers
+    Z = directions(model, q, [k for k in free if k not in base], J, force, p).Z
+    if base:
+        Z = np.hstack([np.eye(model.n)[:, base], Z])
+    K = model.stiffness(q, loads, p)
+    noise = Z.T @ rounding(model, K, q, loads, p) @ Z
+    K = K + oil_slopes(model, q, p, pull[len(J) :]).K
+    return Z, Z.T @ (K - row_slopes(model, q, p, pull[: len(J)]).of_forces) @ Z, np.abs(noise)
+
+
+def independent_motion(
+    model: Model, q: Array, qd: Array, free: list[int], p: ArrayLike | None
+) -> tuple[list[int], Array]:
+    """Speeds that are independent among those `free` at a closed state, and T (2 n, 2 k): how all displacements and
+    changes of speeds follow from theirs.
+
+    J d = 0 gives the displacements of the others, J dv = -(d(J v)/dq) d their changes of speed.
+    """
+    require_closed(model, q, p, "q")
+    J, _, of_rates = row_slopes(model, q, p, np.zeros(len(model.constraints)), qd)
+    follow = dependent(model, q, J, free, p)
+    own, n = [k for k in free if k not in follow], model.n
+    Z, N = np.zeros((n, len(own))), np.zeros((n, len(own)))
+    Z[own] = np.eye(len(own))
+    Z[follow] = -np.linalg.solve(J[:, follow], J[:, own])
+    N[follow] = -np.linalg.solve(J[:, follow], of_rates @ Z)
+    return own, np.block([[Z, np.zeros(Z.shape)], [N, Z]])
+
+
+def dependent(model: Model, q: Array, J: Array, free: list[int], p: ArrayLike | None) -> list[int]:
+    """As many of the speeds `free` as there are rows, by which loops are closed: passive joints before amplitudes,
+    these before what is actuated, and of each kind those first that move the rows most, by M."""
+    actuated = {shaft.actuated for shaft in model.layout.shafts} | {shaft.index for shaft in model.layout.shafts}
+    joints = {k for link in model.chain.links for k in link.joint_indices} - actuated
+    order = [[k for k in free if k in joints], [k for k in free if k not in joints | actuated],
+             [k for k in free if k in actuated]]  # fmt: skip
+    rest, found = J / np.sqrt(np.diag(model.mass_matrix(q, p))), []
+    for _ in range(len(J)):
+        lengths = np.linalg.norm(rest, axis=0)
+        most = max((lengths[k] for k in free if k not in found), default=0.0)
+        able = [[k for k in kind if k not in found and lengths[k] > SHORT * most] for kind in order]
+        best = next((kind for kind in able if kind), None)
+        if best is None or most <= assembly.SINGULAR * np.linalg.norm(J):
+            raise ModelError("q: the position is singular, or what is held leaves its loops no way to close")
+        k = max(best, key=lambda k: lengths[k])
+        found.append(k)
+        along = rest[:, k] / lengths[k]
+        rest = rest - np.outer(along, along @ rest)
+    return sorted(found)

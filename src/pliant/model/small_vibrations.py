@@ -1,0 +1,146 @@
+"""Small vibrations of an arm about rest or steady spin: natural frequencies, mode shapes and damping ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.algebra.pencil import natural_modes
+from pliant.arrays import Array
+from pliant.base.later import LaterModule
+from pliant.errors import ModelError, PliantError
+from pliant.model.steady_spin import require_steady, steady_rates
+from pliant.model.stiffness_errors import rounding, skew
+
+if TYPE_CHECKING:
+    from pliant.model import force_functions, loop_motion
+    from pliant.model.model import Model
+else:  # the frequencies of a known arm need no expressions
+    force_functions, loop_motion = LaterModule("pliant.model.force_functions"), LaterModule("pliant.model.loop_motion")
+
+REAL = 1e-8
+"""Real or imaginary part of a root over its size that counts as none: half the digits."""
+
+
+def _floating_modes(K: Array, M: Array, noise: Array) -> tuple[Array, Array]:
+    """Squares and shapes of a free base, whose speeds come first, and of what it carries.
+
+    Its six motions meet no stiffness. They are taken out by what they are, and not by their rounding: the others have
+    no momentum, so that M of the rest is less what the base gives way. Shifts first, then turns about the centre of
+    mass of the whole, are factors of M of the base, shown in the order of its speeds.
+    """
+    order = [3, 4, 5, 0, 1, 2]
+    rigid = np.zeros((len(M), 6))
+    rigid[np.ix_(order, order)] = np.linalg.inv(np.linalg.cholesky(M[np.ix_(order, order)])).T
+    gives = np.linalg.solve(M[:6, :6], M[:6, 6:])
+    squares, Y = natural_modes(K[6:, 6:], M[6:, 6:] - M[6:, :6] @ gives, noise[6:, 6:])
+    return np.append(np.zeros(6), squares), np.hstack([rigid, np.vstack([-gives @ Y, Y])])
+
+
+def _require_rest(model: Model, loads: Sequence[Any], rates: Any) -> None:
+    if model.layout.first and (len(loads) or rates is not None):
+        raise ModelError(
+            f"{'loads' if len(loads) else 'rates'}: a free base does not rest under them; ask "
+            "model.linearize(q, qd, loads=loads)"
+        )
+
+
+def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None) -> tuple[Array, Array]:
+    """Squared frequencies, ascending, and mode shapes (n, modes) of the free coordinates about q."""
+    _require_rest(model, loads, None)
+    if not free:
+        return np.zeros(0), np.zeros((model.n, 0))
+    motion = small_motions(model, q, free, loads, p)
+    if motion.follows:
+        raise ModelError(
+            "loads: a load that follows the arm has no potential, and the arm under it no real modes; give it in base "
+            "axes, or ask model.frequencies(q, loads=loads) or model.linearize(q, loads=loads)"
+        )
+    solve = _floating_modes if model.layout.first else natural_modes
+    squares, shapes = solve(motion.K, motion.M, motion.noise)
+    return squares, motion.Z @ shapes
+
+
+class SmallMotions(NamedTuple):
+    """Directions Z (n, k) of small motions, stiffness and inertia along them, what rounding may have left in the
+    stiffness, and whether the stiffness has no potential."""
+
+    Z: Array
+    K: Array
+    M: Array
+    noise: Array
+    follows: bool
+
+
+def small_motions(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None) -> SmallMotions:
+    """All free speeds, or what loops leave of them."""
+    M = model.mass_matrix(q, p)
+    if model.layout.is_open:
+        K, own = model.stiffness(q, loads, p), np.ix_(free, free)
+        follows = _follows(*finite(K, M))
+        return SmallMotions(np.eye(model.n)[:, free], K[own], M[own], rounding(model, K, q, loads, p)[own], follows)
+    Z, K, noise = loop_motion.small_motion(model, q, free, loads, p)
+    K, M = finite(K, Z.T @ M @ Z)
+    return SmallMotions(Z, K, M, noise, _follows(K, M))
+
+
+def finite(K: Array, M: Array) -> tuple[Array, Array]:
+    if not (np.isfinite(K).all() and np.isfinite(M).all()):
+        raise PliantError("frequencies: M or K has NaN at this q, expected finite numbers; check the robot's own")
+    return K, M
+
+
+def _follows(K: Array, M: Array) -> bool:
+    """Whether the stiffness has no potential."""
+    size = np.sqrt(np.diag(M))
+    return skew(K / np.outer(size, size))
+
+
+def frequencies(
+    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None, rates: Any = None
+) -> Array:
+    """Natural frequencies (Hz), ascending, undamped: under loads that follow the arm, and in steady spin too.
+
+    M qdd + G qd + K q = 0 with the skew part G of the forces' slopes by the rates. Motions exp(s t) that grow count as
+    negative, |s| each.
+    """
+    _require_rest(model, loads, rates)
+    if rates is None and (not free or not small_motions(model, q, free, loads, p).follows):
+        squares, _ = modes(model, q, free, loads, p)
+        return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
+    if model.layout.is_open:
+        qd = steady_rates(model, rates)
+        require_steady(model, q, qd, loads, p, free)
+        by_q, by_qd = (a[np.ix_(free, free)] for a in force_functions.slopes(model, q, qd, loads, p))
+        K, M = finite(by_q, model.mass_matrix(q, p)[np.ix_(free, free)])
+    else:
+        loop_motion.require_held_still(model, rates)
+        _, K, M, *_ = small_motions(model, q, free, loads, p)
+        by_qd = np.zeros(K.shape)  # nothing turns
+    return roots(K, by_qd, M)
+
+
+def roots(K: Array, by_qd: Array, M: Array) -> Array:
+    """Frequencies (Hz), ascending, of M qdd + G qd + K q = 0, those of motions that grow as negative numbers."""
+    scale = 1 / np.sqrt(np.diag(M))
+    K, G, M = (a * np.outer(scale, scale) for a in (K, (by_qd - by_qd.T) / 2, M))
+    zero, one = np.zeros(M.shape), np.eye(len(M))
+    s = np.linalg.eigvals(np.block([[zero, one], [-np.linalg.solve(M, K), -np.linalg.solve(M, G)]]))
+    s[np.abs(s) < REAL * np.abs(s).max()] = 0.0
+    swings = s[s.imag > REAL * np.abs(s)]
+    falls = np.sort(s[np.abs(s.imag) <= REAL * np.abs(s)].real)[::-1]
+    falls = falls[: len(falls) // 2]  # of each pair the one that grows
+    grows = swings.real > REAL * np.abs(swings)
+    return np.sort(np.concatenate([np.where(grows, -1, 1) * np.abs(swings), -falls])) / (2 * np.pi)
+
+
+def damping_ratios(model: Model, q: Array, free: list[int], p: ArrayLike | None) -> Array:
+    """Ratio of each mode of the free coordinates about q to first order, phi^T D phi / 2 omega; NaN without a
+    frequency."""
+    squares, Phi = modes(model, q, free, (), p)
+    D = force_functions.damping(model, q, p)
+    omega = np.sqrt(np.where(squares > 0, squares, np.nan))
+    return np.asarray(np.einsum("ik,ij,jk->k", Phi, D, Phi) / (2 * omega))
