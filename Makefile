@@ -44,7 +44,13 @@ $(VENV)/installed-%: pyproject.toml
 	$(BYTECODE)
 	@touch $@
 
-demo: $(VENV)/installed-demo
+$(VENV)/installed: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e .
+	$(BYTECODE)
+	@touch $@
+
+demo: $(VENV)/installed
 	$(BIN)/pliant simulate examples/scenarios/slender.yaml --out out/demo
 	$(BIN)/pliant view out/demo/run.nc --html out/demo/arm.html
 
