@@ -259,7 +259,10 @@ def test_files_say_what_they_hold(two_link: Path) -> None:
     assert f"#define {name.upper()}_MPC_FROM_SAFE_LAW 2" in header
     assert "| `slack[2]` | strain of upper at 0.1 | within -0.003 and 0.003 |" in readme
     assert "Projections" not in (two_link / f"{name}.c").read_text()
-    assert "/* Steps of the multipliers until no row is violated. */" in (two_link / f"{name}.c").read_text()
+    assert (
+        "/* Step the multipliers until no row is violated; return the status. */"
+        in (two_link / f"{name}.c").read_text()
+    )
 
 
 @needs_compiler
