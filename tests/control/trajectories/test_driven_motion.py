@@ -100,9 +100,9 @@ def test_a_joint_that_stays_does_not_spoil_the_shortest_time() -> None:
     ends = [np.concatenate([[x, 0.4], np.zeros(model.n - 2)]) for x in (-0.2, 0.9)]
     straight = 2 * np.sqrt(model.mass_matrix(ends[0])[0, 0] * 1.1 / 0.8)
     found = stiff_shortest_time(model, *ends, np.array([0.8, 50.0]))
-    assert found is not None and 0.6 * straight < found < straight
+    assert 0.6 * straight < (found or np.nan) < straight
     tight = stiff_shortest_time(model, *ends, np.array([0.8, 0.25]))  # too little to fold by
-    assert tight is not None and found < tight < 1.006 * straight
+    assert (found or np.nan) < (tight or np.nan) < 1.006 * straight
 
 
 def test_friction_is_smoothed_where_it_is_sharp() -> None:

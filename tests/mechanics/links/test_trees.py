@@ -310,7 +310,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"links": [LINK], "frames": [{"name": "eye", "link": "arm"}] * 2}, "`eye` is taken"),
     ({"links": [{**LINK, "joint": {"type": "universal", "axes": [[0, 0, 1]]}}]}, "has 2 `axes`, not 1"),
     ({"links": [{**LINK, "joint": {"type": "universal", "axes": [[0, 0, 1], [0, 0, 2]]}}]}, "parallel"),
-    ({"links": [{**LINK, "joint": {"type": "planar", "axis": [1, 0, 0]}}]}, "a planar joint has its directions by its type"),
+    ({"links": [{**LINK, "joint": {"type": "planar", "axis": [1, 0, 0]}}]}, "planar joint has its directions by"),
     ({"links": [{**LINK, "joint": {"type": "cylindrical", "friction": {"viscous": 1}}}]}, "for each of its `axes`"),
     ({"links": [{**LINK, "joint": {"axes": [[0, 0, 1]]}}]}, "has no `axes`"),
     ({"links": [LINK, {"name": "side", **BODY, "joint": {"type": "free", "drive": {"rotor_inertia": 1}}}]},
