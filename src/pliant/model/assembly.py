@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.errors import ModelError
 from pliant.mechanics.constraints.loop_constraints import closing_rows, gaps, row_names
 from pliant.mechanics.formulations import denoc
@@ -78,7 +78,7 @@ class Mechanism:
             rotors(chain)
         )  # the same by all formulations, and soonest by this one
         J = closing_rows(chain, q, ca.SX.zeros(chain.n), every=True).J
-        outputs: list[list[Any]] = [[g, right], [J], [ca.densify(M)]]
+        outputs: list[list[ca.SX]] = [[g, right], [J], [ca.densify(M)]]
         found = [ca.Function("f", [q, p], x) for x in outputs]
 
         def rows(q: Array) -> tuple[Array, Array]:
@@ -210,7 +210,7 @@ class Mechanism:
             M is not positive definite there.
         """
         try:
-            L: Any = np.linalg.cholesky(self.mass(q)[np.ix_(free, free)])
+            L = np.asarray(np.linalg.cholesky(self.mass(q)[np.ix_(free, free)]), dtype=float)
         except np.linalg.LinAlgError:
             raise ModelError(
                 "state: the inertia matrix is not positive definite there, so that links are bent beyond all that "
@@ -308,7 +308,12 @@ def mechanism(model: Model, p: Array) -> Mechanism:
 
 
 def closed_start(
-    model: Model, q: Array, qd: Array, given: tuple[Any, Any], placed: Collection[int], p: Array
+    model: Model,
+    q: Array,
+    qd: Array,
+    given: tuple[StateLike | None, StateLike | None],
+    placed: Collection[int],
+    p: Array,
 ) -> tuple[Array, Array, dict[str, str]]:
     """A start with closed loops, and what is to be told of it.
 
@@ -327,7 +332,7 @@ def closed_start(
     return found, model.layout.following(rates, motors_given(model, given[1], {*placed, *fast})), told
 
 
-def closed_near(model: Model, q: Array, given: Any, name: str, p: Array) -> tuple[Array, dict[str, str]]:
+def closed_near(model: Model, q: Array, given: StateLike | None, name: str, p: Array) -> tuple[Array, dict[str, str]]:
     """The closed position near q, of which a user has `given` something by name, and what is to be told of it."""
     found = closed_with(model, q, p, named_speeds(model, given, "q0"))
     return found, told_positions(model, q, found, given, name, p)
@@ -338,7 +343,7 @@ def closed_with(model: Model, q: Array, p: Array, named: Collection[int]) -> Arr
     return mechanism(model, p).closed(q, (), named)
 
 
-def named_speeds(model: Model, given: Any, name: str) -> set[int]:
+def named_speeds(model: Model, given: StateLike | None, name: str) -> set[int]:
     """Speeds of the coordinates that a start gives by name, or as positions of the actuated joints."""
     if isinstance(given, Mapping):
         places = named_places(model, given, name)
@@ -351,7 +356,7 @@ def named_speeds(model: Model, given: Any, name: str) -> set[int]:
     return {shaft.index for shaft in model.layout.shafts} if few else set()
 
 
-def motors_given(model: Model, given: Any, own: Collection[int]) -> set[int]:
+def motors_given(model: Model, given: StateLike | None, own: Collection[int]) -> set[int]:
     """Motors of elastic drives that a start gives: those among the speeds `own`, and all by a whole state. Others stand
     and turn with their joints."""
     motors = {shaft.actuated for shaft in model.layout.driven}
@@ -359,7 +364,9 @@ def motors_given(model: Model, given: Any, own: Collection[int]) -> set[int]:
     return motors if is_whole else motors & set(own)
 
 
-def told_positions(model: Model, q: Array, found: Array, given: Any, name: str, p: Array) -> dict[str, str]:
+def told_positions(
+    model: Model, q: Array, found: Array, given: StateLike | None, name: str, p: Array
+) -> dict[str, str]:
     """How far joints that were given had to move to a closed position, and links to bend."""
     by, units = mechanism(model, p), np.array(coordinate_units(model))
     change = np.abs(found - q) / np.where(units == "m", by.size, 1.0)
@@ -385,7 +392,7 @@ def told_positions(model: Model, q: Array, found: Array, given: Any, name: str, 
     return out
 
 
-def _told_rates(model: Model, qd: Array, rates: Array, given: Any) -> dict[str, str]:
+def _told_rates(model: Model, qd: Array, rates: Array, given: StateLike | None) -> dict[str, str]:
     """How much speeds that were given had to change so that loops stay closed."""
     change, whole = np.abs(rates - qd), max(np.abs(qd).max(), np.abs(rates).max())
     own = set(range(model.n)) if _is_whole(given, model.n) else named_speeds(model, given, "qd0")
@@ -395,7 +402,7 @@ def _told_rates(model: Model, qd: Array, rates: Array, given: Any) -> dict[str, 
     return {f"rates {model.speeds[far[0]]}": text} if far else {}
 
 
-def _given_places(model: Model, given: Any) -> set[int]:
+def _given_places(model: Model, given: StateLike | None) -> set[int]:
     """Places of the coordinates that a user gives."""
     if isinstance(given, Mapping):
         return named_places(model, given, "q0")
@@ -404,7 +411,7 @@ def _given_places(model: Model, given: Any) -> set[int]:
     return set(range(model.n_q)) if _is_whole(given, model.n_q) else set(model.layout.shaft_places())
 
 
-def _is_whole(given: Any, size: int) -> bool:
+def _is_whole(given: StateLike | None, size: int) -> bool:
     """Whether a user gives all numbers of a state."""
     return not (given is None or isinstance(given, str | Mapping)) and np.shape(given)[-1:] == (size,)
 

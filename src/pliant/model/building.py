@@ -115,9 +115,11 @@ def _chain(
 
 
 @lru_cache(maxsize=KEPT)
-def _check(robot: Robot, *options: Any) -> None:
+def _check(
+    robot: Robot, rotation: RotationName, stiffening: bool | StiffeningName, parameters: tuple[str, ...]
+) -> None:
     """Refuses an arm that cannot move as its equations say."""
-    (chain, p), parameters = _chain(robot, *options), options[-1]
+    chain, p = _chain(robot, rotation, stiffening, parameters)
     paths = robot.paths() if parameters else {}
     positive_inertia.check(chain, p, np.array([paths[path] for path in parameters], dtype=float))
 
@@ -125,7 +127,7 @@ def _check(robot: Robot, *options: Any) -> None:
 # ------------------------------------------------------------------------------------------------------- functions
 
 
-def traced(model: Model, name: str) -> Any:
+def traced(model: Model, name: str) -> ca.Function | ColumnFunction:
     """A function of the model, to be compiled."""
     n, m, P, parameters = model.n, model.n_joints, len(model.parameters), model.parameter_symbols
     sizes = {"q": model.n_q, "tau": m, "dtau": m, "driven": m, "dp": P}
@@ -146,7 +148,7 @@ def traced(model: Model, name: str) -> Any:
     return ca.Function(title, given, outputs, names, [f"{title}_{k}" for k in range(len(outputs))])
 
 
-def remarks(model: Model, name: str, function: Any) -> dict[str, Any]:
+def remarks(model: Model, name: str, function: ca.Function | ColumnFunction) -> dict[str, Any]:
     """Where a function of the model runs, and the shapes of its outputs: a column is a vector, unless it is a matrix of
     an arm that has but one coordinate."""
     kind = name.partition(" ")[0]
@@ -157,7 +159,7 @@ def remarks(model: Model, name: str, function: Any) -> dict[str, Any]:
     return {"backend": recipe(name).where(function.n_instructions()), "shapes": shapes}
 
 
-def slopes(model: Model, loads: tuple[Load, ...], free: tuple[int, ...]) -> Any:
+def slopes(model: Model, loads: tuple[Load, ...], free: tuple[int, ...]) -> ca.Function:
     """Slopes of the accelerations by q, qd and tau, under loads and with all but `free` held."""
     e, n = model.equations, model.n
     q, qd, tau = (ca.SX.sym(s, size) for s, size in (("q", model.n_q), ("qd", n), ("tau", model.n_joints)))

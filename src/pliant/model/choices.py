@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import ceil, floor, inf, log10, pi, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,12 @@ from pliant.model.piece_choice import chosen_pieces
 from pliant.model.robot import Robot
 from pliant.model.supported_arm import SupportedVibration
 from pliant.model.undeformed_modes import StraightArm, Vibration
-from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.beam import BeamProperties, beam_properties
+from pliant.robot.parts.contacts import Contact
+from pliant.robot.parts.couplings import Coupling
 from pliant.robot.parts.link import BeamStation, Link
-from pliant.robot.parts.shapes import Shapes
+from pliant.robot.parts.loops import Loop
+from pliant.robot.parts.shapes import Shapes, TipLoad
 from pliant.robot.pieces import in_pieces
 from pliant.robot.tree import parents
 
@@ -168,14 +171,14 @@ def _replaced(robot: Robot, some: list[Link], change: Callable[[Link], Link]) ->
 
 def _described(link: Link, numbers: Numbers) -> Link:
     """The link with numbers; those of a tapered beam are shapes that are kept of elements, as many of each field."""
-    own: dict[str, Any] = {field: numbers[link.name, field] for field in link.fields}
+    own: dict[str, int] = {field: numbers[link.name, field] for field in link.fields}
     if not tapers(link) or not any(own.values()):
         return _shaped(link, **own)
     most, fields = max(own.values()), {field: bool(number) for field, number in own.items()}
     return _shaped(link, method="elements", count=max(ELEMENTS, 2 * most), reduce=max(most, 2), **fields)
 
 
-def _shaped(link: Link, **shapes: Any) -> Link:
+def _shaped(link: Link, **shapes: object) -> Link:
     """The link with these shapes, and the damping that was asked for."""
     kept = {
         name: getattr(link.shapes, name) for name in ("damping", "damping_per_amplitude", "rayleigh", "kelvin_voigt")
@@ -327,7 +330,7 @@ def _too_high(squares: Array, true: Array) -> Array:
 def _cases(robot: Robot, most: Numbers) -> list[Case]:
     """At every pose with the joints locked, and with them free; polynomials for half as many modes again."""
 
-    def functions(link: Link, load: Any) -> LinkShapes | None:
+    def functions(link: Link, load: TipLoad | None) -> LinkShapes | None:
         if link.shapes is None or not link.shapes.is_auto:
             return link_shapes(link, load)
         name = link.name.partition(".")[0]
@@ -360,7 +363,7 @@ def _stations(robot: Robot, link: Link) -> tuple[float, ...]:
     """Parts of the length of a link at which others hang, or couplings, loops and contacts hold it."""
     places = [other.at for other, parent in zip(robot.links, parents(robot.links)) if parent is not None
               and robot.links[parent].name == link.name]  # fmt: skip
-    parts: tuple[Any, ...] = (*robot.couplings, *robot.loops, *robot.contacts)
+    parts: tuple[Coupling | Loop | Contact, ...] = (*robot.couplings, *robot.loops, *robot.contacts)
     held = {end for part in parts for end in part.between}
     places += [frame.at for frame in robot.frames if frame.link == link.name and frame.name in held]
     found = {
@@ -398,7 +401,7 @@ def _waves(link: Link, field: str, band: float) -> int:
     return ceil(round(min(k * float(p.length) / pi, MOST), 6))
 
 
-def _along(properties: Any, name: str) -> Array:
+def _along(properties: BeamProperties, name: str) -> Array:
     scale, profile = float(getattr(properties, name)), properties.profile
     return scale * (np.ones(1) if profile is None else np.asarray(getattr(profile, name)(STATIONS)))
 

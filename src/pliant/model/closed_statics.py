@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from pliant.model.stiffness_errors import skew
 from pliant.options import HeldName
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model.model import Model
 
 MOST_STEPS = 200
@@ -32,7 +33,7 @@ KICKS = 5
 KICK = 0.1
 
 
-def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
+def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
     """Torques that balance what is actuated, with the forces of loops that balance the others."""
     require_closed(model, q, p, "q")
     driven = [shaft.actuated for shaft in model.layout.shafts]
@@ -42,7 +43,7 @@ def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: A
     return np.asarray((force - J.T @ directions(model, q, free, J, force, p).multipliers)[driven])
 
 
-def settled(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, held: HeldName) -> Array:
+def settled(model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, held: HeldName) -> Array:
     """Coordinates (n_q,) at stable rest with loops closed and the actuated joints, or their motors, where `q` has them.
 
     Newton's steps along Z; where the potential does not curve upwards they go downhill. Motors are placed by the
@@ -64,7 +65,7 @@ def settled(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, h
 
 
 def downhill(
-    model: Model, by: assembly.Mechanism | None, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None
+    model: Model, by: assembly.Mechanism | None, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None
 ) -> Array:
     """Coordinates at a stable rest of what is free, from q on."""
     loaded, stand = applied(model, loads, p), [k for k in range(model.n) if k not in free]

@@ -7,13 +7,13 @@ rest the stiffness is d(bias)/dq - d(J^T lambda)/dq along Z: the last is what th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.base.derived import SYMBOLS
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.constraints.couplings import closed_valves
@@ -25,6 +25,7 @@ from pliant.model.stiffness_errors import rounding
 from pliant.model.validity import tell
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model.model import Model
 
 OPEN = 1e-7
@@ -47,7 +48,7 @@ def row_slopes(model: Model, q: Array, p: ArrayLike | None, multipliers: Array, 
     if not m:
         return RowSlopes(np.zeros((0, n)), np.zeros((n, n)), np.zeros((0, n)))
 
-    def function() -> Any:
+    def function() -> ca.Function:
         chain, x = model.chain, ca.SX.sym("q", model.n_q)
         v, pull = ca.SX.sym("qd", n), ca.SX.sym("multipliers", m)
         J = closing_rows(chain, x, v).J
@@ -74,7 +75,7 @@ def oil_slopes(model: Model, q: Array, p: ArrayLike | None, forces: Array | None
     if not m:
         return OilSlopes(np.zeros((0, n)), np.zeros((n, n)))
 
-    def function() -> Any:
+    def function() -> ca.Function:
         x, push = ca.SX.sym("q", model.n_q), ca.SX.sym("forces", m)
         return ca.Function("oil", [x, push, model.parameter_symbols], ca.cse(list(closed_valves(model.chain, x, push))))
 
@@ -84,10 +85,12 @@ def oil_slopes(model: Model, q: Array, p: ArrayLike | None, forces: Array | None
     return OilSlopes(*(np.array(a, dtype=float) for a in found))
 
 
-def closed_state(model: Model, given: Any, p: ArrayLike | None) -> Array:
+def closed_state(model: Model, given: StateLike | None, p: ArrayLike | None) -> Array:
     """A state as a user gives it. Where it is given in part, loops are closed: what it names stays, if that can be."""
     state = read_state(model, given)
-    if not model.constraints or (not isinstance(given, Mapping) and np.shape(given) == state.shape):
+    if not model.constraints or (
+        given is not None and not isinstance(given, Mapping) and np.shape(given) == state.shape
+    ):
         return state
     found, told = assembly.closed_near(model, state, given, "q", np.asarray(model.values(p)))
     tell(model, told)
@@ -104,7 +107,7 @@ def require_closed(model: Model, q: Array, p: ArrayLike | None, name: str) -> No
         )
 
 
-def require_held_still(model: Model, rates: Any) -> None:
+def require_held_still(model: Model, rates: StateLike | None) -> None:
     """Refuses steady spins, which loops do not have."""
     if rates is not None:
         raise UnsupportedModel(
@@ -152,7 +155,7 @@ def directions(model: Model, q: Array, free: list[int], J: Array, force: Array, 
 
 
 def small_motion(
-    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None
+    model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None
 ) -> tuple[Array, Array, Array]:
     """Z (n, k) of what loops leave of the speeds `free` about a closed state under its holding torque, the stiffness
     (k, k) along them, and what rounding may have left in it. Cylinders hold by their oil, valves closed."""

@@ -1943,8 +1943,8 @@ class Model:
         return linearization.state_space(model, at, rates, tau, free=free, outputs=outputs, loads=loads, p=p)
 
     def _fitted(
-        self, q: StateLike | None, loads: Sequence[Load] = (), p: ArrayLike | None = None, rates: Any = None,
-        name: str = "q",
+        self, q: StateLike | None, loads: Sequence[Load] = (), p: ArrayLike | None = None,
+        rates: StateLike | None = None, name: str = "q",
     ) -> Model:  # fmt: skip
         """Return this model, or the same with second order where loads, parameters or rates at a state ask for it."""
         if not is_checked(self):

@@ -8,18 +8,20 @@ those of small deflections, which no beam exceeds; altogether it turns by half a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.model.robot import Robot
 from pliant.model.stiffening_choice import reaches
-from pliant.robot.parts.beam import MOST_PIECES, beam_properties
+from pliant.robot.parts.beam import MOST_PIECES, BeamProperties, beam_properties
 from pliant.robot.parts.link import Link
 from pliant.robot.robot import Expected
 from pliant.robot.tree import beyond
 
+Distance = TypeVar("Distance", float, Array)
+"""From the base, m: of one mass, or of the stations of a beam."""
 SLOPE = 0.15
 """rad, within a piece: what small deflections leave out of it is then some 1e-3 of its length; a run warns at 0.2."""
 FULL = np.pi
@@ -69,7 +71,7 @@ def _slopes(robot: Robot, place: int) -> Array:
     starts, ends, lumps = reaches(robot)
     weight = float(np.linalg.norm(robot.gravity))
 
-    def pull(r: Any) -> Any:  # centrifugal forces act across a beam that does not point away from their axis
+    def pull(r: Distance) -> Distance:  # centrifugal forces act across a beam that does not point away from their axis
         return weight + (expected.acceleration + expected.speed**2 / 2) * r
 
     further = set(beyond(robot.links, place))
@@ -96,7 +98,7 @@ def _from_the_tip(values: Array, x: Array) -> Array:
     return np.concatenate([np.cumsum(steps[::-1])[::-1], [0.0]])
 
 
-def _along(properties: Any, name: str) -> Array:
+def _along(properties: BeamProperties, name: str) -> Array:
     scale, profile = float(getattr(properties, name)), properties.profile
     eta = np.linspace(0.0, 1.0, POINTS)
     return scale * (np.ones(POINTS) if profile is None else np.asarray(getattr(profile, name)(eta)))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.algebra.pencil import natural_modes
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError, PliantError
 from pliant.model.steady_spin import require_steady, steady_rates
 from pliant.model.stiffness_errors import rounding, skew
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model import force_functions, loop_motion
     from pliant.model.model import Model
 else:  # the frequencies of a known arm need no expressions
@@ -40,7 +41,7 @@ def _floating_modes(K: Array, M: Array, noise: Array) -> tuple[Array, Array]:
     return np.append(np.zeros(6), squares), np.hstack([rigid, np.vstack([-gives @ Y, Y])])
 
 
-def _require_rest(model: Model, loads: Sequence[Any], rates: Any) -> None:
+def _require_rest(model: Model, loads: Sequence[Load], rates: StateLike | None) -> None:
     if model.layout.first and (len(loads) or rates is not None):
         raise ModelError(
             f"{'loads' if len(loads) else 'rates'}: a free base does not rest under them; ask "
@@ -48,7 +49,7 @@ def _require_rest(model: Model, loads: Sequence[Any], rates: Any) -> None:
         )
 
 
-def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None) -> tuple[Array, Array]:
+def modes(model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None) -> tuple[Array, Array]:
     """Squared frequencies, ascending, and mode shapes (n, modes) of the free coordinates about q."""
     _require_rest(model, loads, None)
     if not free:
@@ -75,7 +76,7 @@ class SmallMotions(NamedTuple):
     follows: bool
 
 
-def small_motions(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None) -> SmallMotions:
+def small_motions(model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None) -> SmallMotions:
     """All free speeds, or what loops leave of them."""
     M = model.mass_matrix(q, p)
     if model.layout.is_open:
@@ -100,7 +101,7 @@ def _follows(K: Array, M: Array) -> bool:
 
 
 def frequencies(
-    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None, rates: Any = None
+    model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None, rates: StateLike | None = None
 ) -> Array:
     """Natural frequencies (Hz), ascending, undamped: under loads that follow the arm, and in steady spin too.
 

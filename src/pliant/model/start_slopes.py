@@ -7,12 +7,12 @@ what may give way closes them again (`Mechanism.taken_back`). Speeds then follow
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.base.derived import SYMBOLS
 from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.model import assembly
@@ -33,7 +33,12 @@ class StartSlopes(NamedTuple):
 
 
 def start_slopes(
-    model: Model, q: Array, qd: Array, given: tuple[Any, Any], placed: Collection[int], p: Array
+    model: Model,
+    q: Array,
+    qd: Array,
+    given: tuple[StateLike | None, StateLike | None],
+    placed: Collection[int],
+    p: Array,
 ) -> StartSlopes:
     """Of coordinates (n_q,) and speeds (n,) that are closed; what is `given` by name and what is `placed` by a motion
     give way as in `assembly.closed_start`."""
@@ -59,7 +64,7 @@ def start_slopes(
     return found
 
 
-def _rows(model: Model) -> Any:
+def _rows(model: Model) -> ca.Function:
     """J, the slopes of the rows by p, and those of J v along the speeds and by p."""
     chain, x, v, p = model.chain, ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n), model.parameter_symbols
     rows = closing_rows(chain, x, v, every=True)

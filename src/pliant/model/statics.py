@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from pliant.options import HeldName
 from pliant.robot.parts.angles import in_radians
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model import closed_statics, force_functions, loop_motion, loop_statics
     from pliant.model.model import Model
 else:  # the rest of a known arm needs no expressions
@@ -37,7 +38,7 @@ PIECES = 8
 """Of a beam that buckles: its tip turns to 0.02 degrees of the exact rod at 1.5 of its load."""
 
 
-def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
+def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
     """Return the torques under which nothing that is actuated accelerates."""
     if not model.layout.is_open:
         return closed_statics.holding_torque(model, q, qd, loads, p)
@@ -67,8 +68,8 @@ def places(model: Model, speeds: list[int]) -> list[int]:
 
 
 def equilibrium(
-    model: Model, joints: StateLike, loads: Sequence[Any], p: ArrayLike | None, held: HeldName = "joints",
-    rates: Any = None, stable: bool = False,
+    model: Model, joints: StateLike, loads: Sequence[Load], p: ArrayLike | None, held: HeldName = "joints",
+    rates: StateLike | None = None, stable: bool = False,
 ) -> Array:  # fmt: skip
     """Coordinates (n,) at rest, or in steady spin, with the joints or the motors held, by Newton's method from the
     straight arm; and where that is unstable, by `stable` on to a rest that is not."""
@@ -88,7 +89,7 @@ def equilibrium(
 
 
 def _settled_stably(
-    model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, held: HeldName, rates: Any
+    model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, held: HeldName, rates: StateLike | None
 ) -> Array:
     """Newton's rest if it is stable, else the one that lies downhill of the undeformed arm."""
     free = _settling(model, held)
@@ -124,7 +125,11 @@ def _settling(model: Model, held: HeldName) -> list[int]:
 
 
 def state_or_rest(
-    model: Model, q: StateLike | None, p: ArrayLike | None = None, loads: Sequence[Any] = (), rates: Any = None
+    model: Model,
+    q: StateLike | None,
+    p: ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    rates: StateLike | None = None,
 ) -> Array:
     """Coordinates as given, with loops closed where they are given in part; those of rest where none are."""
     if q is None or (isinstance(q, str) and q == EQUILIBRIUM):
@@ -132,7 +137,7 @@ def state_or_rest(
     return loop_motion.closed_state(model, q, p)
 
 
-def rest(model: Model, loads: Sequence[Any] = (), p: ArrayLike | None = None, rates: Any = None) -> Array:
+def rest(model: Model, loads: Sequence[Load] = (), p: ArrayLike | None = None, rates: StateLike | None = None) -> Array:
     """Coordinates (n_q,) at rest, or in steady spin, with the joints as they are described; of a free base that falls,
     or that something would move, the undeformed arm."""
     q = loop_motion.closed_state(model, None, p)
@@ -153,8 +158,8 @@ def _is_pressed(model: Model) -> bool:
 
 
 def settled(
-    model: Model, q: Array, loads: Sequence[Any] = (), p: ArrayLike | None = None, held: HeldName = "joints",
-    rates: Any = None,
+    model: Model, q: Array, loads: Sequence[Load] = (), p: ArrayLike | None = None, held: HeldName = "joints",
+    rates: StateLike | None = None,
 ) -> Array:  # fmt: skip
     """Coordinates (n_q,) at rest, or in steady spin, with the joints (and a free base) where `q` has them; an unstable
     rest is told."""
@@ -167,7 +172,7 @@ def settled(
 
 
 def _newton(
-    model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, held: HeldName, rates: Any
+    model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, held: HeldName, rates: StateLike | None
 ) -> tuple[Array, Array]:
     """Coordinates (n_q,) of an open arm at rest, stable or not, and the stiffness of what settles there by balances of
     its own."""
@@ -257,7 +262,7 @@ def _positions(model: Model, q: Array) -> Array:
 
 
 def rest_slope(
-    model: Model, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None, named: Collection[int] = ()
+    model: Model, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None, named: Collection[int] = ()
 ) -> Array:
     """(n_q, P) derivative of the state of static rest `q` by the parameters, joints held: -K^-1 d(force)/dp. Of arms
     with loops, passive joints or cylinders by their balance, in which joints that are `named` rather stand."""
@@ -293,7 +298,9 @@ def require_no_fall(model: Model, p: ArrayLike | None) -> None:
         )
 
 
-def require_balance(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, rates: Any) -> None:
+def require_balance(
+    model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, rates: StateLike | None
+) -> None:
     """Refuse a free base that loads, or spinning links, would move."""
     if not model.layout.first:
         return

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain as joined
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS, Same
 from pliant.compute.tape.time_inputs import time_inputs
+from pliant.mechanics.links.chain import MovingBase
 from pliant.mechanics.links.section_forces import InternalForces
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model import applied_loads, loop_motion, stiffening_choice
 from pliant.model.model import Model, raised
 from pliant.model.robot import Robot
@@ -51,10 +54,10 @@ class Course(NamedTuple):
     """Times (N,) at which forces are looked at, the motion of the base, and what is prescribed at these times."""
 
     times: Array = np.zeros(1)
-    base: Any = None
+    base: MovingBase | None = None
     paths: tuple[Path, ...] = ()
 
-    def rows(self, rows: Any) -> Course:
+    def rows(self, rows: int | slice | Sequence[int]) -> Course:
         """At some of its times."""
         paths = (Path(path.place, path.speed, *(values[rows] for values in path[2:])) for path in self.paths)
         return Course(self.times[rows], self.base, tuple(paths))
@@ -73,7 +76,7 @@ AT_START = Course()
 
 
 def fitted(
-    model: Model, q: Array, loads: Sequence[Any] = (), p: ArrayLike | None = None, qd: Array | None = None,
+    model: Model, q: Array, loads: Sequence[Load] = (), p: ArrayLike | None = None, qd: Array | None = None,
     course: Course = AT_START, told: bool = True,
 ) -> Model:  # fmt: skip
     """The model, or the same with second order where loads, parameters, couplings, rates or prescribed motion ask for
@@ -164,7 +167,7 @@ def _largest(model: Model, rows: Array | None) -> Array:
 
 
 def _at_states(
-    model: Model, q: Array, loads: Sequence[Any], values: Array | None, qd: Array | None, course: Course
+    model: Model, q: Array, loads: Sequence[Load], values: Array | None, qd: Array | None, course: Course
 ) -> Effect | None:
     """The largest effect of all that acts on the arm in states at rest, in steady spin, or in prescribed motion."""
     if model.level.can_rise and not all(hasattr(load, "points") for load in loads):
@@ -189,7 +192,7 @@ def _at_states(
     return max((effect for effect in found if np.isfinite(effect.size)), key=lambda effect: effect.size, default=None)
 
 
-def _carried_over(function: Any, course: Course, q: Array, qd: Array, held: tuple[Array, ...]) -> list[Array]:
+def _carried_over(function: ca.Function, course: Course, q: Array, qd: Array, held: tuple[Array, ...]) -> list[Array]:
     """Forces and moments (N, sections, 6) of each link that is checked, at these times; zero where not finite."""
     count = len(course.times)
     states = course.placed(q, qd)
@@ -199,7 +202,7 @@ def _carried_over(function: Any, course: Course, q: Array, qd: Array, held: tupl
     ]
 
 
-def _telling(course: Course, signals: Any, p: Array) -> list[int]:
+def _telling(course: Course, signals: ca.Function, p: Array) -> list[int]:
     """Numbers of the times at which something that hangs on the time alone is largest or least, and of some spread over
     all."""
     count = len(course.times)
@@ -212,7 +215,7 @@ def _telling(course: Course, signals: Any, p: Array) -> list[int]:
     return sorted(peaks | set(np.linspace(0, count - 1, FEW).astype(int).tolist()))
 
 
-def _held(model: Model, q: Array, loads: Sequence[Any], p: Array) -> tuple[Array, Array]:
+def _held(model: Model, q: Array, loads: Sequence[Load], p: Array) -> tuple[Array, Array]:
     """Forces of commanded couplings at rest, and multipliers of the rows that close loops."""
     m, rows = len(model.layout.commanded), len(model.constraints)
     if not rows and not any(coupling.states for coupling in model.layout.commanded):
@@ -247,13 +250,15 @@ def seen_model(model: Model) -> Model:
     return model.derived("modes that stand still", (), made)
 
 
-def _load_function(model: Model, loads: tuple[Any, ...], base: Any = None) -> tuple[Any, Any]:
+def _load_function(
+    model: Model, loads: tuple[Load, ...], base: MovingBase | None = None
+) -> tuple[ca.Function, ca.Function]:
     """(t, q, qd, qdd, push, multipliers, p) -> what `carried_loads` gives, and (t, p) -> what in it hangs on these
     alone."""
     seen = seen_model(model)
     numbers = [k for k, _ in checked_links(model)]
 
-    def traced() -> tuple[Any, Any]:
+    def traced() -> tuple[ca.Function, ca.Function]:
         forces, p = InternalForces(seen.chain, loads, base), seen.parameter_symbols
         rows = [ca.densify(x) for x in carried_loads(forces, numbers)]
         states = [forces.q, forces.qd, forces.qdd, forces.push, forces.multipliers]
@@ -265,7 +270,7 @@ def _load_function(model: Model, loads: tuple[Any, ...], base: Any = None) -> tu
         return seen.derived("loads of links", (tuple(numbers), tuple(map(Same, loads)), Same(base)), traced)
 
 
-def carried_loads(forces: InternalForces, numbers: Sequence[int]) -> list[Any]:
+def carried_loads(forces: InternalForces, numbers: Sequence[int]) -> list[SX]:
     """(6, sections) force and moment at sections of each of these links, in axes of the section; of one whose sections
     are not followed at its root and tip."""
     found = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from pliant.model.stiffening_order import FIRST, FOLLOW, LACKS, LINEAR, NOTICED,
 from pliant.options import FieldName, RotationName, StiffeningChoice
 from pliant.robot.closed_chains import way_to_base
 from pliant.robot.files.text_table import link_mass
-from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.beam import BeamProperties, beam_properties
 from pliant.robot.parts.joint import Freedom, origin_transform
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.reduced_body import ReducedBody
@@ -158,7 +158,7 @@ def _bends_beams(robot: Robot, end: str) -> bool:
     return any(robot.links[k].bends for k in way_to_base(robot, end))
 
 
-def _least(properties: Any, name: str) -> float:
+def _least(properties: BeamProperties, name: str) -> float:
     scale = float(getattr(properties, name))
     return scale if properties.profile is None else scale * float(np.min(getattr(properties.profile, name)(STATIONS)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from pliant.arrays import Array
 from pliant.options import StiffeningChoice, StiffeningName
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model.model import Model
 
 NOTICED = 1e-3
@@ -114,7 +115,7 @@ def linear_bodies(model: Model) -> tuple[str, ...]:
     return model.derived("linear bodies", (), found)
 
 
-def acts(model: Model, loads: Sequence[Any]) -> bool:
+def acts(model: Model, loads: Sequence[Load]) -> bool:
     """Return True if loads, couplings, contacts or loops act on the arm, besides weight and speed."""
     return bool(len(loads) or model.robot.couplings or model.robot.contacts) or not model.layout.is_open
 

@@ -5,11 +5,12 @@ What `Model.frequencies` gives there, without a trace: arms with some hundred sh
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.rotations import SX, Rotation
 from pliant.arrays import Array
 from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.link_maps import LinearBeam, Moments
@@ -174,7 +175,7 @@ class _Numbers:
 
     @staticmethod
     def _port(
-        body: LinearBeam, eta: float | None, values: Array, slopes: Array, end: Any, shifts: Array, turns: Array
+        body: LinearBeam, eta: float | None, values: Array, slopes: Array, end: Rotation, shifts: Array, turns: Array
     ) -> Array:
         turned = np.where(np.array(body.shapes.fields) == "torsion", values, slopes)
         place = np.zeros(3) if eta is None else _number(body.undeformed(eta))
@@ -185,7 +186,7 @@ class _Numbers:
         self.inertia[:6, 6:], self.inertia[6:, :6], self.inertia[6:, 6:] = couples, couples.T, gram
 
 
-def _number(x: Any) -> Array:
+def _number(x: SX) -> Array:
     return np.array(ca.DM(ca.SX(x)), dtype=float)
 
 
