@@ -30,7 +30,7 @@ THICK = 1.0  # GA / EA of the shear-flexible element: shear then adds less than 
 
 @dataclass(frozen=True)
 class Discretisation:
-    """How Exudyn cuts beams and time."""
+    """Elements of the beams and time steps in Exudyn."""
 
     elements: int = 8  # for each link
     step: float = 2e-4

@@ -1,4 +1,4 @@
-"""What a bench finds: comparisons of one task by two engines, first results of fresh processes, curves, notes."""
+"""Results of a bench: comparisons of one task by two engines, first results of fresh processes, curves, notes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Comparison(Finding):
 
     @property
     def met(self) -> bool | None:
-        """Whether what was asked is there; None where nothing was."""
+        """True if the target is met, None where there is no target."""
         if self.asked is None:
             return None
         enough = self.ratio.median >= self.asked
@@ -121,7 +121,7 @@ class Report:
             self.notes.append(text)
 
     def lacks(self, peer: str, module: str) -> bool:
-        """Whether a peer is absent; if so, a note says how to get it."""
+        """Return whether a peer is absent. If so, a note says how to get it."""
         reason = absent(module)
         if reason:
             self.note(f"{peer}: left out, {reason}")

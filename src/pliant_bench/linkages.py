@@ -67,7 +67,7 @@ def angles(kind: Kind, crank: float) -> tuple[float, float]:
 
 
 def linkage(kind: Kind, shapes: Shapes) -> Robot:
-    """For pliant."""
+    """Description of the linkage for Pliant."""
 
     def rigid(name: str, length: float) -> RigidBody:
         mass, inertia = RIGID[name]
@@ -128,7 +128,7 @@ def pliant_run(
 
 @dataclass(frozen=True)
 class CablesCut:
-    """How Exudyn cuts the coupler and time: an even number of elements, steps in s."""
+    """Elements of the coupler and time steps in Exudyn: an even number of elements, steps in s."""
 
     elements: int = 8
     step: float = 2e-4

@@ -1,4 +1,4 @@
-"""What a peer is asked and what it answers: a planar arm of uniform beams, and a run.
+"""Task of a peer and its answer: a planar arm of uniform beams, and a run.
 
 Every peer reads the same `PlanarArm`, taken from a `Robot`, so that nothing is typed twice. Angles are those of pliant:
 the root tangent of a link against the tip tangent of the link before. Deflections are the offset of a tip along y of

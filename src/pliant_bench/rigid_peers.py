@@ -33,12 +33,12 @@ class RigidChain:
     gravity: Row
 
     def to_json(self) -> str:
-        """As text."""
+        """Return the task as text."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> RigidChain:
-        """From the text of `to_json`."""
+        """Read a task from the text of `to_json`."""
         data = json.loads(text)
         joints = tuple(
             RigidJoint(tuple(j["rotation"]), tuple(j["offset"]), j["mass"], tuple(j["com"]), tuple(j["inertia"]))

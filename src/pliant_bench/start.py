@@ -92,7 +92,7 @@ def _own(quick: bool) -> list[_Case]:
 
 
 def _verdicts(made: dict[_Case, Start]) -> list[tuple[str, bool]]:
-    """What was asked of whole processes, as ratios of medians."""
+    """Targets for whole processes, as ratios of medians."""
     whole = {case.label: start.process for case, start in made.items() if case.asked is None}
     found = []
     for case, start in made.items():

@@ -50,7 +50,7 @@ class Timings:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure: rounds, and the seconds that one task gets in one round."""
+    """Effort of a measurement: number of rounds, and the seconds of one task in one round."""
 
     rounds: int = 15
     seconds: float = 0.05

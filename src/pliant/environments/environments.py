@@ -310,8 +310,9 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
             self._arms.begin(begun, self.np_random)
             reward, fallen, over = np.where(begun, 0.0, reward), fallen & ~begun, over & ~begun
         done = fallen | over
-        stopped = self._arms.motion.stepper.stopped
-        info: dict[str, Any] = {"limit": stopped, "_limit": stopped != ""} if (stopped != "").any() else {}
+        stopped = np.asarray(self._arms.motion.stepper.stopped)
+        at_limit = np.asarray(stopped != "")
+        info: dict[str, Any] = {"limit": stopped, "_limit": at_limit} if at_limit.any() else {}
         seen = self._arms.observe()
         if self._at_once and done.any():
             last = np.full(self.num_envs, None, dtype=object)

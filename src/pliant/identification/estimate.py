@@ -72,7 +72,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class FitVerdict:
-    """Whether the residuals of a fit are noise.
+    """Verdict on the residuals of a fit: noise or not.
 
     Attributes
     ----------

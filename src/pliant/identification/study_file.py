@@ -141,7 +141,7 @@ class MotionColumn(Description):
 
 
 def is_column(given: object) -> bool:
-    """Whether a motion comes from a column of the data."""
+    """True if a motion comes from a column of the data."""
     return isinstance(given, Mapping) and "column" in given
 
 

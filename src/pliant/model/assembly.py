@@ -71,7 +71,7 @@ class Mechanism:
 
     @classmethod
     def of(cls, chain: Chain, p: ca.SX, values: Array) -> Mechanism:
-        """Of an arm with these values of its parameters."""
+        """Return the mechanism of an arm with these values of its parameters."""
         q = ca.SX.sym("q", chain.n_q)
         g, right = gaps(chain, q)
         M = denoc.mass_matrix(chain, q) + ca.diag(
@@ -128,11 +128,11 @@ class Mechanism:
         return [own for k, own in enumerate(tiers) if own not in tiers[:k]]
 
     def _refines(self, own: Collection[int], named: Collection[int]) -> bool:
-        """Whether these speeds correct what joints that are not named have left, and do not begin anew."""
+        """Return whether these speeds only correct what joints that are not named have left open."""
         return all(k in self.joints and (k not in named or k in self.passive) for k in own)
 
     def _may_close(self, q: Array, own: list[int], tiers: list[list[int]]) -> bool:
-        """Whether speeds move the rows in as many ways as all joints do: fewer close them by chance only."""
+        """Return whether speeds move the rows in as many ways as all joints do. Fewer close them by chance only."""
         joints = [k for k in tiers[-1] if k in self.joints]
         if not set(own) < set(joints):
             return True
@@ -142,7 +142,7 @@ class Mechanism:
         return len(independent(J[:, own])) >= len(independent(J[:, joints]))
 
     def _gap(self, q: Array) -> str:
-        """What is wrong with a position that is not closed."""
+        """Message that names the loop that is not closed, and by how much."""
         g, right = self.gaps(q)
         loops = list(dict.fromkeys(name.partition(".")[0] for name in self.names))
         if np.abs(g).max() <= CLOSED * self.size:
@@ -188,7 +188,7 @@ class Mechanism:
         return q, float(np.abs(g).max())
 
     def _is_sound(self, q: Array) -> bool:
-        """Whether the inertia matrix is positive definite: to second order in amplitudes of 9 rad it is not."""
+        """Return whether the inertia matrix is positive definite. To second order in amplitudes of 9 rad it is not."""
         try:
             np.linalg.cholesky(self.mass(q))
         except np.linalg.LinAlgError:
@@ -271,8 +271,8 @@ class Mechanism:
         return found, done
 
     def struck(self, q: Array, change: Array, held: Collection[int]) -> Array:
-        """What an impulse on the `held` speeds makes of all speeds: from a change that leaves the momenta of the
-        others, the nearest by M along the loops."""
+        """Return the change of all speeds by an impulse on the `held` ones. The momenta of the others stay, and of all
+        changes along the loops it is the nearest by M."""
         free = [k for k in range(self.layout.n) if k not in held]
         out, gap = np.array(change), self.slopes(q) @ change
         if free:
@@ -299,7 +299,7 @@ class Mechanism:
 
 
 def mechanism(model: Model, p: Array) -> Mechanism:
-    """That of a model at these values of its parameters."""
+    """Return the mechanism of a model at these values of its parameters."""
 
     def made() -> Mechanism:
         return replace(Mechanism.of(model.chain, model.parameter_symbols, p), layout=model.layout)
@@ -367,7 +367,7 @@ def motors_given(model: Model, given: StateLike | None, own: Collection[int]) ->
 def told_positions(
     model: Model, q: Array, found: Array, given: StateLike | None, name: str, p: Array
 ) -> dict[str, str]:
-    """How far joints that were given had to move to a closed position, and links to bend."""
+    """Return warnings where given joints had to move to a closed position, or links to bend."""
     by, units = mechanism(model, p), np.array(coordinate_units(model))
     change = np.abs(found - q) / np.where(units == "m", by.size, 1.0)
     bends = {name for k, name in enumerate(model.speeds) if k not in by.joints}
@@ -393,7 +393,7 @@ def told_positions(
 
 
 def _told_rates(model: Model, qd: Array, rates: Array, given: StateLike | None) -> dict[str, str]:
-    """How much speeds that were given had to change so that loops stay closed."""
+    """Return a warning where given speeds had to change so that loops stay closed."""
     change, whole = np.abs(rates - qd), max(np.abs(qd).max(), np.abs(rates).max())
     own = set(range(model.n)) if _is_whole(given, model.n) else named_speeds(model, given, "qd0")
     far = sorted((k for k in own if change[k] > TYPED * whole), key=lambda k: -change[k])
@@ -412,7 +412,7 @@ def _given_places(model: Model, given: StateLike | None) -> set[int]:
 
 
 def _is_whole(given: StateLike | None, size: int) -> bool:
-    """Whether a user gives all numbers of a state."""
+    """Return whether a user gives all numbers of a state."""
     return not (given is None or isinstance(given, str | Mapping)) and np.shape(given)[-1:] == (size,)
 
 
@@ -457,7 +457,7 @@ def _lengths(chain: Chain) -> set[int]:
 
 
 def _size(chain: Chain, p: ca.SX, values: Array) -> float:
-    """Of the arm: all its stretches, in metres, and one at least where it turns."""
+    """Size of the arm, m: the sum of its links and joint offsets, and 1 mm at least."""
     parts = [ca.norm_2(link.joint.origin) for link in chain.links]
     for link in chain.links:
         rest = ca.SX(ca.DM(np.asarray(link.body.rest, dtype=float)))

@@ -1,4 +1,4 @@
-"""From a robot and options to equations, and from equations to functions: all that a model traces.
+"""Equations of a robot with its options, and the functions that a model traces from them.
 
 Imported when a model is built for the first time, or when somebody asks for expressions; a model whose facts are known
 goes without.
@@ -44,8 +44,8 @@ KEPT = 32
 
 
 def settled(robot: Robot, options: Options, formulation: FormulationName | Formulation) -> dict[str, Any]:
-    """What a model is made of, as plain data: the robot with numbers in place of every `auto`, the level that is
-    followed, nominal values of the parameters, and how its coordinates stand. Refuses what cannot be built."""
+    """Return the facts of a model as plain data: the robot with numbers in place of every `auto`, the stiffening level,
+    nominal values of the parameters, and the layout of its coordinates. Raise an error for what cannot be built."""
     made, choices = resolved(robot)
     level = choose(made, formulation, options.rotation, options.stiffening)
     nominal = _nominal_values(made, options.parameters, options.shapes)
@@ -149,8 +149,8 @@ def traced(model: Model, name: str) -> ca.Function | ColumnFunction:
 
 
 def remarks(model: Model, name: str, function: ca.Function | ColumnFunction) -> dict[str, Any]:
-    """Where a function of the model runs, and the shapes of its outputs: a column is a vector, unless it is a matrix of
-    an arm that has but one coordinate."""
+    """Return the back end of a function of the model, and the shapes of its outputs. A column is a vector, unless it is
+    a matrix of an arm with one coordinate."""
     kind = name.partition(" ")[0]
     square = MATRICES.get(f"{name} {model.options.formulation}", MATRICES.get(kind, ()))
     whole = function.function if isinstance(function, ColumnFunction) else function

@@ -1,4 +1,4 @@
-"""What a description leaves to the model: numbers in place of every `auto`, and a sentence that says why.
+"""Choice of shapes and pieces: numbers in place of every `auto`, and a sentence that gives the reason.
 
 `shapes: auto` takes modes of a clamped beam with all that lies beyond lumped at its tip, as many of each field as the
 frequencies of the arm need: small vibrations about the straight arm at a few poses, joints locked and free, are
@@ -132,7 +132,7 @@ def _looked_at(robot: Robot) -> list[Array]:
 
 
 def _vibrations(robot: Robot, chain: Chain) -> list[Case]:
-    """At every pose with the joints locked, and with them free."""
+    """Vibrations at every pose, with the joints locked and with them free."""
     arm = StraightArm(chain)
     shown, *others = poses(robot, chain)
     if arm.supports is None:
@@ -250,9 +250,9 @@ class _Judge:
         return hertz[: max(1, int(np.sum(hertz <= BEYOND * self.band)))]
 
     def choose(self) -> Numbers:
-        """As few modes as the accuracy takes: those that vibrate in the band by themselves, then one after the other
-        where the worst arm misses most, less those that turn out to be idle. Where it cannot be met, as few as come
-        near the best."""
+        """Return the fewest modes that meet the accuracy. Begin with those that vibrate in the band by themselves. Add
+        one after the other where the worst arm errs most, then take away those that prove idle. Where the accuracy
+        cannot be met, return the fewest that come near the best."""
         numbers, limit = self._in_band(), self.limit
         while (worst := self._worst(numbers))[0] > limit:
             field = self._missing(numbers, worst[1])
@@ -328,7 +328,8 @@ def _too_high(squares: Array, true: Array) -> Array:
 
 
 def _cases(robot: Robot, most: Numbers) -> list[Case]:
-    """At every pose with the joints locked, and with them free; polynomials for half as many modes again."""
+    """Vibrations at every pose, with the joints locked and with them free. Each field has polynomials for half as many
+    modes again."""
 
     def functions(link: Link, load: TipLoad | None) -> LinkShapes | None:
         if link.shapes is None or not link.shapes.is_auto:
@@ -373,7 +374,8 @@ def _stations(robot: Robot, link: Link) -> tuple[float, ...]:
 
 
 def _plain(robot: Robot) -> Robot:
-    """Without damping, and without shapes that follow the arm: neither moves a frequency of the straight arm."""
+    """Return the robot without damping and without shapes that follow the arm. Neither moves a frequency of the
+    straight arm."""
     links = []
     for link in robot.links:
         if link.shapes is not None:
@@ -407,7 +409,7 @@ def _along(properties: BeamProperties, name: str) -> Array:
 
 
 def _how_many(robot: Robot) -> int:
-    """How many frequencies count where nobody gives a band."""
+    """Number of frequencies that count where no band is given."""
     planes = sum(field.startswith("bending") for link in robot.links for field in link.fields)
     return max(FEWEST, planes + sum(freedom.elastic for freedom in robot.freedoms.values()))
 
@@ -417,7 +419,7 @@ def _hertz(case: Case) -> Array:
 
 
 def _places(names: tuple[str, ...], fields: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Array]:
-    """Where the amplitudes of each field stand, a row for each body of the link; their names begin with its name."""
+    """Places of the amplitudes of each field, a row for each body of the link. Their names begin with its name."""
     rows: dict[tuple[str, str], dict[str, list[int]]] = {field: {} for field in fields}
     for place, name in enumerate(names):
         body, _, field = name.rpartition(".")[0].rpartition(".")
@@ -428,7 +430,7 @@ def _places(names: tuple[str, ...], fields: Iterable[tuple[str, str]]) -> dict[t
 
 
 def _rounded(value: float) -> float:
-    """To a few digits, so that what is equal but for rounding is equal."""
+    """Round to a few digits, so that numbers that differ by rounding alone are equal."""
     if not value or not np.isfinite(value):
         return value
     return round(value, DIGITS - 1 - floor(log10(abs(value))))

@@ -25,8 +25,8 @@ Derive = Callable[..., "CompiledFunction"]
 
 @dataclass
 class Derivations:
-    """How a function is differentiated: makers of a Jacobian, of products with directions, of products with rows; and
-    which outputs depend on which inputs, entry by entry."""
+    """Derivatives of a function: makers of its Jacobian, of products with directions and with rows, and the pattern of
+    each output by each input."""
 
     jacobian: Derive | None = None
     forward: Derive | None = None

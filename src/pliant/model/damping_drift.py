@@ -1,4 +1,4 @@
-"""Whether links still have the damping ratios that they ask for where numbers changed.
+"""Check that links still have the damping ratios of their description after numbers changed.
 
 Dampers of a ratio are made once, of the numbers that a model was built with (`mechanics/actuation/modal_damping.py`). A
 payload that changes later changes the modes, not the dampers. What `delivered_damping.py` finds is kept with the

@@ -195,8 +195,8 @@ def independent_motion(
 
 
 def dependent(model: Model, q: Array, J: Array, free: list[int], p: ArrayLike | None) -> list[int]:
-    """As many of the speeds `free` as there are rows, by which loops are closed: passive joints before amplitudes,
-    these before what is actuated, and of each kind those first that move the rows most, by M."""
+    """Choose as many of the speeds `free` as there are rows; these close the loops. Passive joints come before
+    amplitudes, amplitudes before actuated joints. Within each kind, those that move the rows most, by M, come first."""
     actuated = {shaft.actuated for shaft in model.layout.shafts} | {shaft.index for shaft in model.layout.shafts}
     joints = {k for link in model.chain.links for k in link.joint_indices} - actuated
     order = [[k for k in free if k in joints], [k for k in free if k not in joints | actuated],

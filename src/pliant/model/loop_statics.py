@@ -1,5 +1,5 @@
-"""Rest of arms on cylinders, and slopes of rest where loops, cylinders and passive joints carry one another: as one
-balance.
+"""Rest of arms on cylinders, and slopes of rest where loops, cylinders and passive joints carry one another. All are
+solved as one balance.
 
 Unknown are displacements along some speeds, forces f of couplings that hold their length L, and multipliers of loops:
 
@@ -41,8 +41,8 @@ class Balance(NamedTuple):
 
 
 def balance_of(model: Model, q: Array, p: ArrayLike | None, named: Collection[int] = ()) -> Balance:
-    """Of an arm near a closed state, whose actuated joints stand. On cylinders passive joints stand too, but for those
-    that follow from loops: rather such as are not `named`."""
+    """Balance of an arm near a closed state, whose actuated joints stand. On cylinders passive joints stand too, unless
+    they follow from loops. Those that are `named` stand if others can follow."""
     layout = model.layout
     holding = tuple(k for k, coupling in enumerate(layout.commanded) if coupling.states)
     joints = {k for link in model.chain.links for k in link.joint_indices} | {s.index for s in layout.all_shafts}
@@ -70,7 +70,8 @@ def _following(
 
 
 def _function(model: Model, loads: Sequence[Load], by: Balance) -> Evaluate:
-    """What is left of a balance at (q, f and multipliers, p), and its slopes by the unknown, by these and by p."""
+    """Return the function (q, f and multipliers, p) -> residual of a balance, and its slopes by the unknown
+    displacements, by f and multipliers, and by p."""
 
     def traced() -> ca.Function:
         chain, x, still, m = model.chain, ca.SX.sym("q", model.n_q), ca.SX.zeros(model.n), len(by.holding)
@@ -134,7 +135,8 @@ def slope_of_rest(
 
 
 def _solved(K: Array, r: Array) -> Array:
-    """By Gauss where there is one solution; the smallest one where couplings share a load, or a torque carries it."""
+    """Solve by Gauss where there is one solution. Return the smallest one where couplings share a load, or a torque
+    carries it."""
     try:
         return np.asarray(np.linalg.solve(K, r))
     except np.linalg.LinAlgError:

@@ -485,7 +485,7 @@ class Model:
 
     @checked
     def statistics(self, function: FunctionName = "forward_dynamics") -> dict[str, int]:
-        """How large a function of this model is, and whether its links share functions.
+        """Size of a function of this model, and whether its links share functions.
 
         The recursion of a long arm (20 links or 100 coordinates, and 25,000 instructions) calls one function for each
         kind of link, with the numbers of each link as data: what is compiled grows with the kinds, not with the links.
@@ -922,7 +922,7 @@ class Model:
         return self._call("multipliers", p, q, qd, tau)
 
     def gaps(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """How far loops are open `(..., rows)`, in the order of `constraints`.
+        """Gaps `(..., rows)` of the loops, in the order of `constraints`.
 
         Parameters
         ----------

@@ -1,5 +1,5 @@
-"""How many pieces `pieces: auto` takes, and `shapes: auto` where nobody says how many: so many that none of them bends
-by more than `SLOPE`.
+"""Number of pieces that `pieces: auto` takes, and `shapes: auto` where no number is given. It is the smallest with
+which no piece bends by more than `SLOPE`.
 
 Each beam is a cantilever, all that it carries stretched out beyond it, and across it act its weight and that of the
 rest, what `expected` says of speed and acceleration, and a force at the far end: the worst pose, and more. Slopes are
@@ -48,7 +48,8 @@ def chosen_pieces(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
 
 
 def _asks(link: Link) -> bool:
-    """Whether the model chooses the pieces: the beam says so, or says nothing and leaves its shapes to the model."""
+    """Return whether the model chooses the pieces: the beam says `auto`, or says nothing and leaves its shapes to the
+    model."""
     assert link.beam is not None
     silent = link.beam.pieces is None and link.shapes is not None and link.shapes.is_auto
     return link.beam.pieces == "auto" or silent

@@ -1,4 +1,4 @@
-"""How each function of a model is traced: a table, so that a new function is one row."""
+"""Table of the functions of a model and how each is traced. A new function is one row."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ SOON_COMPILED = 3_000
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a function of the model is traced: names of its inputs, its expression, and up to how many instructions it is
-    compiled; a `longest` one runs on the virtual machine beyond.
+    """Recipe of a function of the model: names of its inputs, its expression, and the most instructions with which it
+    is compiled. Beyond `longest` it runs on the virtual machine.
 
     Parameters `p` come behind the inputs, unless these name them; then, and for their change `dp`, the expression is
     built with none where the model has none. Links may have `shared` functions in recursions from link to link. What is
@@ -45,7 +45,7 @@ class Recipe:
     closed: bool = False
 
     def where(self, instructions: int) -> Literal["llvm", "vm"]:
-        """Where a function of so many instructions runs."""
+        """Return the back end for a function of so many instructions."""
         return "llvm" if instructions <= self.longest else "vm"
 
 
@@ -159,7 +159,7 @@ FRAMED: dict[str, Callable[[Chain, SX, str], SX]] = {"pose": frame_pose, "jacobi
 
 
 def recipe(name: str) -> Recipe:
-    """How a function is traced, by its name."""
+    """Return the recipe of a function, by its name."""
     if name in EXPRESSIONS:
         return EXPRESSIONS[name]
     kind, _, frame = name.partition(" ")

@@ -39,8 +39,8 @@ class Robot(RobotDescription):
 
     @property
     def freedom(self) -> int:
-        """How many freedoms its joints and a free base have, with what loops leave of them where there are some: 1 of a
-        four-bar. Amplitudes and motors do not count."""
+        """Number of freedoms of its joints and a free base, less what loops take: 1 for a four-bar. Amplitudes and
+        motors do not count."""
         if self.loops:
             return self.model().layout.mobility
         return sum(len(body.joint.speeds(body.name)) for body in self.bodies)

@@ -95,7 +95,7 @@ def finite(K: Array, M: Array) -> tuple[Array, Array]:
 
 
 def _follows(K: Array, M: Array) -> bool:
-    """Whether the stiffness has no potential."""
+    """Return whether the stiffness has no potential."""
     size = np.sqrt(np.diag(M))
     return skew(K / np.outer(size, size))
 

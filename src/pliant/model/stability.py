@@ -25,7 +25,7 @@ else:  # a rest under dead loads needs no expressions
 
 
 def curves_upwards(K: Array) -> bool:
-    """Whether stiffnesses (..., k, k) are those of a minimum, whatever turns: of a potential, and positive."""
+    """Return whether stiffnesses (..., k, k) are those of a minimum: symmetric and positive definite."""
     size = np.sqrt(np.abs(np.diagonal(K, axis1=-2, axis2=-1)))
     size = np.maximum(size, SYMMETRIC * size.max(axis=-1, initial=1.0, keepdims=True))  # a gear in its play has none
     if skew(K / (size[..., None] * size[..., None, :])):

@@ -1,4 +1,4 @@
-"""How a start with closed loops changes with what was given for it, and with the parameters of the arm.
+"""Derivatives of a start with closed loops by the given values and by the parameters of the arm.
 
 A closed start is moved by d, and its parameters by dp: the rows open by J d + (dg/dp) dp, and the smallest step by M of
 what may give way closes them again (`Mechanism.taken_back`). Speeds then follow likewise from J v = 0.
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class StartSlopes(NamedTuple):
-    """Of a closed start: its displacements along the speeds, by those given (n, n) and by parameters (n, P), and its
-    speeds by displacements and speeds given (n, n) and by parameters (n, P)."""
+    """Slopes of a closed start. Its displacements along the speeds depend on those given (n, n) and on parameters (n,
+    P). Its speeds depend on displacements and speeds given (n, n) and on parameters (n, P)."""
 
     q_by_q: Array
     q_by_p: Array
@@ -40,7 +40,7 @@ def start_slopes(
     placed: Collection[int],
     p: Array,
 ) -> StartSlopes:
-    """Of coordinates (n_q,) and speeds (n,) that are closed; what is `given` by name and what is `placed` by a motion
+    """Slopes of closed coordinates (n_q,) and speeds (n,). Coordinates `given` by name and those `placed` by a motion
     give way as in `assembly.closed_start`."""
     n, P = model.n, len(model.parameters)
     if not model.constraints:

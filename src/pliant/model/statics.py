@@ -152,7 +152,7 @@ def rest(model: Model, loads: Sequence[Load] = (), p: ArrayLike | None = None, r
 
 
 def _is_pressed(model: Model) -> bool:
-    """Whether something besides gravity, loads and spin may bend an arm at rest, or move its joints."""
+    """Return whether something besides gravity, loads and spin may bend an arm at rest, or move its joints."""
     robot, layout = model.robot, model.layout
     return bool(robot.couplings or robot.contacts or layout.driven or not layout.is_open)
 
@@ -216,7 +216,7 @@ def _newton(
 
 
 def _has_play(model: Model) -> bool:
-    """Whether a gear has play, inside which its motor has no place of its own."""
+    """Return whether a gear has play. Inside the play its motor has no place of its own."""
     freedoms = (freedom for link in model.robot.links for freedom in link.joint.freedoms)
     return any(freedom.elastic and freedom.drive.play for freedom in freedoms)
 

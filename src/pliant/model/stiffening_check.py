@@ -58,7 +58,7 @@ class Course(NamedTuple):
     paths: tuple[Path, ...] = ()
 
     def rows(self, rows: int | slice | Sequence[int]) -> Course:
-        """At some of its times."""
+        """The course at some of its times."""
         paths = (Path(path.place, path.speed, *(values[rows] for values in path[2:])) for path in self.paths)
         return Course(self.times[rows], self.base, tuple(paths))
 

@@ -1,4 +1,4 @@
-"""How far bent beams are followed when nobody says: what `stiffening="auto"` takes.
+"""Choice of the order to which bent beams are followed by `stiffening="auto"`.
 
 What a beam carries acts on it to second order in three ways: axial force stiffens or softens it, a moment in one plane
 buckles it sideways, and twist turns bending into the other plane. Each is a ratio of a load to what the beam stands.
@@ -96,7 +96,7 @@ def worst(
 
 
 class Stands(NamedTuple):
-    """What a link resists with: least bending stiffness, N m^2, torsional stiffness, N m^2, square of the radius of
+    """Resistance of a link: least bending stiffness, N m^2, torsional stiffness, N m^2, and square of the radius of
     gyration of its sections, m^2."""
 
     bending: float
@@ -105,7 +105,7 @@ class Stands(NamedTuple):
 
 
 def effects(link: Link, loads: RootLoads) -> Iterator[Effect]:
-    """What the loads that a link carries do to it; nothing where it has no shape that would move."""
+    """Effects of the loads that a link carries. There is none where the link has no shape that would move."""
     L, body = loads.length, link.body is not None and not link.body.reduced.beyond
     bending, twisting, gyration = _of_beam(link) if link.body is None else _equal_beam(link.body.reduced)
     buckling = min((np.pi / 2) ** 2 * bending / L / L, np.inf if gyration == 0 else twisting / gyration)
@@ -154,7 +154,7 @@ def axis_of(link: Link) -> Array:
 
 
 def _bends_beams(robot: Robot, end: str) -> bool:
-    """Whether a force at a frame bends a beam: the frame is on one, or beyond one."""
+    """Return whether a force at a frame bends a beam: the frame is on one, or beyond one."""
     return any(robot.links[k].bends for k in way_to_base(robot, end))
 
 
@@ -207,7 +207,8 @@ class LumpedMass(NamedTuple):
 
 
 def reaches(robot: Robot) -> tuple[list[float], list[float], list[LumpedMass]]:
-    """How far from the base each link starts and ends, m, and all masses, when every branch is stretched out."""
+    """Distances from the base at which each link starts and ends, m, and all masses, when every branch is stretched
+    out."""
     starts: list[float] = []
     ends: list[float] = []
     lumps: list[LumpedMass] = []
@@ -225,13 +226,13 @@ def reaches(robot: Robot) -> tuple[list[float], list[float], list[LumpedMass]]:
 
 
 def _travel(link: Link) -> float:
-    """How far a joint that slides may carry its link."""
+    """Largest travel of a sliding joint, m."""
     limits = [freedom.limits for freedom in link.joint.freedoms if not freedom.turns]
     return sum(max(0.0, float(bounds.upper)) for bounds in limits if bounds is not None and bounds.upper is not None)
 
 
 def link_length(link: Link) -> float:
-    """From the joint of a link to its farthest end."""
+    """Length from the joint of a link to its farthest end, m."""
     if link.beam is not None:
         return float(link.beam.length)
     if link.body is not None:

@@ -40,7 +40,7 @@ class Effect(NamedTuple):
 
     @property
     def noticed(self) -> bool:
-        """Whether the effect is large enough to matter."""
+        """True if the effect is large enough to matter."""
         return self.size > (NOTICED_BODY if self.body else NOTICED)
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Level(NamedTuple):
 
     @property
     def auto(self) -> bool:
-        """Whether the choice was ours."""
+        """True if "auto" chose the order."""
         return bool(self.reason)
 
     @property
@@ -66,17 +66,17 @@ class Level(NamedTuple):
 
     @property
     def in_doubt(self) -> bool:
-        """Whether "auto" left second order out, so that states, loads and numbers are checked."""
+        """True if "auto" left second order out, so that states, loads and numbers are checked."""
         return self.auto and not self.stiffening and self.reason not in (RIGID, LINEAR)
 
     @property
     def can_rise(self) -> bool:
-        """Whether the same model exists with second order."""
+        """True if the same model exists with second order."""
         return self.in_doubt and self.reason == SMALL
 
     @property
     def wanted(self) -> bool:
-        """Whether second order is wanted where it matters: asked for, or left to "auto"."""
+        """True if second order is wanted where it matters: asked for, or left to "auto"."""
         return self.auto or self.stiffening in (True, "second-order")
 
     def doubt(self, found: Effect, where: str = "in this run") -> dict[str, str]:
@@ -101,7 +101,7 @@ class Level(NamedTuple):
 
 
 def is_checked(model: Model) -> bool:
-    """Whether the order of a model may be too low without having been asked for, so that its states are checked."""
+    """Return whether states are to be checked: the order of a model may be too low, and nobody asked for it."""
     return model.level.in_doubt or (model.level.wanted and bool(linear_bodies(model)))
 
 

@@ -31,7 +31,7 @@ ROUNDS, CLOSED, STEP = 60, 1e-8, 0.3
 
 @dataclass(frozen=True)
 class Holds:
-    """What holds an arm at a pose: slopes (k, n) of lengths times the roots of their stiffness, and rows (m, n) that
+    """Supports of an arm at a pose: slopes (k, n) of lengths times the roots of their stiffness, and rows (m, n) that
     loops and contacts keep."""
 
     springs: Array
@@ -39,7 +39,7 @@ class Holds:
 
 
 class Supports:
-    """What holds a chain besides its joints."""
+    """Couplings, loops and contacts that hold a chain besides its joints."""
 
     def __init__(self, chain: Chain) -> None:
         self.chain, q = chain, ca.SX.sym("q", chain.n_q)
@@ -59,7 +59,7 @@ class Supports:
         self._at = ca.Function("supports", [q], [ca.densify(x) for x in out])
 
     def at(self, q: Array, contact: int | None = None) -> Holds:
-        """At the joint positions of `q` (n_q,), while one contact touches or none."""
+        """Supports at the joint positions of `q` (n_q,), while one contact touches or none."""
         springs, rows = self._numbers(q, contact)[:2]
         return Holds(springs, rows)
 
@@ -90,7 +90,7 @@ class Supports:
 
 
 def _stiffness(line: object, L: ca.SX) -> ca.SX:
-    """Of a line, N/m, along itself: cables taut, valves closed."""
+    """Stiffness of a line along itself, N/m: cables taut, valves closed."""
     found = sum((ca.SX(law.stiffness) for law in line.laws if hasattr(law, "stiffness")), ca.SX(0))  # type: ignore[attr-defined]
     return found + (ca.SX(0) if line.drive is None else line.drive.stiffness(L))  # type: ignore[attr-defined]
 

@@ -59,8 +59,8 @@ class InverseDerivativesOfParameters(NamedTuple):
 
 
 class DrivenTorques(NamedTuple):
-    """What drives the actuated coordinates as asked: torques `tau`, accelerations `qdd` of all coordinates, and the
-    `multipliers` of loops; each has the leading axes of the state."""
+    """Torques `tau` that drive the actuated coordinates as asked, accelerations `qdd` of all coordinates, and the
+    `multipliers` of loops. Each has the leading axes of the state."""
 
     tau: Array
     qdd: Array

@@ -89,7 +89,8 @@ class StraightArm:
         return M
 
     def vibrations(self, q: Array, contact: int | None = None) -> tuple[Vibration | SupportedVibration, ...]:
-        """With the joints (or motors) locked, and with all of them free; while one of the contacts touches, or none."""
+        """Vibrations with the joints (or motors) locked, and with all of them free, while one of the contacts touches,
+        or none."""
         M, motions = self.inertia(q), (self._locked, self._free)
         if self.supports is None:
             return tuple(one.of(M) for one in motions)
@@ -110,14 +111,14 @@ class _Motions:
         self.names = tuple(speeds[int(np.flatnonzero(column)[-1])] for column in T[:, stiff].T)
 
     def of(self, M: Array) -> Vibration:
-        """With an inertia matrix; loose motions follow."""
+        """Vibration with an inertia matrix. Loose motions follow."""
         meets = self.loose.T @ M @ self.stiff
         gives = np.linalg.lstsq(self.loose.T @ M @ self.loose, meets, rcond=None)[0]
         A = self.stiff.T @ M @ self.stiff - meets.T @ gives
         return Vibration((A + A.T) / 2, self.names)
 
     def supported(self, M: Array, held: Holds, touching: bool) -> SupportedVibration | Vibration:
-        """With an inertia matrix and what holds the arm."""
+        """Vibration with an inertia matrix and supports."""
         if not (held.springs.any() or held.rows.any()):
             return self.of(M)
         every, loose = np.hstack([self.loose, self.stiff]), self.loose.shape[1]
@@ -207,7 +208,7 @@ def _frame(mass: float, first: Array, inertia: Array) -> Array:
 
 
 def _stiffness(body: LinearBeam) -> Array:
-    """As `LinearBeam.stiffness`."""
+    """Stiffness of a beam, the same as `LinearBeam.stiffness`."""
     I, b, fields = body.integrals, body.data, body.shapes.fields
     L = float(b.length)
     bends = np.array([name.startswith("bending") for name in fields])

@@ -1,4 +1,4 @@
-"""Where an arm leaves what its model holds for: the limits, and the words for what lies beyond.
+"""Limits of the model: warnings where an arm leaves the range in which its model holds.
 
 Nothing is refused: each finding is a warning, told once per model, with the number and the likely mistake.
 """
@@ -57,12 +57,12 @@ def tell(model: Model, findings: Findings) -> None:
 
 
 def doubts(robot: Robot) -> Findings:
-    """What is odd about the description: numbers that no material has, links that shear would slow down."""
+    """Warnings about the description: numbers that no material has, links that shear would slow down."""
     return odd_numbers(robot) | _shear(robot)
 
 
 def in_a_run(model: Model, q: ArrayLike) -> Findings:
-    """What is odd about the arm and the states (..., n) of its run."""
+    """Warnings about the arm and the states (..., n) of its run."""
     return model.derived("doubts", (), partial(doubts, model.robot)) | steep(model, q)
 
 
@@ -121,7 +121,7 @@ def odd_start(model: Model, q: Array, name: str) -> Findings:
 
 
 def _odd(path: str, value: float, kind: str) -> Findings:
-    """What is told of a number beyond what is plausible, with the likely mistake; None is not there, and fine."""
+    """Warning about a number outside the plausible range, with the likely mistake. None passes."""
     low, high, unit, kinds, others = PLAUSIBLE[kind]
     if np.isnan(value) or low <= value <= high:
         return {}
@@ -198,8 +198,8 @@ def steep(model: Model, q: ArrayLike) -> Findings:
 
 
 def body_turns(model: Model, q: Array) -> Iterator[tuple[str, tuple[str, ...], Array]]:
-    """Of each body from a file that bends: its link, its frames, and by how much these turn against its root, rad, in
-    states (..., n)."""
+    """Yield for each flexible body from a file its link, its frames, and the angle of each frame against the root, rad,
+    in states (..., n)."""
     for link in model.robot.links:
         body = None if link.body is None else link.body.reduced
         if body is not None and body.size:

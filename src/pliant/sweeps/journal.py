@@ -26,7 +26,7 @@ _BEGINNING = b'{"format": '
 
 
 def is_journal(path: Path) -> bool:
-    """Whether a file begins like a journal, even one that a crash cut short."""
+    """Return whether a file begins like a journal, even one that a crash cut short."""
     if path.is_symlink() or not path.exists():
         return False
     with open_input(path) as file:

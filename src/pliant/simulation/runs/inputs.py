@@ -27,7 +27,7 @@ from pliant.model.model import Model
 from pliant.model.states import EQUILIBRIUM, named_places, read_state
 from pliant.model.validity import odd_start, tell
 from pliant.options import Interpolation
-from pliant.protocols import Bindable, TorqueLaw
+from pliant.protocols import Bindable, TorqueFunction, TorqueLaw, TorqueTable, TorqueValues
 from pliant.simulation.runs.composition import TABLE_WIDTH, Composition, tick_times
 from pliant.simulation.runs.piece_tables import PieceTable
 from pliant.simulation.runs.rate_jumps import SAME
@@ -41,7 +41,6 @@ else:  # modules that make expressions, and import CasADi
     assembly, loop_statics = (LaterModule(f"pliant.model.{name}") for name in ("assembly", "loop_statics"))
     coupled_lines = LaterModule("pliant.simulation.runs.coupled_lines")
 
-TorqueFunction = Callable[[float, Array, Array], ArrayLike]
 KINDS = get_args(Interpolation)
 
 
@@ -273,14 +272,14 @@ def looked_up(composed: Composition, *given: TorqueInput) -> PieceTable | None:
     return torque.beside(series) if torque is not None and series is not None else torque or series
 
 
-def _is_table(given: Any, many: bool) -> TypeGuard[tuple[Any, ...]]:
-    """Whether a torque is samples: times and values, and perhaps what lies in between."""
+def _is_table(given: object, many: bool) -> TypeGuard[TorqueTable]:
+    """Return whether a torque is samples: times and values, and perhaps the kind of interpolation."""
     if not (isinstance(given, tuple) and len(given) in (2, 3) and np.ndim(given[0]) == 1):
         return False
     return isinstance(given[1], Mapping) or np.ndim(given[1]) in ((2, 3) if many else (2,))
 
 
-def _columns(model: Model, given: Any, name: str, axes: tuple[int, ...]) -> Array:
+def _columns(model: Model, given: TorqueValues, name: str, axes: tuple[int, ...]) -> Array:
     """(..., m) finite numbers from an array, or from a mapping of joints and couplings to numbers or arrays (...,)."""
     m, names = model.layout.n_inputs, model.layout.inputs
     forms = {1: f"({m},)", 2: f"(arms, {m})", 3: f"(arms, K, {m})"}
@@ -305,7 +304,7 @@ def _columns(model: Model, given: Any, name: str, axes: tuple[int, ...]) -> Arra
     return array
 
 
-def _samples(model: Model, given: tuple[Any, ...], name: str, many: bool) -> tuple[Array, Array, str]:
+def _samples(model: Model, given: TorqueTable, name: str, many: bool) -> tuple[Array, Array, str]:
     """Times (K,), values (A, K, m) and the kind of interpolation, checked."""
     times, kind = np.asarray(given[0], dtype=float), given[2] if len(given) == 3 else "linear"
     values = _columns(model, given[1], name, (2, 3) if many else (2,))

@@ -199,7 +199,7 @@ class RunHistory:
         section_data(self.model.chain.links[place])
         return place, eta
 
-    def over_time(self, what: tuple[object, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
+    def over_time(self, what: tuple[Any, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
         """Values (N, size) of expressions over the run. Their kernel is kept with the model by the name `what`."""
 
         def trace() -> ca.Function:

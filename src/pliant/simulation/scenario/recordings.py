@@ -1,11 +1,11 @@
-"""What sensors of a scenario have read, written as a recording of a real arm would be: a table, and a file that says
-what its columns are and what drove the run. `pliant validate` and `pliant identify` read it."""
+"""Recording of a scenario by its sensors, written as that of a real arm. A table has the readings. A second file says
+what its columns are and what drove the run. `pliant validate` and `pliant identify` read both."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,8 +47,8 @@ def _table(result: Result) -> bytes:
     return "\n".join([",".join(columns), *rows, ""]).encode()
 
 
-def _said(scenario: Scenario, result: Result, table: str) -> dict[str, Any]:
-    """What the file says."""
+def _said(scenario: Scenario, result: Result, table: str) -> dict[str, object]:
+    """Content of the file that describes the table."""
     plain = scenario.to_dict()
     sensors = {
         sensor.label(scenario.built): {key: value for key, value in part.to_dict().items() if key not in INSTRUMENT}

@@ -30,7 +30,7 @@ class UrdfRobot(Description):
     floating: bool = Field(False, description="whether the root flies freely", examples=[True])
 
 
-def read_robot(value: Any, info: ValidationInfo) -> Any:
+def read_robot(value: object, info: ValidationInfo) -> object:
     """Paths are seen from the scenario file; a mapping without `urdf` is that of a robot file."""
     paths = paths_of(info.context)
     try:

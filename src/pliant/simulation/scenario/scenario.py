@@ -11,13 +11,16 @@ from typing import Annotated, Any, Self
 import casadi as ca
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from pliant.arrays import Array
 from pliant.base.signatures import checked
 from pliant.base.writing import atomic_write, inside
 from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.options import FigureFormat, FigureName, FormulationName, MethodName, RotationName, StiffeningChoice
+from pliant.protocols import Bindable, MovingBase
 from pliant.robot.files.documents import read_document, validated
 from pliant.robot.files.error_messages import clash, fault
 from pliant.robot.files.file_paths import FilePaths, SearchPaths
@@ -50,7 +53,7 @@ from pliant.simulation.scenario.robots import RobotEntry
 from pliant.simulation.scenario.values import StateValues, Torque, TorqueSamples, as_given, unknown_names
 
 
-def _file_name(value: Any) -> str:
+def _file_name(value: object) -> str:
     """A relative path that stays inside the folder of outputs."""
     path = PurePosixPath(value) if isinstance(value, str) and value.strip() else PurePosixPath("/")
     if not path.name or path.is_absolute() or ".." in path.parts or "\\" in str(value) or "\0" in str(value):
@@ -58,11 +61,11 @@ def _file_name(value: Any) -> str:
     return str(path)
 
 
-def _names(value: Any) -> list[Any]:
+def _names(value: object) -> list[object]:
     return [value] if isinstance(value, str) else sequence(value, "a list of names")
 
 
-def _steps(value: Any) -> int:
+def _steps(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise fault("a whole number of steps, 1 or more")
     return value
@@ -74,7 +77,7 @@ _ONE = Alternatives(({"type": "string"},))
 
 
 class ModelOptions(Description):
-    """Which equations: see `pliant.Model`.
+    """Options of the equations: see `pliant.Model`.
 
     Examples
     --------
@@ -115,7 +118,7 @@ class Initial(Description):
 
 
 class Outputs(Description):
-    """What a run leaves in its folder.
+    """Files that a run leaves in its folder.
 
     Examples
     --------
@@ -283,10 +286,12 @@ class Scenario(Document):
                         None,
                     )
 
-    def _misfits(self, built: Model, controller: Any, loads: tuple[Any, ...], base: Any) -> Iterator[Trouble]:
+    def _misfits(
+        self, built: Model, controller: Bindable | None, loads: tuple[Load, ...], base: MovingBase | None
+    ) -> Iterator[Trouble]:
         """Parts that are sound by themselves and do not suit this arm."""
         t, q, qd = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", built.n_q), ("qd", built.n)))
-        trials: list[tuple[tuple[int | str, ...], Callable[[], Any]]] = []
+        trials: list[tuple[tuple[int | str, ...], Callable[[], object]]] = []
         if controller is not None:
             trials.append((("controller",), lambda: controller.bind(built)))
         for k, load in enumerate(loads):
@@ -325,7 +330,7 @@ class Scenario(Document):
         """Sensors as objects."""
         return tuple(part.make() for part in self.sensors)
 
-    def start(self) -> tuple[Any, Any]:
+    def start(self) -> tuple[Array, Array]:
         """q and qd (n,) at the start, as `simulate` reads them.
 
         Returns
@@ -343,7 +348,7 @@ class Scenario(Document):
         q, qd, _ = read_start(self.built, initial.q, initial.qd, initial.equilibrium, loads)
         return q, qd
 
-    def run(self, progress: Any = None) -> Result:
+    def run(self, progress: bool | Callable[[float], None] | None = None) -> Result:
         """Simulate; see `pliant.simulate` for what it returns and raises.
 
         Parameters
@@ -357,11 +362,27 @@ class Scenario(Document):
         """
         controller, motion = self.driving
         return simulate(
-            self.built, self.duration, self.initial.q, self.initial.qd, as_given(self.torque), controller,
-            motion or None, self.method, self.rtol, self.atol, self.step, self.output_step, progress,
-            **self.surroundings, limits=self.limits, breaks=self.breaks, equilibrium=self.initial.equilibrium,
-            sensors=self.sensing, time_limit=self.time_limit, max_steps=self.max_steps,
-        )  # fmt: skip
+            self.built,
+            self.duration,
+            self.initial.q,
+            self.initial.qd,
+            torque=as_given(self.torque),
+            controller=controller,
+            motion=motion or None,
+            method=self.method,
+            rtol=self.rtol,
+            atol=self.atol,
+            step=self.step,
+            output_step=self.output_step,
+            progress=progress,
+            **self.surroundings,
+            limits=self.limits,
+            breaks=self.breaks,
+            equilibrium=self.initial.equilibrium,
+            sensors=self.sensing,
+            time_limit=self.time_limit,
+            max_steps=self.max_steps,
+        )
 
     def write(self, result: Result, folder: str | os.PathLike[str] = ".") -> list[Path]:
         """Write the outputs that the scenario asks for into a folder; returns their paths, data first.
@@ -431,7 +452,7 @@ class Scenario(Document):
         """
         return read_scenario(Path(path), FilePaths.of_file(path, search_paths))
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: object) -> Self:
         """The scenario with some entries changed, checked anew.
 
         Parameters

@@ -1,4 +1,4 @@
-"""How long a fixed step may be."""
+"""Longest length of a fixed step."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ def fastest_mode(model: Model) -> float:
 
 
 class Yields:
-    """How far an arm at rest gives way to a force in a time squared: 1/kg of a force along a line, 1/(kg m^2) of a
-    torque; loops that hold it are left out, with which it is no softer."""
+    """Acceleration of an arm at rest per force: 1/kg along a line, 1/(kg m^2) of a torque. Loops are left out, since
+    with them the arm is no softer."""
 
     def __init__(self, model: Model) -> None:
         self.model, self.rest = model, model.layout.rest()
         self._inverse = np.linalg.inv(model.mass_matrix(self.rest))
 
     def speed(self, name: str) -> float:
-        """Of a joint by its name."""
+        """Acceleration of a joint per its torque or force, by its name."""
         k = self.model.speed_index(name)
         return float(self._inverse[k, k])
 
     def lines(self) -> Array:
-        """(couplings,) of each line."""
+        """Acceleration (couplings,) along each line per its force."""
         model, many = self.model, np.tile(self.rest, (self.model.n, 1))
         _, slopes, _ = line_histories(model, many, np.eye(model.n), model.nominal_parameters)
         return np.asarray(np.einsum("ik,ij,jk->k", slopes, self._inverse, slopes))
 
     def point(self, frame: str) -> float:
-        """Of a frame, in the direction in which it is softest; nothing of the ground."""
+        """Acceleration of a frame per force in its softest direction, 0 for the ground."""
         if frame in (BASE, WORLD):
             return 0.0
         J = self.model.jacobian(self.rest, frame=frame)[3:]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pliant.algebra.tableaux import explicit
-from pliant.arrays import Array
+from pliant.arrays import Array, Booleans, Integers
 from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.tape import one_sided_time
 from pliant.errors import UnsupportedModel, warn_user
@@ -19,6 +20,8 @@ from pliant.simulation.stepping.energy_watch import EnergyWatch
 from pliant.simulation.stepping.interruptions import SAME, Interruptions
 from pliant.simulation.stepping.validity_watch import ValidityWatch
 
+SavedArms = tuple[float, Array, Array, NDArray[np.object_]]
+"""Time, states, inputs, and where arms stand still."""
 BROKEN = "broke down"
 MOST_STEPS = 1e7
 """Of one arm in one step of the caller."""
@@ -60,12 +63,12 @@ class ManyArms:
         self.t = 0.0
         self.place(q, qd, slice(None))
 
-    def place(self, q: Array, qd: Array, arms: Any = slice(None)) -> None:
+    def place(self, q: Array, qd: Array, arms: slice | Integers = slice(None)) -> None:
         """Some arms at these states now."""
         x = self._f.start(q, qd, np)
         self.x[arms] = self._f.loaded(x, self._held(self.t), self.p[arms])
         self.stopped[arms] = ""
-        self._judge(np.isfinite(self.x).all(axis=1))
+        self._judge(np.asarray(np.isfinite(self.x).all(axis=1)))
         self.balanced()
 
     def balanced(self) -> None:
@@ -77,12 +80,13 @@ class ManyArms:
         q, qd = self.coordinates()
         return self.t, q, qd, self.x[:, -1], self.p[:, self._m :]
 
-    def command(self, tau: Any) -> None:
+    def command(self, tau: ArrayLike) -> None:
         """Torques (m,) or (B, m) from now on."""
         self.p[:, : self._m] = tau
 
-    def advance(self, dt: float) -> Any:
-        """Which arms (B,) went on for the time `dt`; others have stopped, and stay where they are."""
+    def advance(self, dt: float) -> Booleans:
+        """Advance by `dt`. Return which arms (B,) went on for that time; others have stopped, and stay where they
+        are."""
         end, near = self.t + dt, SAME * dt
         self._breaks.look(end + near)
         still, before = self.stopped != "", self.x.copy()
@@ -99,14 +103,14 @@ class ManyArms:
                 )
             if stop >= end - near:
                 break
-        sound = np.isfinite(self.x).all(axis=1)
+        sound = np.asarray(np.isfinite(self.x).all(axis=1))
         self.x[still | ~sound] = before[still | ~sound]
         self._judge(sound)
         if self.energy.due():
             seen = self._seen()
             self.energy.look(*seen)
             self._validity.look(*seen[:3], self.x, self.p)
-        return self.stopped == ""
+        return np.asarray(self.stopped == "")
 
     def _stretch(self, end: float, length: float) -> None:
         """All arms to a time, without a look at what came of them. A whole step has the length that was asked for, not
@@ -126,7 +130,7 @@ class ManyArms:
             self._told = True
             warn_user(passing_words(int(counts[:, 1].max())))
 
-    def _judge(self, sound: Any) -> None:
+    def _judge(self, sound: Booleans) -> None:
         """Note who has left a limit or broken down."""
         moving = self.stopped == ""
         self.stopped[moving & ~sound] = BROKEN
@@ -143,11 +147,11 @@ class ManyArms:
         q, qd = self._f.coordinate_kernel(np.full(1, self.t), self.x, self._held(self.t), self.p)
         return q, qd
 
-    def save(self) -> tuple[Any, ...]:
+    def save(self) -> SavedArms:
         """All that the next step follows from."""
         return self.t, self.x.copy(), self.p.copy(), self.stopped.copy()
 
-    def restore(self, kept: tuple[Any, ...]) -> None:
+    def restore(self, kept: SavedArms) -> None:
         """Go on from there."""
         t, x, p, stopped = kept
         self.t, self.x, self.p, self.stopped = t, x.copy(), p.copy(), stopped.copy()

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from pliant.arrays import Array, StateLike
+from pliant.arrays import Array, Booleans, Integers, StateLike
 from pliant.base.signatures import checked, near, shown
 from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.control.sensing.sensors import Encoder, Measurement, Sensor, TipPosition
@@ -23,7 +23,7 @@ from pliant.model.damping_drift import drifted_rows
 from pliant.model.model import Model
 from pliant.model.validity import tell
 from pliant.options import StepMethodName
-from pliant.protocols import Control, MovingBase, PrescribedMotion
+from pliant.protocols import Control, MovingBase, PrescribedMotion, TorqueValues
 from pliant.simulation.batch.batch_equations import composed as batch_equations
 from pliant.simulation.batch.batch_equations import read_drive, rows
 from pliant.simulation.runs.composition import Composition, compose
@@ -55,7 +55,8 @@ class ArmState(NamedTuple):
 
 @dataclass(frozen=True)
 class SavedState:
-    """What `Stepper.save` gives and `Stepper.restore` takes: all that the next steps follow from; it can be pickled.
+    """State that `Stepper.save` returns and `Stepper.restore` takes. The next steps follow from it alone, and it can be
+    pickled.
 
     Attributes
     ----------
@@ -65,7 +66,7 @@ class SavedState:
         The state.
     """
 
-    of: tuple[Any, ...]
+    of: tuple[object, ...]
     kept: tuple[Any, ...]
 
 
@@ -178,19 +179,20 @@ class Stepper:
         self._rng, self._seed = np.random.default_rng(seed), seed
         self._equilibrium = equilibrium
         self.composition, inputs, f = self._compose(controller, motion or {}, acting, base, sample_time, values)
-        start = self._start(q0, qd0, values)
-        bounds = joint_limits(model, limits)
-        lengths = (method, self.step_length, rtol, atol)
+        q, qd = self._start(q0, qd0, values)
+        bounds, length = joint_limits(model, limits), self.step_length
         self._engine: OneArm | ManyArms
         if inputs is not None:
-            self._engine = OneArm(self.composition, inputs, bounds, *lengths, *start)
+            self._engine = OneArm(
+                self.composition, inputs, bounds, method=method, step=length, rtol=rtol, atol=atol, q=q, qd=qd
+            )
         else:
-            self._engine = ManyArms(f, bounds, *lengths, values, *start)
+            self._engine = ManyArms(f, bounds, method=method, step=length, rtol=rtol, atol=atol, p=values, q=q, qd=qd)
         self._advance, self._command = self._engine.advance, self._engine.command
 
     def _compose(
-        self, controller: Any, motion: Mapping[str, Any], loads: tuple[Any, ...], base: Any, sample_time: float | None,
-        p: Array,
+        self, controller: Control | None, motion: Mapping[str, PrescribedMotion], loads: tuple[Load, ...],
+        base: MovingBase | None, sample_time: float | None, p: Array,
     ) -> tuple[Composition, Inputs | None, Any]:  # fmt: skip
         """The equations, and what feeds those of one arm or those of many."""
         if self.count is not None:
@@ -206,12 +208,22 @@ class Stepper:
         composition = compose(self.model, None, drive.traced, motion, loads, base, False, looked_up=True, closed=True)
         return composition, Inputs(self.model, composition, [drive], p[0], sample_time), None
 
-    def _start(self, q0: Any, qd0: Any, p: Array, now: bool = False) -> tuple[Array, Array]:
+    def _start(self, q0: StateLike | None, qd0: StateLike | None, p: Array, now: bool = False) -> tuple[Array, Array]:
         """A state to begin from, or to be in `now`, which is behind all jumps."""
         many, c = self.count is not None, self.composition
         own = p if many else p[0]
         before = None if now else c.before_start
-        *start, _ = read_start(self.model, q0, qd0, self._equilibrium, c.loads, own, many, c.on_paths, before)
+        *start, _ = read_start(
+            self.model,
+            q0,
+            qd0,
+            equilibrium=self._equilibrium,
+            loads=c.loads,
+            p=own,
+            many=many,
+            placed=c.on_paths,
+            before=before,
+        )
         if not many:
             return start[0], start[1]
         for name, array in zip(("q0", "qd0"), start):
@@ -220,7 +232,7 @@ class Stepper:
         q, qd = (np.broadcast_to(array, (len(p), array.shape[1])) for array in start)
         return q, qd
 
-    def _values(self, given: Any, now: Array | None = None) -> Array:
+    def _values(self, given: ArrayLike | Mapping[str, ArrayLike] | None, now: Array | None = None) -> Array:
         """(B or 1, P) parameters: those given, all or by name, over those of now or nominal ones."""
         names, arms = self.model.parameters, self.count or 1
         values = np.tile(self.model.nominal_parameters, (arms, 1)) if now is None else now.copy()
@@ -245,7 +257,7 @@ class Stepper:
 
     # ------------------------------------------------------------------------------------------------ stepping
 
-    def step(self, dt: float, tau: Any = None) -> None:
+    def step(self, dt: float, tau: TorqueValues | None = None) -> None:
         """Advance by `dt` seconds under torques that are held.
 
         Parameters
@@ -272,16 +284,17 @@ class Stepper:
         if not fits:
             raise ModelError(f"dt: got {shown(dt)}, expected a positive number of seconds, below {LONGEST:g}")
         if tau is not None:
+            given: Any = tau
             try:
-                wide = len(tau) if self.count is None else np.shape(tau)[-1]
-                if wide != self._m or isinstance(tau, str | bytes):
+                wide = len(given) if self.count is None else np.shape(given)[-1]
+                if wide != self._m or isinstance(given, str | bytes):
                     raise ValueError
-                self._command(tau)
+                self._command(given)
             except (TypeError, ValueError, IndexError):
                 self._command(self._torques(tau))
         self._advance(float(dt))
 
-    def _torques(self, tau: Any) -> Array:
+    def _torques(self, tau: TorqueValues) -> Array:
         constant = read_torque(self.model, tau, "tau", many=self.count is not None).constant
         if constant is None or len(constant) not in (1, self.count or 1):
             raise ModelError(
@@ -289,7 +302,12 @@ class Stepper:
             )
         return constant[0] if self.count is None else constant
 
-    def reset(self, q0: Any = None, qd0: Any = None, arms: Any = None) -> None:
+    def reset(
+        self,
+        q0: StateLike | None = None,
+        qd0: StateLike | None = None,
+        arms: Sequence[int] | Integers | Booleans | slice | None = None,
+    ) -> None:
         """Back to a start, with the parameters of now.
 
         Parameters
@@ -324,13 +342,13 @@ class Stepper:
         return self._engine.t
 
     @property
-    def stopped(self) -> Any:
+    def stopped(self) -> str | NDArray[np.object_]:
         """Name of the limit at which the arm stands, empty while it moves; of many arms an array."""
         stopped = self._engine.stopped
         return stopped if isinstance(stopped, str) else stopped.copy()
 
     @property
-    def energy_error(self) -> Any:
+    def energy_error(self) -> float | Array:
         """Error of the energy as a part of what moved, as in `simulate`, since the states or parameters were set last;
         of many arms an array. It is looked at after 1, 2, 4, ... steps, later after every 256."""
         part = self._engine.energy.part
@@ -345,7 +363,7 @@ class Stepper:
         return ArmState(*self.composition.full_state(self._engine.t, self._engine.x[0]))
 
     @state.setter
-    def state(self, value: tuple[Any, Any]) -> None:
+    def state(self, value: tuple[StateLike | None, StateLike | None]) -> None:
         q0, qd0 = value
         self._engine.place(*self._start(q0, qd0, self._own, now=True))
 
@@ -366,12 +384,12 @@ class Stepper:
         return p[:, p.shape[1] - len(self.model.parameters) :]
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, float | Array]:
         """Values of the model's parameters by name."""
         columns = self._own.T.copy() if self.count is not None else self._own[0].tolist()
         return dict(zip(self.model.parameters, columns))
 
-    def change(self, parameters: Mapping[str, Any] | ArrayLike) -> None:
+    def change(self, parameters: Mapping[str, ArrayLike] | ArrayLike) -> None:
         """Give parameters of the model other values from now on; coordinates and rates stay.
 
         Parameters
@@ -471,8 +489,8 @@ class Stepper:
         self._rng.bit_generator.state = deepcopy(noise)
 
     @property
-    def _of(self) -> tuple[Any, ...]:
-        """What a saved state fits to."""
+    def _of(self) -> tuple[object, ...]:
+        """Identity of the stepper, to which a saved state must fit."""
         model, controller = self.model, self.composition.controller
         sizes = (self._engine.x.shape[-1], self._engine.p.shape[-1], self.count)
         law = type(controller).__name__

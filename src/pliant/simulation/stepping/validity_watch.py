@@ -1,4 +1,4 @@
-"""Whether arms that their caller advances stay within what their model holds for, looked at now and then."""
+"""Check now and then that arms that their caller advances stay within the limits of their model."""
 
 from __future__ import annotations
 
