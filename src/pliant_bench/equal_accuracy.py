@@ -18,7 +18,7 @@ PAIRS = 7
 
 @dataclass(frozen=True)
 class Setting:
-    """An engine with its discretisation and its step."""
+    """An engine with its discretization and its step."""
 
     engine: str
     label: str

@@ -210,7 +210,7 @@ class _System:
         return body
 
     def add_torques(self, torques: Callable[[float], ArrayLike]) -> None:
-        """Torques between neighbours: on each root, and against it on the tip before."""
+        """Torques between neighbors: on each root, and against it on the tip before."""
         for k, root in enumerate(self.roots):
             self._add_torque(root, torques, k, 1.0)
             if k:

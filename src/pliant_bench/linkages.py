@@ -137,7 +137,7 @@ class CablesCut:
 
 
 def exudyn_run(kind: Kind, drive: Drive, cut: CablesCut | None = None, t_end: float | None = None) -> PeerRun:
-    """Exudyn, by the generalised-alpha method; histories are kept by sensors."""
+    """Exudyn, by the generalized-alpha method; histories are kept by sensors."""
     import exudyn
 
     cut, begin = cut or CablesCut(), time.perf_counter()

@@ -16,7 +16,7 @@ Row = tuple[float, ...]
 
 @dataclass(frozen=True)
 class RigidJoint:
-    """A joint about z and the body behind it; lengths in m, the inertia about the centre of mass, all row by row."""
+    """A joint about z and the body behind it; lengths in m, the inertia about the center of mass, all row by row."""
 
     rotation: Row  # (9,) of the joint frame at rest, in the frame of the joint before
     offset: Row  # (3,)

@@ -93,7 +93,7 @@ class Gauge(Description):
 
     strain: str = Field(description="link that it sits on", examples=["upper"])
     x: Number | Station = Field(0.0, description="m, station on the beam; also tip, middle", examples=[0.05])
-    at: Pair = Field(description="m, y and z of the fibre", examples=[[0.01, 0.0]])
+    at: Pair = Field(description="m, y and z of the fiber", examples=[[0.01, 0.0]])
 
     def make(self) -> Strain:
         """Make the channel."""

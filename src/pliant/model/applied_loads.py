@@ -19,7 +19,7 @@ else:  # an arm without loads needs no expressions
     force_functions = LaterModule("pliant.model.force_functions")
 
 Applied = Callable[[ArrayLike], tuple[Array, Array]]
-"""q -> generalised forces (n,) and their slopes (n, n)."""
+"""q -> generalized forces (n,) and their slopes (n, n)."""
 
 
 def applied(model: Model, loads: Sequence[Load], p: ArrayLike | None, qd: Array | None = None) -> Applied:

@@ -1,4 +1,4 @@
-"""Closed positions of an arm with loops, and which of the rows that close them hang on others."""
+"""Closed positions of an arm with loops, and the rows of its loops that depend on others."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pliant.model.model import Model
 
 CLOSED = 1e-12
-"""Of the size of an arm: a loop that is open by less is closed; Newton's steps leave 1e-16."""
+"""Gap over the size of an arm below which a loop counts as closed. Newton's steps leave 1e-16."""
 MOST_STEPS = 100
 LONGEST_STEP = 0.5
-"""Radians, or metres over the size of the arm, of one step."""
+"""Radians, or meters over the size of the arm, of one step."""
 KICKS = 40
 """Times that a position from which no step leads nearer is left at random, by this much on average."""
 KICK = 0.4
@@ -37,20 +37,20 @@ HALF_TURN = 2.0
 NEAR = 0.3
 """Radians by which states are moved to see the rank of rows in general."""
 BEND = 1e-3
-"""Of the size of the arm, by which amplitudes are moved there."""
+"""Part of the size of the arm by which amplitudes are moved there."""
 TRIALS = 4
 TAKEN = 1e-9
-"""What is left of a gap, over one and the gap, that counts as closed to first order."""
+"""Rest of a gap, over one plus the gap, below which it counts as closed to first order."""
 TYPED = 1e-3
-"""Radians, metres over the size of the arm, or of the largest speed: what is given with a few digits is corrected by
-less without a word."""
+"""Radians, meters over the size of the arm, or part of the largest speed. Smaller corrections give no warning, since
+numbers are often given with a few digits."""
 BENT = 1e-6
-"""Of the size of the arm, by which links may bend to close loops without a word: states with the errors of a run."""
+"""Part of the size of the arm by which links may bend to close loops without a warning. States of a run need it."""
 NEVER = 1e-10
 """Slope of a row, over the size of the arm, at which nothing moves it: rounding leaves 1e-15."""
 INDEPENDENT = 1e-5
-"""What is left of a row without its part along others, over the row: below, it hangs on them. Near a singular position
-a closed one is known to the root of its gap only, 1e-6."""
+"""Rest of a row without its part along others, over the row. Below this the row depends on the others. Near a singular
+position a closed one is known only to the root of its gap, 1e-6."""
 SINGULAR = 1e-6
 """Smallest singular value over the largest of the rows, each of length one: below, a position is singular."""
 
@@ -168,8 +168,8 @@ class Mechanism:
         return moved(self.layout, q, step)
 
     def _descend(self, q: Array, free: list[int]) -> tuple[Array, float]:
-        """Newton's steps while they lead nearer; gives the position and its largest gap, infinite where links would be
-        bent beyond all that their shapes hold for."""
+        """Take Newton's steps while they lead nearer. Return the position and its largest gap, infinite where links
+        would bend beyond the range of their shapes."""
         g = self.gaps(q)[0]
         for _ in range(MOST_STEPS):
             if not self._is_sound(q):
@@ -219,8 +219,8 @@ class Mechanism:
         return np.linalg.solve(L, self.slopes(q)[:, free].T).T, L
 
     def rank(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Rows to keep, rows that follow from them, and the freedoms that joints are left with, at states near a closed
-        one."""
+        """Return the rows to keep, the rows that follow from them, and the number of freedoms left to the joints, from
+        states near a closed one."""
         every = list(range(self.layout.n))
         start = self.closed(self.layout.rest())
         states = [start, *self._near(start)]
@@ -233,8 +233,8 @@ class Mechanism:
         return tuple(names[k] for k in kept), dropped, len(self.joints) - len(independent(own))
 
     def _near(self, start: Array) -> list[Array]:
-        """Some closed states around a closed one. Each has a joint that stays where it was moved to: from a singular
-        position, such as that of a linkage that lies flat, steps of all joints lead back to it."""
+        """Closed states around a closed one. In each of them one joint stays where it was moved to. Otherwise steps of
+        all joints would lead back to a singular position, such as that of a linkage that lies flat."""
         rng, found, n = np.random.default_rng(1), [], self.layout.n
         scale = np.full(n, BEND * self.size)
         scale[list(self.joints)] = NEAR
@@ -249,14 +249,14 @@ class Mechanism:
         return found
 
     def along(self, q: Array, qd: Array, held: Collection[int] = (), named: Collection[int] = ()) -> Array | None:
-        """Speeds along the closed loops, the nearest by M; None where those that are `held` cannot be kept. Those of
-        what is `named` give way in the order of `movable`."""
+        """Speeds along the closed loops, the nearest by M. None if those that are `held` cannot be kept. Those that are
+        `named` give way in the order of `movable`."""
         change, kept = self.taken_back(q, self.slopes(q) @ np.reshape(qd, (-1, 1)), held, named)
         return qd + change[:, 0] if kept.all() else None
 
     def taken_back(self, q: Array, gaps: Array, held: Collection[int], named: Collection[int]) -> tuple[Array, Array]:
-        """The smallest displacements (n, K) by M that take back K small gaps (rows, K) of the loops, each in the order
-        in which positions are closed, and whether all of each is taken back."""
+        """Smallest displacements (n, K) by M that close K small gaps (rows, K) of the loops, and whether each gap
+        closes. Speeds give way in the order of `movable`."""
         tiers, J = self.movable(held, named), self.slopes(q)
         found, done = np.zeros((self.layout.n, gaps.shape[1])), np.zeros(gaps.shape[1], dtype=bool)
         room = TAKEN * (1 + np.abs(gaps).max(axis=0, initial=0.0))
@@ -283,7 +283,7 @@ class Mechanism:
         return out
 
     def require_regular(self, q: Array, held: Collection[int] = ()) -> None:
-        """Refuses a closed position in which the rows that are kept hang on one another."""
+        """Raise `ModelError` if the rows that are kept depend on one another in a closed position."""
         free = [k for k in range(self.layout.n) if k not in held]
         own = [self.names.index(name) for name in self.layout.rows]
         A = self._weighted(q, free)[0][own] if free else np.zeros((len(own), 0))
@@ -315,7 +315,7 @@ def closed_start(
     placed: Collection[int],
     p: Array,
 ) -> tuple[Array, Array, dict[str, str]]:
-    """A start with closed loops, and what is to be told of it.
+    """Return a start with closed loops, and warnings about it.
 
     Speeds that are `placed` belong to prescribed coordinates, which do not give way. What a user has `given` by name
     gives way as `Mechanism.movable` says.
@@ -333,13 +333,13 @@ def closed_start(
 
 
 def closed_near(model: Model, q: Array, given: StateLike | None, name: str, p: Array) -> tuple[Array, dict[str, str]]:
-    """The closed position near q, of which a user has `given` something by name, and what is to be told of it."""
+    """Return the closed position near q, of which a user has `given` something by name, and warnings about it."""
     found = closed_with(model, q, p, named_speeds(model, given, "q0"))
     return found, told_positions(model, q, found, given, name, p)
 
 
 def closed_with(model: Model, q: Array, p: Array, named: Collection[int]) -> Array:
-    """The same, with the speeds of what is named."""
+    """Return the closed position near q, with the speeds of the coordinates that are named."""
     return mechanism(model, p).closed(q, (), named)
 
 
@@ -357,7 +357,7 @@ def named_speeds(model: Model, given: StateLike | None, name: str) -> set[int]:
 
 
 def motors_given(model: Model, given: StateLike | None, own: Collection[int]) -> set[int]:
-    """Motors of elastic drives that a start gives: those among the speeds `own`, and all by a whole state. Others stand
+    """Motors of elastic drives that a start gives: those among the speeds `own`, or all by a whole state. Others stand
     and turn with their joints."""
     motors = {shaft.actuated for shaft in model.layout.driven}
     is_whole = not (given is None or isinstance(given, str | Mapping)) and np.shape(given)[-1] >= model.n
@@ -417,7 +417,7 @@ def _is_whole(given: StateLike | None, size: int) -> bool:
 
 
 def most_regular(matrices: Sequence[Array]) -> int:
-    """Number of the matrix whose rows have the greatest rank, and of several the one whose rows differ most."""
+    """Number of the matrix whose rows have the greatest rank. Among several, the one whose rows differ most."""
 
     def regular(A: Array) -> tuple[int, float]:
         values = np.linalg.svd(_unit_rows(A), compute_uv=False)
@@ -428,7 +428,7 @@ def most_regular(matrices: Sequence[Array]) -> int:
 
 
 def independent(A: Array) -> list[int]:
-    """Numbers of the rows, in their order, that hang on none before them."""
+    """Numbers of the rows, in their order, that do not depend on rows before them."""
     kept: list[int] = []
     basis = np.zeros((0, A.shape[1]))
     for k, row in enumerate(_unit_rows(A)):

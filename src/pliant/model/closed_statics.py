@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 200
 LONGEST_STEP = 0.3
-"""Radians or metres of one step towards rest."""
+"""Radians or meters of one step towards rest."""
 FLAT = 1e-9
 """Curvature of the potential over the largest one, at which a direction is neither held nor driven away."""
 ROUNDED = 1e-13

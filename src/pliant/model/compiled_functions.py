@@ -1,4 +1,4 @@
-"""Compiled dynamics as CasADi functions: IPOPT, acados' and do-mpc's graphs call the kernels, and their derivatives.
+"""Compiled dynamics as CasADi functions. Graphs for IPOPT, acados and do-mpc call the kernels and their derivatives.
 
 A `casadi.Callback` hands buffers to a kernel. First derivatives are those of `forward_dynamics_derivatives`, gradients
 those of the vjp kernel, and what second-order solvers ask, changes of a gradient along a direction, the hvp kernel's.
@@ -111,7 +111,7 @@ class CompiledFunction(ca.Callback):
         return self._kept(self.by.reverse, *given)
 
     def _kept(self, make: Derive | None, *given: object) -> CompiledFunction:
-        """A derivative lives as long as the function: CasADi holds no reference to its Python side."""
+        """Keep a derivative as long as the function. CasADi holds no reference to its Python side."""
         assert make is not None
         self.ports.kept.append(make(*given))
         return self.ports.kept[-1]

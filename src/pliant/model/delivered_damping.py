@@ -25,7 +25,7 @@ OFF = 0.1
 
 
 def findings(model: Model, robot: Robot, asked: dict[str, float]) -> dict[str, str]:
-    """A finding for each link whose modes are damped otherwise than `asked`, with both numbers, if `model` has the
+    """Return a warning for each link whose modes are not damped as `asked`, with both numbers, if `model` has the
     numbers of `robot`."""
     out = {}
     with SYMBOLS:

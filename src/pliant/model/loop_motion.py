@@ -1,4 +1,4 @@
-"""Motion that loops leave: directions, small motions about a rest, and speeds that follow from others.
+"""Motion along closed loops: its directions, small motions about a rest, and speeds that follow from others.
 
 Displacements that keep loops closed to first order are Z y with J Z = 0; columns of Z have length one by M. About a
 rest the stiffness is d(bias)/dq - d(J^T lambda)/dq along Z: the last is what the forces of the loops do as they turn.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 OPEN = 1e-7
 """Gap (m or rad) up to which a given state counts as closed: dense output leaves as much."""
 SHORT = 1e-2
-"""By how much less than others a coordinate may move the rows, and yet follow from them."""
+"""Least motion of the rows by a coordinate, over the largest one, at which the coordinate may follow from others."""
 
 
 class RowSlopes(NamedTuple):
@@ -86,7 +86,8 @@ def oil_slopes(model: Model, q: Array, p: ArrayLike | None, forces: Array | None
 
 
 def closed_state(model: Model, given: StateLike | None, p: ArrayLike | None) -> Array:
-    """A state as a user gives it. Where it is given in part, loops are closed: what it names stays, if that can be."""
+    """Read a state as a user gives it. If it is given in part, close the loops. Coordinates that it names stay if
+    possible."""
     state = read_state(model, given)
     if not model.constraints or (
         given is not None and not isinstance(given, Mapping) and np.shape(given) == state.shape
@@ -98,7 +99,7 @@ def closed_state(model: Model, given: StateLike | None, p: ArrayLike | None) -> 
 
 
 def require_closed(model: Model, q: Array, p: ArrayLike | None, name: str) -> None:
-    """Refuses a state with open loops."""
+    """Raise `ModelError` for a state with open loops."""
     gaps = np.abs(model.gaps(q, p))
     if gaps.max(initial=0.0) > OPEN:
         loop = model.constraints[int(np.argmax(gaps))].partition(".")[0]
@@ -108,7 +109,7 @@ def require_closed(model: Model, q: Array, p: ArrayLike | None, name: str) -> No
 
 
 def require_held_still(model: Model, rates: StateLike | None) -> None:
-    """Refuses steady spins, which loops do not have."""
+    """Raise `UnsupportedModel` for steady spins of arms with loops."""
     if rates is not None:
         raise UnsupportedModel(
             "rates: steady spins are not built for closed loops and passive joints; simulate the motion with "
@@ -117,7 +118,7 @@ def require_held_still(model: Model, rates: StateLike | None) -> None:
 
 
 def flying(model: Model, J: Array) -> list[int]:
-    """Speeds of a free base; refuses one that loops hold."""
+    """Speeds of a free base. Raise `UnsupportedModel` if loops hold it."""
     own = list(model.chain.links[0].joint_indices) if model.layout.first else []
     if own and np.abs(J[:, own]).max(initial=0.0) > 1e-9 * np.abs(J).max(initial=0.0):
         raise UnsupportedModel(
@@ -128,8 +129,8 @@ def flying(model: Model, J: Array) -> list[int]:
 
 
 class Directions(NamedTuple):
-    """Motion that loops leave of the speeds `free`: Z (n, k) with Z^T M Z = 1, and the multipliers that the forces on
-    `free` ask for."""
+    """Motion that loops leave to the speeds `free`: Z (n, k) with Z^T M Z = 1, and the multipliers that balance the
+    forces on `free`."""
 
     Z: Array
     multipliers: Array
@@ -157,8 +158,9 @@ def directions(model: Model, q: Array, free: list[int], J: Array, force: Array, 
 def small_motion(
     model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None
 ) -> tuple[Array, Array, Array]:
-    """Z (n, k) of what loops leave of the speeds `free` about a closed state under its holding torque, the stiffness
-    (k, k) along them, and what rounding may have left in it. Cylinders hold by their oil, valves closed."""
+    """Return Z (n, k), the motion that loops leave to the speeds `free` about a closed state under its holding torque,
+    the stiffness (k, k) along it, and the rounding error of the stiffness. Cylinders hold by their oil, valves
+    closed."""
     require_closed(model, q, p, "q")
     force = model.bias(q, np.zeros(model.n), p) - applied(model, loads, p)(q)[0]
     J = row_slopes(model, q, p, np.zeros(len(model.constraints))).J
@@ -178,8 +180,8 @@ def small_motion(
 def independent_motion(
     model: Model, q: Array, qd: Array, free: list[int], p: ArrayLike | None
 ) -> tuple[list[int], Array]:
-    """Speeds that are independent among those `free` at a closed state, and T (2 n, 2 k): how all displacements and
-    changes of speeds follow from theirs.
+    """Return independent speeds among those `free` at a closed state, and T (2 n, 2 k), by which all displacements and
+    changes of speed follow from theirs.
 
     J d = 0 gives the displacements of the others, J dv = -(d(J v)/dq) d their changes of speed.
     """

@@ -30,7 +30,7 @@ def _floating_modes(K: Array, M: Array, noise: Array) -> tuple[Array, Array]:
     """Squares and shapes of a free base, whose speeds come first, and of what it carries.
 
     Its six motions meet no stiffness. They are taken out by what they are, and not by their rounding: the others have
-    no momentum, so that M of the rest is less what the base gives way. Shifts first, then turns about the centre of
+    no momentum, so that M of the rest is less what the base gives way. Shifts first, then turns about the center of
     mass of the whole, are factors of M of the base, shown in the order of its speeds.
     """
     order = [3, 4, 5, 0, 1, 2]

@@ -1,4 +1,4 @@
-"""States as users give them: by name, for the joints alone, or in full. One rule for every function that takes one."""
+"""States in the forms that users give: by name, for the joints alone, or in full. All functions read them here."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ if TYPE_CHECKING:
 NamedState = Mapping[str, ArrayLike | Mapping[str, ArrayLike]]
 """Coordinates or speeds by name."""
 EQUILIBRIUM = "equilibrium"
-"""The state at static rest, in a word."""
+"""Word for the state at static rest."""
 
 
 def read_state(model: Model, given: StateLike | None, name: str = "q", many: bool = False) -> Array:
-    """Coordinates, or speeds where `name` begins with "qd" or is "rates", of one arm (n_q,) or of many (1 or A, n_q).
+    """Return coordinates, or speeds where `name` begins with "qd" or is "rates", of one arm (n_q,) or of many (1 or A,
+    n_q).
 
-    What is not given is that of the undeformed arm at rest: zero, but for the free lengths of sliding beams;
-    "equilibrium" is that arm at static rest, its joints held. Angles may be text, as "90 deg" in files. A mapping
-    gives coordinates by name, an array of `n_joints` the joints; motors of elastic drives that are not named then stand
-    (and turn) with their joints. An array of all numbers is taken as it is. The pose of a free base or joint may be
-    given as a mapping with `position` and one of `rpy`, `quaternion` and `rotation`, that of a spherical joint with one
-    of these; its speeds as a mapping with `angular` and `linear`.
+    Coordinates that are not given are those of the undeformed arm at rest: zero, except the free lengths of sliding
+    beams. "equilibrium" is that arm at static rest, with its joints held. Angles may be text, such as "90 deg". A
+    mapping gives coordinates by name, and an array of `n_joints` the joints. Motors of elastic drives that are not
+    named then stand (and turn) with their joints. An array of all numbers is taken as it is.
+
+    The pose of a free base or joint may be a mapping with `position` and one of `rpy`, `quaternion` and `rotation`.
+    That of a spherical joint has one of the last three. Their speeds may be a mapping with `angular` and `linear`.
 
     Raises
     ------
@@ -69,7 +71,7 @@ def read_state(model: Model, given: StateLike | None, name: str = "q", many: boo
 
 
 def normalised(model: Model, q: Array, name: str = "q") -> Array:
-    """States (..., n_q), changed in place, with quaternions of length one; refuses those of zero length."""
+    """Scale quaternions of states (..., n_q) to length one, in place. Raise `ModelError` for those of zero length."""
     for ball in model.layout.balls:
         if (np.linalg.norm(q[..., list(ball.places[-4:])], axis=-1) < SHORTEST).any():
             raise ModelError(

@@ -289,7 +289,7 @@ def gravity_of(model: Model, p: ArrayLike | None) -> Array:
 
 
 def require_no_fall(model: Model, p: ArrayLike | None) -> None:
-    """Refuse a free base under gravity."""
+    """Raise `ModelError` for a free base under gravity."""
     gravity = gravity_of(model, p) if model.layout.first else np.zeros(3)
     if gravity.any():
         raise ModelError(
@@ -301,7 +301,7 @@ def require_no_fall(model: Model, p: ArrayLike | None) -> None:
 def require_balance(
     model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, rates: StateLike | None
 ) -> None:
-    """Refuse a free base that loads, or spinning links, would move."""
+    """Raise `ModelError` for a free base that loads, or spinning links, would move."""
     if not model.layout.first:
         return
     qd, base = steady_rates(model, rates), list(model.chain.links[0].joint_indices)

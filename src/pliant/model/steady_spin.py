@@ -29,7 +29,7 @@ STEADY = 1e-9
 
 
 def steady_rates(model: Model, rates: StateLike | None) -> Array:
-    """(n,) rates of an arm whose joints spin steadily; nothing bends meanwhile."""
+    """Return rates (n,) of an arm whose joints spin steadily. Nothing bends meanwhile."""
     qd = read_state(model, rates, "rates")
     bends = [k for k in np.flatnonzero(qd) if k in terms.partition(model.chain)[1]]
     if bends:
@@ -40,7 +40,7 @@ def steady_rates(model: Model, rates: StateLike | None) -> Array:
 def require_steady(
     model: Model, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None, rows: list[int]
 ) -> None:
-    """Refuse a spin in which forces on the arm change as it turns."""
+    """Raise `ModelError` for a spin in which forces on the arm change as it turns."""
     by_q, _ = force_functions.slopes(model, q, qd, loads, p)
     turned = by_q[rows] * qd
     room = STEADY * (

@@ -1,4 +1,4 @@
-"""Check of the order that "auto" chose against loads, couplings, spin and replaced numbers, for every entry.
+"""Check of the order that "auto" chose, against loads, couplings, spin and replaced numbers.
 
 `Level` says what was chosen when the model was made, from weight and `limits.speed`. Here the forces that its links
 carry at a state are compared with what they stand. Where the order proves too low, the same model with second order
@@ -79,8 +79,8 @@ def fitted(
     model: Model, q: Array, loads: Sequence[Load] = (), p: ArrayLike | None = None, qd: Array | None = None,
     course: Course = AT_START, told: bool = True,
 ) -> Model:  # fmt: skip
-    """The model, or the same with second order where loads, parameters, couplings, rates or prescribed motion ask for
-    it at states (n_q,) or (N, n_q). Where there is none, warn, if this shall be `told`."""
+    """Return the model, or the same with second order where loads, parameters, couplings, rates or prescribed motion
+    need it at states (n_q,) or (N, n_q). If it has no second order, warn, provided the warning shall be `told`."""
     if not is_checked(model):
         return model
     values = corners(model, p)
@@ -103,14 +103,14 @@ def fitted(
 
 
 def at_its_numbers(model: Model) -> Model:
-    """The model, or the same with second order where numbers that were replaced ask for it."""
+    """Return the model, or the same with second order where replaced numbers need it."""
     found = _bound(model, None, None)
     return raised(model, found) if found.noticed else model
 
 
 def checked_links(model: Model, chosen: bool = False) -> list[tuple[int, Link]]:
-    """Links that second order would change, with their places in the chain; those that are of first order because it
-    was `chosen` too."""
+    """Links that second order would change, with their places in the chain. With `chosen`, include those of first order
+    by choice."""
     lacking = linear_bodies(model)
     asked = chosen or model.level.in_doubt
     return [(k, link) for k, link in enumerate(model.bodies) if link.name in lacking or (asked and link.amplitudes)]
@@ -127,15 +127,15 @@ def worst_effect(
 
 
 def with_values(model: Model, values: Array | None) -> Robot:
-    """The arm with the numbers of its parameters."""
+    """Return the arm with the numbers of its parameters."""
     if values is None:
         return model.robot
     return model.robot.replace(dict(zip(model.parameters, np.asarray(values, dtype=float).tolist())))
 
 
 def speeds_bound(model: Model, p: ArrayLike | None, qd: Array | None, qdd: Array | None = None) -> Effect:
-    """The largest effect of weight and spin on the links that are checked, whatever the pose: with parameters (P,) or
-    (N, P), at rates (n,) or (N, n), and under accelerations of joints likewise."""
+    """Largest effect of weight and spin on the links that are checked, at any pose. Parameters are (P,) or (N, P),
+    rates and accelerations of joints (n,) or (N, n)."""
     return _bound(model, corners(model, p), qd, accelerations=qdd)
 
 
@@ -159,7 +159,7 @@ def _bound(
 
 
 def _largest(model: Model, rows: Array | None) -> Array:
-    """(n,) largest magnitudes of rows (N, n) or (n,); of none zero."""
+    """Largest magnitudes (n,) of rows (N, n) or (n,), zero if there are none."""
     return np.zeros(model.n) if rows is None else np.nan_to_num(np.abs(np.atleast_2d(rows))).max(axis=0)
 
 
@@ -203,8 +203,8 @@ def _carried_over(function: ca.Function, course: Course, q: Array, qd: Array, he
 
 
 def _telling(course: Course, signals: ca.Function, p: Array) -> list[int]:
-    """Numbers of the times at which something that hangs on the time alone is largest or least, and of some spread over
-    all."""
+    """Numbers of the times at which an input that depends on time alone is largest or least, and of some times spread
+    over all."""
     count = len(course.times)
     inputs = [np.array(signals(course.times[None], p), dtype=float)] if signals.size1_out(0) else []
     inputs += [np.array([path.x, path.v, path.v**2, path.a]) for path in course.paths]
@@ -231,7 +231,8 @@ def _held(model: Model, q: Array, loads: Sequence[Load], p: Array) -> tuple[Arra
 
 
 def seen_model(model: Model) -> Model:
-    """The model, or one whose modes stand still where those of a link follow the arm: forces inside it are known."""
+    """Return the model, or one with fixed modes if the modes of a link follow the arm. Only then are the forces inside
+    it known."""
     robot = model.robot
     following = [k for k, link in enumerate(robot.links) if link.shapes is not None and link.shapes.tip_load == "track"]
     if not following:
@@ -253,8 +254,8 @@ def seen_model(model: Model) -> Model:
 def _load_function(
     model: Model, loads: tuple[Load, ...], base: MovingBase | None = None
 ) -> tuple[ca.Function, ca.Function]:
-    """(t, q, qd, qdd, push, multipliers, p) -> what `carried_loads` gives, and (t, p) -> what in it hangs on these
-    alone."""
+    """Return (t, q, qd, qdd, push, multipliers, p) -> forces of `carried_loads`, and (t, p) -> those inputs in it that
+    depend on time and parameters alone."""
     seen = seen_model(model)
     numbers = [k for k, _ in checked_links(model)]
 
@@ -271,8 +272,8 @@ def _load_function(
 
 
 def carried_loads(forces: InternalForces, numbers: Sequence[int]) -> list[SX]:
-    """(6, sections) force and moment at sections of each of these links, in axes of the section; of one whose sections
-    are not followed at its root and tip."""
+    """Force and moment (6, sections) at sections of each of these links, in axes of the section. A link whose sections
+    are not followed has its root and tip."""
     found = []
     for k in numbers:
         link, carried = forces.chain.links[k], forces.carried[k]

@@ -125,7 +125,7 @@ class ScrewMatrices(NamedTuple):
 class DenocMatrices(NamedTuple):
     """Matrices of [MS07], rows of `GIM`, `U`, `D` and columns of `N_d` in the order of `coordinates` (no motors).
 
-    The generalised inertia matrix is GIM = N_d^T N_l^T M N_l N_d (plus reflected rotors) = U diag(D) U^T.
+    The generalized inertia matrix is GIM = N_d^T N_l^T M N_l N_d (plus reflected rotors) = U diag(D) U^T.
     """
 
     N_l: Array

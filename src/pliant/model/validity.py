@@ -67,7 +67,7 @@ def in_a_run(model: Model, q: ArrayLike) -> Findings:
 
 
 def odd_numbers(robot: Robot) -> Findings:
-    """Moduli and densities that no material has, sizes that no arm has."""
+    """Warnings about moduli and densities that no material has, and sizes that no arm has."""
     found: Findings = {}
     for link in robot.links:
         if link.body is not None:

@@ -33,7 +33,7 @@ ENDED = ("finished", "failed", "event", "interrupted", "failed", energy_balance.
 OLD_PER_ARM = ("status", "ended", "steps", "refused")
 PER_ARM = (*OLD_PER_ARM, "limit", "energy_error")
 ABOUT: dict[str, dict[str, object]] = {
-    "q": {"long_name": "generalised coordinates", "units": "rad or m"},
+    "q": {"long_name": "generalized coordinates", "units": "rad or m"},
     "qd": {"long_name": "rates", "units": "rad/s or m/s"},
     "work": {"long_name": "work", "units": "J"},
     "status": {

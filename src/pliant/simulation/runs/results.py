@@ -607,7 +607,7 @@ class Result:
 
         data = xr.Dataset(
             {
-                "q": (("time", "coordinate"), self.q, {"long_name": "generalised coordinates", "units": "rad or m"}),
+                "q": (("time", "coordinate"), self.q, {"long_name": "generalized coordinates", "units": "rad or m"}),
                 "qd": (("time", [*columns][-1]), self.qd, {"long_name": "rates", "units": "rad/s or m/s"}),
                 "tau": (("time", "joint"), self.tau, {"long_name": "joint torques", "units": "N m or N"}),
                 "tip": (("time", "axis"), self.tip, {"long_name": "tip position", "units": "m"}),

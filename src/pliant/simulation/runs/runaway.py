@@ -177,6 +177,6 @@ class _Loop:
         if not fastest > 0:
             return "it took most of the power, though the loop starts stable; take shorter steps, or check the torque"
         return (
-            f"it took most of the power; linearised at the start, the loop has an unstable pole at {fastest:.3g} 1/s; "
+            f"it took most of the power; linearized at the start, the loop has an unstable pole at {fastest:.3g} 1/s; "
             "lower the gains, or sample more often"
         )

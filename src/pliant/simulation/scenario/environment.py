@@ -169,5 +169,5 @@ def _profile(given: Mapping[str, ArrayLike] | None) -> Callable[[Array], Array] 
     x = numbers("profile.x", given["x"])
     factor = numbers("profile.factor", given["factor"], len(x))
     if len(x) < 2 or not (np.diff(x) > 0).all():
-        raise ModelError(f"profile.x: got {given['x']!r}, expected at least two rising stations in metres")
+        raise ModelError(f"profile.x: got {given['x']!r}, expected at least two rising stations in meters")
     return lambda stations: np.interp(stations, x, factor)
