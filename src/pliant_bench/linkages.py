@@ -48,10 +48,10 @@ ENDS: dict[tuple[Kind, Drive], float] = {
     ("slider-crank", "speed"): 0.71, ("four-bar", "speed"): 0.71, ("slider-crank", "torque"): 1.75,
     ("four-bar", "torque"): 1.55,
 }  # fmt: skip
-"""s, of two turns."""
+"""Duration of two turns, s."""
 OUTPUT_STEP, QUICK_END, CRANE_END = 0.002, 0.02, 5.0
 ALLOWED = 0.01
-"""Of the largest distance."""
+"""Allowed error, as a part of the largest distance."""
 
 
 def angles(kind: Kind, crank: float) -> tuple[float, float]:
@@ -312,7 +312,8 @@ def _case(report: Report, effort: Effort, kind: Kind, drive: Drive, there: bool)
 
 
 def _crane(report: Report, effort: Effort) -> None:
-    """The bundled hydraulic crane, lifted and unfolded by its valves: faster than it moves?"""
+    """Measure whether the bundled hydraulic crane, lifted and unfolded by its valves, is simulated faster than it
+    moves."""
     from pliant.simulation.runs.simulation import simulate
 
     report.tell(f"{PART}: hydraulic crane ...")

@@ -28,15 +28,15 @@ from pliant_bench.timing import Effort, Timings, alternating, best
 PART = "mpc"
 INTERVALS = 20
 KEPT = 1e-6
-"""By how much a bound may be left, rad/s, m or N m."""
+"""Allowed violation of a bound, rad/s, m or N m."""
 LONG = 5.0
 """Seconds of a peer's step above which it is taken once."""
 REFERENCE = "first torques of the same step, iterated until nothing changes, relative"
 
 
 class Manoeuvre(NamedTuple):
-    """A move from rest: what is asked of a step, seconds; where it begins and how far it goes; bounds; how an interval
-    is stepped, and steps of a closed loop."""
+    """Move from rest: target for the time of a step, seconds; start and distance; bounds; stages and steps of an
+    interval, and steps of a closed loop."""
 
     robot: Robot
     asked: float

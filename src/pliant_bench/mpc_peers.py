@@ -27,7 +27,7 @@ IPOPT: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Begun:
-    """A controller behind its first step: where it began, what it remembers, and the state that it predicts next."""
+    """Controller after its first step: its start, its memory, and the state that it predicts next."""
 
     mpc: MPC
     start: Array
@@ -170,7 +170,7 @@ def _cost(begun: Begun, X: Any, U: Any) -> Any:
 
 
 def _bounds(begun: Begun, stages: int) -> list[Array]:
-    """Least and most of all variables of the program."""
+    """Least and largest values of all variables of the program."""
     N, free = begun.mpc.intervals, np.full(stages, np.inf)
     return [
         np.concatenate([begun.later, np.tile(own, N), np.tile(sign * begun.torque, N), sign * free])

@@ -1,7 +1,7 @@
 """Equations of a robot with its options, and the functions that a model traces from them.
 
-Imported when a model is built for the first time, or when somebody asks for expressions; a model whose facts are known
-goes without.
+This module is imported when a model is built for the first time, or when expressions are needed. A model whose facts
+are known does not need it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def settled(robot: Robot, options: Options, formulation: FormulationName | Formu
 
 
 def unfit_for_loops(chain: Chain, roots: str) -> str:
-    """The option of a model, or the kind of link, that does not go with loops; empty where there is none."""
+    """Option of a model, or kind of link, that loops do not support; empty if there is none."""
     refused = {
         "first-order stiffening": chain.stiffening == "first-order",
         "modes that follow the arm": any(link.body.follows for link in chain.links),
@@ -86,7 +86,8 @@ def built(
 
 
 def _nominal_values(robot: Robot, parameters: tuple[str, ...], shapes: ShapesName) -> Array:
-    """Values of the parameters in the robot; refuses unknown paths and parameters that would change the shapes."""
+    """Values of the parameters in the robot. Raise `ModelError` for unknown paths and for parameters that would change
+    the shapes."""
     paths = robot.paths() if parameters else {}
     for path in parameters:
         if path not in paths:
@@ -118,7 +119,7 @@ def _chain(
 def _check(
     robot: Robot, rotation: RotationName, stiffening: bool | StiffeningName, parameters: tuple[str, ...]
 ) -> None:
-    """Refuses an arm that cannot move as its equations say."""
+    """Raise an error for an arm that cannot move as its equations say."""
     chain, p = _chain(robot, rotation, stiffening, parameters)
     paths = robot.paths() if parameters else {}
     positive_inertia.check(chain, p, np.array([paths[path] for path in parameters], dtype=float))

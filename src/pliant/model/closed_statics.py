@@ -34,7 +34,7 @@ KICK = 0.1
 
 
 def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
-    """Torques that balance what is actuated, with the forces of loops that balance the others."""
+    """Torques that balance the actuated joints. Forces of loops balance the others."""
     require_closed(model, q, p, "q")
     driven = [shaft.actuated for shaft in model.layout.shafts]
     force = model.bias(q, qd, p) - applied(model, loads, p, qd)(q)[0]
@@ -67,7 +67,7 @@ def settled(model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, 
 def downhill(
     model: Model, by: assembly.Mechanism | None, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None
 ) -> Array:
-    """Coordinates at a stable rest of what is free, from q on."""
+    """Coordinates at a stable rest of the free speeds, searched from q on."""
     loaded, stand = applied(model, loads, p), [k for k in range(model.n) if k not in free]
     last, kicks, rng = np.inf, 0, np.random.default_rng(0)
     whole = np.sqrt(np.trace(model.mass_matrix(q, p)[np.ix_(free, free)]))
@@ -106,7 +106,7 @@ def downhill(
 def _with_motors(
     model: Model, q: Array, free: list[int], motors: dict[int, int], loaded: Applied, p: ArrayLike | None
 ) -> Array:
-    """Motors where the springs of their gears carry what acts on their joints."""
+    """Put motors where the springs of their gears carry the load of their joints."""
     rows, at = list(motors.values()), statics.places(model, list(motors))
     J = row_slopes(model, q, p, np.zeros(len(model.constraints))).J
     for _ in range(statics.MOST_STEPS):

@@ -1,9 +1,9 @@
 """Number of pieces that `pieces: auto` takes, and `shapes: auto` where no number is given. It is the smallest with
 which no piece bends by more than `SLOPE`.
 
-Each beam is a cantilever, all that it carries stretched out beyond it, and across it act its weight and that of the
-rest, what `expected` says of speed and acceleration, and a force at the far end: the worst pose, and more. Slopes are
-those of small deflections, which no beam exceeds; altogether it turns by half a turn at most.
+Each beam is a cantilever with all that it carries stretched out beyond it. Its weight and that of the rest act across
+it, with the speed, the acceleration and the force at the far end that `expected` gives. This is the worst pose, and
+more. Slopes are those of small deflections, which are an upper bound. In total a beam turns by half a turn at most.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from pliant.robot.robot import Expected
 from pliant.robot.tree import beyond
 
 Distance = TypeVar("Distance", float, Array)
-"""From the base, m: of one mass, or of the stations of a beam."""
+"""Distance from the base, m, of one mass or of the stations of a beam."""
 SLOPE = 0.15
 """rad, within a piece: what small deflections leave out of it is then some 1e-3 of its length; a run warns at 0.2."""
 FULL = np.pi
 """rad, by which a beam turns at most under a load that stays as it is."""
 POINTS = 401
 DIGITS = 9
-"""That count, so that rounding decides nothing."""
+"""Digits that count, so that rounding decides nothing."""
 
 
 def chosen_pieces(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
-    """The robot with numbers in place of `pieces: auto`, and a sentence for each."""
+    """Return the robot with numbers in place of `pieces: auto`, and a sentence for each."""
     links, told = [], []
     for k, link in enumerate(robot.links):
         if link.beam is not None and _asks(link):
@@ -56,7 +56,7 @@ def _asks(link: Link) -> bool:
 
 
 def _count(slopes: Array) -> int:
-    """The fewest pieces of equal length in none of which the slope grows by more than is allowed."""
+    """Fewest pieces of equal length in each of which the slope grows by no more than is allowed."""
     eta = np.linspace(0.0, 1.0, len(slopes))
     for count in range(1, MOST_PIECES):
         ends = np.interp(np.linspace(0.0, 1.0, count + 1), eta, slopes)
@@ -66,7 +66,7 @@ def _count(slopes: Array) -> int:
 
 
 def _slopes(robot: Robot, place: int) -> Array:
-    """(POINTS,) slope along a beam under all that may act across it."""
+    """Slope (POINTS,) along a beam under all that may act across it."""
     link, expected = robot.links[place], robot.expected or Expected()
     assert link.beam is not None
     starts, ends, lumps = reaches(robot)

@@ -1,4 +1,4 @@
-"""Robots with equations of motion: a description of an arm, and what needs a model of it."""
+"""Robots with equations of motion: a description of an arm, and methods that need a model of it."""
 
 from __future__ import annotations
 

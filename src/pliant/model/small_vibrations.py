@@ -29,8 +29,8 @@ REAL = 1e-8
 def _floating_modes(K: Array, M: Array, noise: Array) -> tuple[Array, Array]:
     """Squares and shapes of a free base, whose speeds come first, and of what it carries.
 
-    Its six motions meet no stiffness. They are taken out by what they are, and not by their rounding: the others have
-    no momentum, so that M of the rest is less what the base gives way. Shifts first, then turns about the center of
+    Its six rigid motions meet no stiffness. They are removed exactly, not by a threshold: the other modes have no
+    momentum, so that M of the rest is reduced by the motion of the base. Shifts first, then turns about the center of
     mass of the whole, are factors of M of the base, shown in the order of its speeds.
     """
     order = [3, 4, 5, 0, 1, 2]
@@ -66,8 +66,8 @@ def modes(model: Model, q: Array, free: list[int], loads: Sequence[Load], p: Arr
 
 
 class SmallMotions(NamedTuple):
-    """Directions Z (n, k) of small motions, stiffness and inertia along them, what rounding may have left in the
-    stiffness, and whether the stiffness has no potential."""
+    """Directions Z (n, k) of small motions, stiffness and inertia along them, rounding error of the stiffness, and
+    whether the stiffness has no potential."""
 
     Z: Array
     K: Array
@@ -77,7 +77,7 @@ class SmallMotions(NamedTuple):
 
 
 def small_motions(model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None) -> SmallMotions:
-    """All free speeds, or what loops leave of them."""
+    """Small motions of all free speeds, or of those that loops leave."""
     M = model.mass_matrix(q, p)
     if model.layout.is_open:
         K, own = model.stiffness(q, loads, p), np.ix_(free, free)

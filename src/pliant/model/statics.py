@@ -35,11 +35,11 @@ CONVERGED = 1e-13
 STALLED = 1e-8
 """Newton steps that no longer shrink are rounding if they are this small: a true one of half the digits is the last."""
 PIECES = 8
-"""Of a beam that buckles: its tip turns to 0.02 degrees of the exact rod at 1.5 of its load."""
+"""Pieces of a beam that buckles. At 1.5 of the buckling load its tip turns within 0.02 degrees of the exact rod."""
 
 
 def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
-    """Return the torques under which nothing that is actuated accelerates."""
+    """Return the torques under which no actuated joint accelerates."""
     if not model.layout.is_open:
         return closed_statics.holding_torque(model, q, qd, loads, p)
     rows = [shaft.actuated for shaft in model.layout.shafts]
@@ -48,6 +48,8 @@ def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Load], p: 
 
 def resting(model: Model, held: HeldName = "joints") -> tuple[list[int], list[int]]:
     """Coordinates that settle with the joints or the motors held, and the rows of the balance that place them.
+    Amplitudes have rows of their own, as do joints behind motors that are held. A motor is placed by the balance of its
+    joint.
 
     Amplitudes have rows of their own, and joints behind motors that are held; a motor is placed by the balance of the
     joint that it drives.
@@ -72,7 +74,7 @@ def equilibrium(
     rates: StateLike | None = None, stable: bool = False,
 ) -> Array:  # fmt: skip
     """Coordinates (n,) at rest, or in steady spin, with the joints or the motors held, by Newton's method from the
-    straight arm; and where that is unstable, by `stable` on to a rest that is not."""
+    straight arm. With `stable`, go on from an unstable rest to a stable one."""
     m = model.n_joints
     if not model.layout.is_open:
         loop_motion.require_held_still(model, rates)
@@ -120,7 +122,7 @@ def _settled_stably(
 
 
 def _settling(model: Model, held: HeldName) -> list[int]:
-    """Speeds that settle by balances of their own: not motors, which the joints place that they drive."""
+    """Speeds that settle by their own balances. Motors are not among them: their joints place them."""
     return [k for k, row in zip(*resting(model, held)) if k == row]
 
 
@@ -131,15 +133,15 @@ def state_or_rest(
     loads: Sequence[Load] = (),
     rates: StateLike | None = None,
 ) -> Array:
-    """Coordinates as given, with loops closed where they are given in part; those of rest where none are."""
+    """Coordinates as given, with loops closed if only some are given, or those of rest if none are."""
     if q is None or (isinstance(q, str) and q == EQUILIBRIUM):
         return rest(model, loads, p, rates)
     return loop_motion.closed_state(model, q, p)
 
 
 def rest(model: Model, loads: Sequence[Load] = (), p: ArrayLike | None = None, rates: StateLike | None = None) -> Array:
-    """Coordinates (n_q,) at rest, or in steady spin, with the joints as they are described; of a free base that falls,
-    or that something would move, the undeformed arm."""
+    """Coordinates (n_q,) at rest, or in steady spin, with the joints as they are described. For a free base that falls,
+    or that loads would move, those of the undeformed arm."""
     q = loop_motion.closed_state(model, None, p)
     pushed = len(loads) > 0 or rates is not None or gravity_of(model, p).any()
     if pushed if model.layout.first else not (pushed or _is_pressed(model)):
@@ -161,8 +163,8 @@ def settled(
     model: Model, q: Array, loads: Sequence[Load] = (), p: ArrayLike | None = None, held: HeldName = "joints",
     rates: StateLike | None = None,
 ) -> Array:  # fmt: skip
-    """Coordinates (n_q,) at rest, or in steady spin, with the joints (and a free base) where `q` has them; an unstable
-    rest is told."""
+    """Coordinates (n_q,) at rest, or in steady spin, with the joints (and a free base) where `q` has them. Warn of an
+    unstable rest."""
     if not model.layout.is_open:
         return closed_statics.settled(model, q, loads, p, held)
     found, K = _newton(model, q, loads, p, held, rates)
@@ -174,8 +176,8 @@ def settled(
 def _newton(
     model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, held: HeldName, rates: StateLike | None
 ) -> tuple[Array, Array]:
-    """Coordinates (n_q,) of an open arm at rest, stable or not, and the stiffness of what settles there by balances of
-    its own."""
+    """Coordinates (n_q,) of an open arm at rest, stable or not, and the stiffness of the coordinates that settle by
+    their own balances."""
     n, q = model.n, model.layout.followed(q.copy())
     model.layout.check_travel(q)
     unknown, rows = resting(model, held)
@@ -222,7 +224,7 @@ def _has_play(model: Model) -> bool:
 
 
 def _press(model: Model, q: Array, load: Array, p: ArrayLike | None, held: HeldName) -> None:
-    """Presses the teeth of elastic gears together, as far as the loads (n,) of their joints bend the springs."""
+    """Press the teeth of elastic gears together, as far as the loads (n,) of their joints bend the springs."""
     for shaft, twist in zip(model.chain.driven, force_functions.spring_twists(model, load, p)):
         assert shaft.drive is not None
         if held == "motors":
@@ -264,8 +266,8 @@ def _positions(model: Model, q: Array) -> Array:
 def rest_slope(
     model: Model, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None, named: Collection[int] = ()
 ) -> Array:
-    """(n_q, P) derivative of the state of static rest `q` by the parameters, joints held: -K^-1 d(force)/dp. Of arms
-    with loops, passive joints or cylinders by their balance, in which joints that are `named` rather stand."""
+    """Derivative (n_q, P) of the state of static rest `q` by the parameters with joints held, -K^-1 d(force)/dp. Arms
+    with loops, passive joints or cylinders use their balance, in which `named` joints stand if others can follow."""
     if not model.layout.is_open or any(coupling.states for coupling in model.layout.commanded):
         along = loop_statics.slope_of_rest(model, np.asarray(q), loads, p, named)
         slope = np.zeros((model.n_q, along.shape[1]))

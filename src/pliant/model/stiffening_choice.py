@@ -48,8 +48,8 @@ class RootLoads(NamedTuple):
 def choose(
     robot: Robot, formulation: str | Formulation, rotation: RotationName, stiffening: bool | StiffeningChoice
 ) -> Level:
-    """The level of a model; "auto" takes second order, unless all that is known of the arm says that it is not needed
-    or something else of the model forbids it."""
+    """Stiffening level of a model. "auto" takes second order, unless the known loads of the arm show that it is not
+    needed, or another option rules it out."""
     if stiffening != "auto":
         return Level(stiffening)
     pulls = next((one.name for one in robot.couplings if any(_bends_beams(robot, end) for end in one.between)), None)
@@ -88,8 +88,8 @@ def worst(
     robot: Robot, speeds: Mapping[str, float], names: Collection[str] | None = None,
     accelerations: Mapping[str, float] | None = None,
 ) -> Effect:  # fmt: skip
-    """The largest effect on the links of these names, or on all, whatever the pose, of weight and of joints that turn
-    at these speeds, rad/s, and accelerate, rad/s^2 or m/s^2."""
+    """Largest effect of weight, and of joints that turn at these speeds, rad/s, and accelerate, rad/s^2 or m/s^2, at
+    any pose on the links of these names, or on all."""
     roots = loads_at_roots(robot, speeds, accelerations or {})
     carried = (each for each in roots if names is None or each[0].name in names)
     return max(chain.from_iterable(effects(*each) for each in carried), key=lambda effect: effect.size)
@@ -164,7 +164,7 @@ def _least(properties: BeamProperties, name: str) -> float:
 
 
 def speed_limit(freedom: Freedom) -> float | None:
-    """Largest rate, rad/s, at which a joint turns; None where nobody says."""
+    """Largest rate of a joint that turns, rad/s; None if it has no limit."""
     if not freedom.turns:
         return 0.0
     return None if freedom.limits is None else freedom.limits.speed

@@ -1,4 +1,4 @@
-"""Order to which a model follows its bent links, and the warning where that proves to be too little."""
+"""Order to which a model follows its bent links, and the warning where that order proves too low."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NOTICED = 1e-3
 """Part of a beam's stiffness, or of its deflection, below which second order is left out."""
 NOTICED_BODY = 1e-2
-"""The same for a body whose file has no second order, which only another reduction mends."""
+"""The same for a body whose file has no second order. Only a new reduction can add it."""
 CORNERS = 32
 """Rows of parameters of a batch that are looked at, those with the extremes."""
 RIGID = "no link bends"
@@ -80,7 +80,7 @@ class Level(NamedTuple):
         return self.auto or self.stiffening in (True, "second-order")
 
     def doubt(self, found: Effect, where: str = "in this run") -> dict[str, str]:
-        """The warning, by what it is about, where an effect that was left out is noticed."""
+        """Warning, by its subject, where an effect that was left out is large enough to matter."""
         if not found.noticed:
             return {}
         if found.body:

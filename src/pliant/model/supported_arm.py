@@ -1,6 +1,6 @@
 """Small vibrations of straight arms that couplings, loops or contacts hold between the ends of their links.
 
-`straight_arm.py` measures motions by their strain energy, which makes the stiffness one. Here couplings add to it:
+`undeformed_modes.py` measures motions by their strain energy, which makes the stiffness one. Here couplings add to it:
 springs, taut cables and the oil behind closed valves along their lines; loops leave the motions that keep them closed,
 and contacts, while they touch, those that keep their gap.
 """
@@ -22,7 +22,7 @@ from pliant.mechanics.constraints.loop_constraints import closing_rows, gaps
 from pliant.mechanics.links.chain import Chain
 
 SOFT = 1e-7
-"""Of the least square of a frequency of a beam by itself: motions below are taken for free ones."""
+"""Part of the least squared frequency of a single beam. Motions below it count as free."""
 DEPENDENT = 1e-9
 """Singular value of the rows of loops over the largest one, at which a row follows from others."""
 ROUNDS, CLOSED, STEP = 60, 1e-8, 0.3
@@ -64,7 +64,7 @@ class Supports:
         return Holds(springs, rows)
 
     def closed(self, q: Array, contact: int | None = None) -> Array | None:
-        """The same positions, moved until loops are closed and the contact touches; None where that fails, or a
+        """Return the same positions, moved until loops are closed and the contact touches. None if that fails, or a
         cylinder leaves its stroke."""
         c, q = self.chain, q.copy()
         moves = [(s.place, s.index) for s in c.all_shafts if s.place is not None]
@@ -112,7 +112,7 @@ class SupportedVibration:
     loose: int
     names: tuple[str, ...]
     touching: bool = False
-    """Whether contacts keep their points, which they may or may not."""
+    """True while a contact touches."""
 
     @cached_property
     def own(self) -> Array:

@@ -1,6 +1,6 @@
 """Small vibrations of the straight arm without gravity, as matrices of numbers made directly from the maps of a chain.
 
-What `Model.frequencies` gives there, without a trace: arms with some hundred shapes are assembled in milliseconds.
+Results equal those of `Model.frequencies`, without a trace. Arms with some hundred shapes take milliseconds.
 """
 
 from __future__ import annotations

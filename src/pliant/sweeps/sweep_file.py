@@ -96,10 +96,10 @@ class SweepStudy(Document):
         description="ranges of numbers of robot and scenario, by path",
         examples=[{"payload.mass": {"from": 0, "to": 2, "count": 5}}],
     )
-    sample: Sample = Field(Sample(), description="how points are chosen", examples=[{"method": "sobol", "count": 64}])
+    sample: Sample = Field(Sample(), description="choice of the points", examples=[{"method": "sobol", "count": 64}])
     metrics: Annotated[tuple[str, ...], WithJsonSchema(_METRICS)] = Field(
         ("peak_deflection", "settling_time", "residual_vibration", "energy"),
-        description="what is kept of each run",
+        description="metrics of each run",
         examples=[["peak_deflection", "energy"]],
     )
     engine: EngineName = Field("auto", description="runs one by one, or together in packs", examples=["batch"])

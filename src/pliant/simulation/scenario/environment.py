@@ -1,7 +1,7 @@
 """Loads on the arm of a scenario and the motion of its base, made from plain data.
 
 A vector is three numbers, or a trajectory of three coordinates such as `{type: sine, amplitude: [0, 5, 0],
-frequency: 2}`: the words of a file for what `pliant.loads` takes as functions of time.
+frequency: 2}`. Such a trajectory takes the place of a function of time in `pliant.loads`.
 """
 
 from __future__ import annotations

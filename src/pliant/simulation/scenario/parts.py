@@ -1,6 +1,6 @@
 """Trajectories, controllers, loads by name: `{type: cycloidal, from: 0, to: 90 deg, duration: 2}`.
 
-A part names an entry of a registry and gives its parameters; the signature of the entry says which keys there are.
+A part names an entry of a registry and gives its parameters. Its keys are the parameters in the signature of the entry.
 Parts may hold parts: the reference of a controller is a trajectory, a shaped trajectory has a shaper. To offer more,
 add to the tables of `pliant.control`: any class or function of keyword parameters will do.
 """
@@ -37,7 +37,7 @@ REGISTRY: dict[Kind, Mapping[str, Maker]] = {
     "load": LOADS,
     "base": BASES,
 }
-"""What scenario files may name; the first four are the tables of `pliant.control` themselves."""
+"""Names that scenario files may use. The first four are the tables of `pliant.control` themselves."""
 
 _KEYS = {"start": "from", "goal": "to", "begin": "start"}  # words of files for parameters of trajectories
 
@@ -56,9 +56,9 @@ class Part(Description):
     'pd'
     """
 
-    kind: Kind = Field(description="of the registry")
-    type: str = Field(description="its name there")
-    parameters: dict[str, Any] = Field({}, description="by name")
+    kind: Kind = Field(description="kind of the part")
+    type: str = Field(description="name of the part in the registry")
+    parameters: dict[str, Any] = Field({}, description="parameters by name")
 
     def to_dict(self) -> dict[str, object]:
         """Return the part in the form of a file; angles are plain numbers.
@@ -75,7 +75,7 @@ class Part(Description):
         return bool(getattr(REGISTRY[self.kind][self.type], "knows_no_robot", False))
 
     def make(self) -> Any:
-        """The object itself; raises `PliantError` with the reason if its parameters do not fit.
+        """Make the object itself. Raise `PliantError` with the reason if its parameters do not fit.
 
         Returns
         -------
@@ -88,7 +88,7 @@ class Part(Description):
 
 
 def read_part(value: object, kind: Kind) -> Part:
-    """A part from a mapping of a file; every wrong key is a fault of its own."""
+    """Read a part from a mapping of a file. Every wrong key is a fault of its own."""
     if isinstance(value, Part):
         return value
     if not isinstance(value, Mapping):
@@ -200,7 +200,7 @@ class PartSchema:
 
     @property
     def json_schema(self) -> dict[str, object]:
-        """One of all that the registry has now."""
+        """Schema of all parts that the registry has now."""
         found = [_part_schema(name, maker, self.kind) for name, maker in REGISTRY[self.kind].items()]
         return {"title": self.kind, "anyOf": found}
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pliant.simulation.scenario.scenario import Scenario
 
 INSTRUMENT = (*(each.name for each in fields(Sensor)), "resolution")
-"""Keys of a sensor that say how it errs: of a real one nobody knows them."""
+"""Keys of the errors of a sensor, which are unknown for a real one."""
 DRIVES = ("torque", "motion", "controller", "model")
-"""Of a scenario, which a recording file has as well."""
+"""Keys of a scenario that a recording file has as well."""
 
 
 def write_recording(scenario: Scenario, result: Result, path: Path) -> list[Path]:
-    """The table (`path` with .readings.csv), then the file itself."""
+    """Write the table (`path` with .readings.csv), then the file itself."""
     table = path.with_suffix(".readings.csv")
     content = _table(result)
     with atomic_write(table) as partial:
@@ -37,7 +37,7 @@ def write_recording(scenario: Scenario, result: Result, path: Path) -> list[Path
 
 
 def _table(result: Result) -> bytes:
-    """Rows at all times at which something was read; what was not read then is empty."""
+    """Rows at all times at which a sensor was read. Cells of other sensors are empty."""
     times = np.unique(np.concatenate([one.t for one in result.measured.values()]))
     columns = {"time": times}
     for name, one in result.measured.items():

@@ -1,4 +1,4 @@
-"""The scenario itself: frozen, checked as a whole when it is read, runnable."""
+"""Scenario of one run: frozen, checked as a whole when it is read, runnable."""
 
 from __future__ import annotations
 
@@ -85,17 +85,15 @@ class ModelOptions(Description):
     'exact'
     """
 
-    formulation: FormulationName = Field(
-        "denoc", description="by which the equations are written", examples=["lagrange"]
-    )
-    rotation: RotationName = Field("exact", description="of a bent link's tip", examples=["linear"])
+    formulation: FormulationName = Field("denoc", description="formulation of the equations", examples=["lagrange"])
+    rotation: RotationName = Field("exact", description="rotation of the tip of a bent link", examples=["linear"])
     stiffening: bool | StiffeningChoice = Field(
         "auto", description="order to which bent beams are followed", examples=["second-order"]
     )
 
 
 class Initial(Description):
-    """The state at the start, by name or as lists; zero where nothing is said.
+    """State at the start, by name or as lists; zero for all that is not given.
 
     Examples
     --------
@@ -132,7 +130,7 @@ class Outputs(Description):
     csv: FileName | None = Field(None, description="file of a table with a header", examples=["run.csv"])
     recording: FileName | None = Field(
         None,
-        description="file of what sensors have read, for validate and identify; its table stands beside it",
+        description="file of the readings of sensors, for validate and identify; its table is written beside it",
         examples=["rig.yaml"],
     )
     page: FileName | None = Field(
@@ -159,9 +157,11 @@ class Scenario(Document):
 
     name: str | None = Field(None, description="a title", examples=["free swing"])
     robot: RobotEntry = Field(description="a file, a bundled arm, or the robot itself", examples=["two-link"])
-    model: ModelOptions = Field(ModelOptions(), description="which equations", examples=[{"formulation": "denoc"}])
+    model: ModelOptions = Field(
+        ModelOptions(), description="options of the equations", examples=[{"formulation": "denoc"}]
+    )
     initial: Initial = Field(Initial(), description="the state at the start", examples=[{"q": {"upper": "-90 deg"}}])
-    duration: Positive = Field(description="s, of the run", examples=[5.0])
+    duration: Positive = Field(description="s, duration of the run", examples=[5.0])
     torque: Torque | None = Field(
         None, description="N m or N, by joint: constants, or samples {times, values}", examples=[{"upper": 2.0}]
     )
@@ -172,7 +172,7 @@ class Scenario(Document):
     )
     controller: ControllerPart | None = Field(
         None,
-        description="by type and parameters",
+        description="controller, by type and parameters",
         examples=[{"type": "pd", "kp": [400, 200], "kd": [40, 20], "reference": [0, 0]}],
     )
     loads: tuple[LoadPart, ...] = Field(
@@ -185,7 +185,7 @@ class Scenario(Document):
     )
     sensors: tuple[SensorPart, ...] = Field(
         (),
-        description="what reads the run, each on a clock of its own",
+        description="sensors that read the run, each with its own clock",
         examples=[[{"type": "encoder", "joint": "upper", "resolution": 4096, "sample_time": 0.001}]],
     )
     limits: bool = Field(
@@ -198,25 +198,27 @@ class Scenario(Document):
     rtol: Positive = Field(1e-8, description="relative local error", examples=[1e-08])
     atol: NonNegative = Field(1e-10, description="absolute local error", examples=[1e-10])
     step: Positive | None = Field(
-        None, description="s, of fixed-step methods; the largest of adaptive ones", examples=[0.001]
+        None, description="s, step of fixed-step methods; largest step of adaptive ones", examples=[0.001]
     )
     output_step: Positive | None = Field(
-        None, description="s, between rows of the result; a thousandth of the duration by default", examples=[0.002]
+        None,
+        description="s, time between rows of the result; a thousandth of the duration by default",
+        examples=[0.002],
     )
     breaks: tuple[NonNegative, ...] = Field((), description="s, further times at which steps end", examples=[[0.5]])
     time_limit: Positive | None = Field(
-        None, description="s, of the clock, that the run may take, compiling included", examples=[60.0]
+        None, description="s, time that the run may take by the clock, compiling included", examples=[60.0]
     )
     max_steps: Steps | None = Field(
         None, description="greatest number of integrator steps, refused ones included", examples=[1000000]
     )
-    outputs: Outputs = Field(Outputs(), description="what the run leaves behind", examples=[{"csv": "run.csv"}])
+    outputs: Outputs = Field(Outputs(), description="files that the run writes", examples=[{"csv": "run.csv"}])
 
     # -------------------------------------------------------------------------------------------------------- checking
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """Names against the arm, once the arm itself is sound."""
+        """Check names against the arm, once the arm itself is sound."""
         try:
             built = self.built
         except PliantError as error:
@@ -263,7 +265,7 @@ class Scenario(Document):
             )
 
     def _sensor_troubles(self, built: Model) -> Iterator[Trouble]:
-        """Sensors that do not suit this arm, and recordings of what they cannot say."""
+        """Sensors that do not suit this arm, and recordings that cannot describe their sensors."""
         names: list[str] = []
         for k, sensor in enumerate(self.sensing):
             try:
@@ -289,7 +291,7 @@ class Scenario(Document):
     def _misfits(
         self, built: Model, controller: Bindable | None, loads: tuple[Load, ...], base: MovingBase | None
     ) -> Iterator[Trouble]:
-        """Parts that are sound by themselves and do not suit this arm."""
+        """Parts that are valid by themselves but do not suit this arm."""
         t, q, qd = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", built.n_q), ("qd", built.n)))
         trials: list[tuple[tuple[int | str, ...], Callable[[], object]]] = []
         if controller is not None:
@@ -310,7 +312,7 @@ class Scenario(Document):
 
     @cached_property
     def built(self) -> Model:
-        """The model of the run."""
+        """Model of the run."""
         return Model(self.robot, self.model.formulation, self.model.rotation, self.model.stiffening)
 
     @cached_property
@@ -321,7 +323,7 @@ class Scenario(Document):
 
     @cached_property
     def surroundings(self) -> dict[str, Any]:
-        """Loads and base as objects, by the words of `simulate`."""
+        """Loads and base as objects, by the names of the arguments of `simulate`."""
         base = None if self.base is None else self.base.make()
         return {"loads": tuple(part.make() for part in self.loads), "base": base}
 
@@ -331,7 +333,7 @@ class Scenario(Document):
         return tuple(part.make() for part in self.sensors)
 
     def start(self) -> tuple[Array, Array]:
-        """q and qd (n,) at the start, as `simulate` reads them.
+        """Return q and qd (n,) at the start, as `simulate` reads them.
 
         Returns
         -------
@@ -453,7 +455,7 @@ class Scenario(Document):
         return read_scenario(Path(path), FilePaths.of_file(path, search_paths))
 
     def replace(self, **changes: object) -> Self:
-        """The scenario with some entries changed, checked anew.
+        """Return the scenario with some entries changed, checked anew.
 
         Parameters
         ----------
@@ -472,7 +474,7 @@ class Scenario(Document):
         return type(self)(**{**{key: getattr(self, key) for key in type(self).model_fields}, **changes})
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data as it stands in a scenario file, with the robot written out.
+        """Return plain data in the form of a scenario file, with the robot written out.
 
         Returns
         -------
@@ -509,14 +511,14 @@ class Scenario(Document):
 
 
 def require_inside(outputs: Outputs, folder: Path) -> None:
-    """Refuse outputs that a link would take out of their folder."""
+    """Raise an error for outputs that a link would take out of their folder."""
     for name in (outputs.netcdf, outputs.csv, outputs.recording, outputs.page):
         if name is not None:
             inside(folder, name)
 
 
 def read_scenario(path: Path, paths: FilePaths) -> Scenario:
-    """The scenario of a file; `paths` says what it may read."""
+    """Read the scenario of a file. `paths` gives the folders that it may read."""
     data, lines = read_document(path, "a scenario file has at least `robot` and `duration`")
     if "links" in data and "robot" not in data:
         raise ModelError(

@@ -11,13 +11,13 @@ from pliant.robot.tree import BASE
 from pliant.simulation.runs.coupled_lines import line_histories
 
 RADIANS = 0.4
-"""Of the fastest mode in a step: RK4 is stable to 2.8, and true to 1e-4 of a swing at this."""
+"""Phase of the fastest mode in a step. RK4 is stable up to 2.8, and errs by 1e-4 of a swing at this value."""
 SLIPS = 0.3
-"""Of the time in which friction begins to slip, in a step: RK4 is stable to 0.4."""
+"""Length of a step over the time in which friction begins to slip. RK4 is stable up to 0.4."""
 OTHER_POSES = 1.3
-"""They are up to a third faster."""
+"""Factor on the fastest mode, since at other poses modes are up to a third faster."""
 HIT = 1.0
-"""m/s, speed at which a contact is hit that does not say one."""
+"""Speed of a hit, m/s, for contacts that give none."""
 
 
 def fastest_mode(model: Model) -> float:
@@ -54,8 +54,8 @@ class Yields:
 
 
 def pressing_squares(model: Model, by: Yields) -> list[float]:
-    """Squares of frequencies, (rad/s)^2, that stops, springs, cables and contacts add where they are met: a cable that
-    is taut, a sphere that is pressed in as deep as a hit at the speed of its restitution does."""
+    """Squares of frequencies, (rad/s)^2, that stops, springs, cables and contacts add where they act. Cables are taut
+    then, and spheres pressed in as deep as by a hit at the speed of their restitution."""
     ends = {name: freedom.limits for name, freedom in model.robot.freedoms.items()}
     stops = {name: limits.stop for name, limits in ends.items() if limits is not None and limits.stop is not None}
     found = [stop.stiffness * by.speed(name) for name, stop in stops.items()]
@@ -88,8 +88,8 @@ def oil_rates(model: Model, by: Yields) -> list[float]:
 
 
 def sticking_rates(model: Model, by: Yields) -> list[float]:
-    """Frequencies of joints and motors that stick to friction with a stiffness, and rates of its damping, rad/s; those
-    of one that slides fast are higher, and hang on its speed."""
+    """Frequencies of joints and motors that stick to friction with a stiffness, and rates of its damping, rad/s. Those
+    of a joint that slides fast are higher, and depend on its speed."""
     rates: list[float] = []
     for name, freedom in model.robot.freedoms.items():
         rubbed = {name: freedom.friction}
@@ -103,7 +103,8 @@ def sticking_rates(model: Model, by: Yields) -> list[float]:
 
 
 def longest_step(model: Model) -> float:
-    """Seconds that an explicit method with fixed steps should not exceed, by what bends, bounces and slips fastest.
+    """Longest step, s, of explicit methods with fixed steps, by the fastest vibration, rebound or slip. Friction of
+    contacts that stick is left out: a fixed step lets them creep to and fro at their stick_speed.
 
     Friction of contacts that stick is left out: a fixed step lets them creep to and fro at their stick_speed.
     """

@@ -24,11 +24,11 @@ SavedArms = tuple[float, Array, Array, NDArray[np.object_]]
 """Time, states, inputs, and where arms stand still."""
 BROKEN = "broke down"
 MOST_STEPS = 1e7
-"""Of one arm in one step of the caller."""
+"""Integrator steps of one arm in one step of the caller, at most."""
 
 
 class ManyArms:
-    """B arms of one model with one clock; `stopped` (B,) says where an arm stands still and why."""
+    """B arms of one model with one clock. `stopped` (B,) gives the reason why an arm stands still."""
 
     def __init__(
         self, f: BatchEquations, limits: list[JointLimit], method: str, step: float | None, rtol: float, atol: float,
@@ -55,16 +55,16 @@ class ManyArms:
         self.start(q, qd)
 
     def _held(self, t: float) -> Array:
-        """(1, ...) what series say at a time."""
+        """Pieces (1, ...) of the series that hold at a time."""
         return np.ascontiguousarray(self._f.composition.series_at(np.array([t])))
 
     def start(self, q: Array, qd: Array) -> None:
-        """All arms back to time 0, at these states."""
+        """Put all arms back to time 0, at these states."""
         self.t = 0.0
         self.place(q, qd, slice(None))
 
     def place(self, q: Array, qd: Array, arms: slice | Integers = slice(None)) -> None:
-        """Some arms at these states now."""
+        """Put some arms at these states now."""
         x = self._f.start(q, qd, np)
         self.x[arms] = self._f.loaded(x, self._held(self.t), self.p[arms])
         self.stopped[arms] = ""
@@ -72,7 +72,7 @@ class ManyArms:
         self.balanced()
 
     def balanced(self) -> None:
-        """Let the energy balance from the present states on, of which some were set from outside."""
+        """Let the energy balance begin at the present states, some of which were set from outside."""
         self.energy.begin(*self._seen())
 
     def _seen(self) -> tuple[float, Array, Array, Array, Array]:
@@ -81,7 +81,7 @@ class ManyArms:
         return self.t, q, qd, self.x[:, -1], self.p[:, self._m :]
 
     def command(self, tau: ArrayLike) -> None:
-        """Torques (m,) or (B, m) from now on."""
+        """Set torques (m,) or (B, m) from now on."""
         self.p[:, : self._m] = tau
 
     def advance(self, dt: float) -> Booleans:
@@ -113,8 +113,8 @@ class ManyArms:
         return np.asarray(self.stopped == "")
 
     def _stretch(self, end: float, length: float) -> None:
-        """All arms to a time, without a look at what came of them. A whole step has the length that was asked for, not
-        one with the rounding of the clock: so bits do not hang on the time."""
+        """Advance all arms to a time, without judging them. A whole step has the length that was asked for, without the
+        rounding of the clock, so that bits do not depend on the time."""
         count = 0
         if self._fixed:
             count = max(1, int(np.ceil(length / self._step * (1 - 1e-10)))) if self._step is not None else 1
@@ -131,7 +131,7 @@ class ManyArms:
             warn_user(passing_words(int(counts[:, 1].max())))
 
     def _judge(self, sound: Booleans) -> None:
-        """Note who has left a limit or broken down."""
+        """Note arms that have left a limit or broken down."""
         moving = self.stopped == ""
         self.stopped[moving & ~sound] = BROKEN
         if self._limits:
@@ -148,11 +148,11 @@ class ManyArms:
         return q, qd
 
     def save(self) -> SavedArms:
-        """All that the next step follows from."""
+        """Return the state from which the next step follows."""
         return self.t, self.x.copy(), self.p.copy(), self.stopped.copy()
 
     def restore(self, kept: SavedArms) -> None:
-        """Go on from there."""
+        """Go on from a saved state."""
         t, x, p, stopped = kept
         self.t, self.x, self.p, self.stopped = t, x.copy(), p.copy(), stopped.copy()
         self.balanced()

@@ -62,7 +62,7 @@ class OneArm:
         self.balanced()
 
     def balanced(self) -> None:
-        """Let the energy balance from the present state on, which was set from outside."""
+        """Let the energy balance begin at the present state, which was set from outside."""
         self.energy.begin(*self._seen())
 
     def _look(self) -> None:
@@ -78,7 +78,7 @@ class OneArm:
         return run.t, q[None], qd[None], run.x[-1:], run.p[None, len(run.p) - P :]
 
     def start(self, q: Array, qd: Array) -> None:
-        """Back to time 0, at this state."""
+        """Put the arm back to time 0, at this state."""
         self._run.restart()
         self._inputs.sampler, self._samples, self._held[:] = self._composed.sampler(), 0, 0.0
         self._torque[:] = self._inputs.constant[:] = 0.0
@@ -113,7 +113,7 @@ class OneArm:
         return self._run.p[None]
 
     def command(self, tau: ArrayLike) -> None:
-        """Torques from now on."""
+        """Set torques from now on."""
         if self._asks:
             self._inputs.constant[:] = tau
             np.add(self._inputs.constant, self._held, out=self._torque)
@@ -174,7 +174,7 @@ class OneArm:
         self._plan(near)
 
     def _plan(self, near: float = 0.0) -> None:
-        """The next time at which something happens."""
+        """Set the next time at which something happens."""
         sample = math.inf if self._period is None else self._samples * self._period
         self._next = min(sample, self._breaks.following(self._run.t + near))
 
@@ -202,7 +202,7 @@ class OneArm:
         )
 
     def save(self) -> tuple[Any, ...]:
-        """All that the next step follows from."""
+        """Return the state from which the next step follows."""
         sampler = self._inputs.sampler
         if sampler is not None and not hasattr(sampler, "memory"):
             raise UnsupportedModel(
@@ -214,7 +214,7 @@ class OneArm:
         return self._run.memory, self._run.x.copy(), self._run.p.copy(), self.stopped, held
 
     def restore(self, kept: tuple[Any, ...]) -> None:
-        """Go on from there."""
+        """Go on from a saved state."""
         self._run.memory, self._run.x[:], self._run.p[:], self.stopped, held = kept
         self._inputs.constant[:], self._held[:], self._samples, following, memory = held
         if memory is not None:

@@ -1,6 +1,7 @@
-"""`Stepper`: an arm, or many, that its caller advances; laws, loads and motions compiled into one function.
+"""`Stepper`: an arm, or many, that its caller advances. Laws, loads and motions are compiled into one function.
 
-The engines (`one_arm.py`, `many_arms.py`) own time and states; here arguments are read, and states and readings given.
+The engines (`one_arm.py`, `many_arms.py`) own time and states. This module reads arguments and returns states and
+readings.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class SavedState:
     Attributes
     ----------
     of : tuple
-        What it is a state of; a stepper of something else refuses it.
+        Identity of the stepper; `restore` of another one raises `ModelError`.
     kept : tuple
         The state.
     """
@@ -81,30 +82,30 @@ class Stepper:
     Parameters
     ----------
     model : Model
-        The arm. What shall change between steps, such as a payload, is named in `robot.model(parameters=[...])`.
+        The arm. Name numbers that change between steps, such as a payload, in `robot.model(parameters=[...])`.
     method : str
         "rk4" and "midpoint" have fixed steps; "dopri5", "dop853" and "rodas5p" (for stiff arms) choose their own. Many
         arms: "rk4" and "dopri5".
     step : float, optional
-        Longest step inside `step(dt)`, seconds: a stretch is divided evenly. By default what the fastest mode of the
-        arm asks of "rk4" and "midpoint"; other methods have no bound.
+        Longest step inside `step(dt)`, seconds: a stretch is divided evenly. By default "rk4" and "midpoint" follow
+        the fastest mode of the arm, and other methods have no bound.
     controller : optional
         As in `simulate`; its torques are added to those given to `step`. Sampled controllers, and with `sample_time`
-        Python functions, are asked at their times and held. Many arms: what is traced.
+        Python functions, are called at their times, and their torques held. Many arms take traced controllers only.
     loads : sequence of Load, optional
         Objects of `pliant.loads`.
     motion, base : optional
         Prescribed coordinates and motion of the base, as in `simulate`.
     sensors : sequence of Sensor, optional
-        What `outputs` reads, in this order; by default an encoder at each joint and the position of the tip.
+        Sensors that `outputs` reads, in this order; by default an encoder at each joint and the position of the tip.
     q0, qd0 : optional
         Start, given as for `simulate`; for many arms also with an axis in front.
     p : array or mapping, optional
         Values of the model's parameters, all of them or by name; nominal ones by default.
     count : int, optional
-        How many arms; without it one, and no axis for it.
+        Number of arms. Without it there is one, and no axis for arms.
     sample_time : float, optional
-        Ask a Python function this often and hold its value.
+        Seconds between calls of a Python function, whose value is held in between.
     limits : bool
         Whether an arm stops where a joint leaves the limits of the robot file.
     equilibrium : bool
@@ -112,7 +113,7 @@ class Stepper:
     rtol, atol : float
         Local error of methods that choose their steps.
     seed : int
-        Of the noise of sensors.
+        Seed of the noise of sensors.
 
     Attributes
     ----------
@@ -123,8 +124,8 @@ class Stepper:
 
     Notes
     -----
-    Equal to `simulate` with the same method and step to round-off. Nothing computed in one step is used in the next, so
-    that `restore` gives the same bits.
+    Results equal those of `simulate` with the same method and step to round-off. No step uses what an earlier one
+    computed besides the state, so that after `restore` the same bits follow.
 
     Examples
     --------
@@ -194,7 +195,7 @@ class Stepper:
         self, controller: Control | None, motion: Mapping[str, PrescribedMotion], loads: tuple[Load, ...],
         base: MovingBase | None, sample_time: float | None, p: Array,
     ) -> tuple[Composition, Inputs | None, Any]:  # fmt: skip
-        """The equations, and what feeds those of one arm or those of many."""
+        """Return the equations, and the inputs of one arm or the batch equations of many."""
         if self.count is not None:
             held = TorqueInput(constant=np.zeros((1, self._m)))
             drives = held, read_drive(self.model, controller, "controller")
@@ -209,7 +210,7 @@ class Stepper:
         return composition, Inputs(self.model, composition, [drive], p[0], sample_time), None
 
     def _start(self, q0: StateLike | None, qd0: StateLike | None, p: Array, now: bool = False) -> tuple[Array, Array]:
-        """A state to begin from, or to be in `now`, which is behind all jumps."""
+        """Return a state to begin from, or to be in `now`, after all jumps."""
         many, c = self.count is not None, self.composition
         own = p if many else p[0]
         before = None if now else c.before_start
@@ -233,7 +234,7 @@ class Stepper:
         return q, qd
 
     def _values(self, given: ArrayLike | Mapping[str, ArrayLike] | None, now: Array | None = None) -> Array:
-        """(B or 1, P) parameters: those given, all or by name, over those of now or nominal ones."""
+        """Parameters (B or 1, P): those given, all or by name, in place of present or nominal ones."""
         names, arms = self.model.parameters, self.count or 1
         values = np.tile(self.model.nominal_parameters, (arms, 1)) if now is None else now.copy()
         if given is None:
@@ -270,12 +271,12 @@ class Stepper:
 
         Notes
         -----
-        An arm that meets a joint limit stops there: `stopped` names it. Many arms are looked at when the time is over.
+        An arm that meets a joint limit stops there: `stopped` names it. Many arms are checked at the end of the step.
 
         Raises
         ------
         SimulationError
-            The arm stands at a limit since an earlier step, or broke down; of many arms, all of them.
+            The arm stands at a limit since an earlier step, or broke down; of many arms, if all of them do.
         """
         try:
             fits = 0.0 < dt < LONGEST
@@ -308,7 +309,7 @@ class Stepper:
         qd0: StateLike | None = None,
         arms: Sequence[int] | Integers | Booleans | slice | None = None,
     ) -> None:
-        """Back to a start, with the parameters of now.
+        """Put arms back to a start, with the present parameters.
 
         Parameters
         ----------
@@ -454,8 +455,7 @@ class Stepper:
     # ------------------------------------------------------------------------------------------------ keeping
 
     def save(self) -> SavedState:
-        """All that the next steps follow from: time, states, torques, parameters, the memory of sampled controllers
-        and of the sensors' noise.
+        """Save time, states, torques, parameters, and the memory of sampled controllers and of the noise of sensors.
 
         Returns
         -------
