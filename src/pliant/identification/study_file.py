@@ -318,7 +318,7 @@ class IdentificationStudy(Document):
             data["parameters"] = {key: {} if value is None else value for key, value in data["parameters"].items()}
         return data
 
-    def model_post_init(self, context: Any) -> None:
+    def model_post_init(self, context: Mapping[str, object] | None) -> None:
         """Remember the folders in which files that are named here may be."""
         BaseModel.__setattr__(self, "_paths", paths_of(context))
 

@@ -163,7 +163,7 @@ class SweepStudy(Document):
         """
         return points(self.sample, self.vary)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data from which an equal study is made.
 
         Returns
@@ -196,7 +196,7 @@ def changeable(scenario: Scenario) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if key not in ("robot", "outputs", "format", "name")}
 
 
-def _leaves(node: Any, path: str) -> Iterator[tuple[str, float]]:
+def _leaves(node: object, path: str) -> Iterator[tuple[str, float]]:
     if isinstance(node, dict):
         for key, value in node.items():
             yield from _leaves(value, f"{path}.{key}" if path else str(key))
