@@ -123,7 +123,7 @@ class ArmEnv(gym.Env[Array, Array]):
     render_mode : "rgb_array", optional
         Result of `render`.
     device : "cpu"
-        Device of the arms; "cuda" is refused, since environments run on processors only.
+        Device of the arms. "cuda" raises an error, since environments run on processors only.
 
     Notes
     -----
@@ -236,7 +236,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         Time at which an arm that is done begins anew, as in Gymnasium: in the next step, whose action is ignored, or
         at once, with its last observation in `info["final_obs"]`.
     device : "cpu"
-        Device of the arms; "cuda" is refused, since environments run on processors only.
+        Device of the arms. "cuda" raises an error, since environments run on processors only.
 
     Examples
     --------

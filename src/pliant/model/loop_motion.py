@@ -139,8 +139,8 @@ class Directions(NamedTuple):
 def directions(model: Model, q: Array, free: list[int], J: Array, force: Array, p: ArrayLike | None) -> Directions:
     """Return the motion that loops leave at a state.
 
-    Multipliers leave nothing of the forces (n,) but what accelerates along Z; where rows hang on one another, they are
-    the smallest.
+    Multipliers balance the forces (n,) except for the part that accelerates along Z. Where rows depend on one another,
+    the smallest multipliers are taken.
     """
     if not free:
         return Directions(np.zeros((model.n, 0)), np.zeros(len(J)))

@@ -1654,12 +1654,12 @@ class Model:
         Parameters
         ----------
         q : (n,) array, optional
-            Where to linearize. By default static rest with the joints at zero (a sliding beam at its length), under
-            gravity and `loads`; with `rates` the steady spin there. A free base under gravity falls: it takes the
-            undeformed arm.
-            What a state given in part leaves open is that of the undeformed arm, with loops closed.
+            State about which to linearize. By default static rest with the joints at zero (a sliding beam at its
+            length), under gravity and `loads`; with `rates` the steady spin there. A free base under gravity falls: the
+            undeformed arm is used.
+            Coordinates that a partly given state leaves open are those of the undeformed arm, with loops closed.
         joints : "locked" or "free"
-            What is held.
+            Coordinates that are held: motors where present, else joints, or none.
         loads : sequence of Load
             Objects of `pliant.loads`, taken at t = 0.
         p : (P,) array, optional
@@ -1699,11 +1699,11 @@ class Model:
         Parameters
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
-            Where to linearize. By default static rest with the joints at zero (a sliding beam at its length), under
-            gravity and `loads`. A free base under gravity falls: it takes the undeformed arm.
-            What a state given in part leaves open is that of the undeformed arm, with loops closed.
+            State about which to linearize. By default static rest with the joints at zero (a sliding beam at its
+            length), under gravity and `loads`. A free base under gravity falls: it takes the undeformed arm.
+            Coordinates that a partly given state leaves open are those of the undeformed arm, with loops closed.
         joints : "locked" or "free"
-            What is held, as in `frequencies`.
+            Coordinates that are held, as in `frequencies`.
         loads : sequence of Load
             Objects of `pliant.loads`, taken at t = 0.
         p : (P,) array, optional
@@ -1741,11 +1741,11 @@ class Model:
         Parameters
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
-            Where to linearize. By default static rest with the joints at zero (a sliding beam at its length), under
-            gravity. A free base under gravity falls: it takes the undeformed arm.
-            What a state given in part leaves open is that of the undeformed arm, with loops closed.
+            State about which to linearize. By default static rest with the joints at zero (a sliding beam at its
+            length), under gravity. A free base under gravity falls: it takes the undeformed arm.
+            Coordinates that a partly given state leaves open are those of the undeformed arm, with loops closed.
         joints : "locked" or "free"
-            What is held, as in `frequencies`.
+            Coordinates that are held, as in `frequencies`.
         p : (P,) array, optional
             Values of the model's parameters; nominal by default.
 
@@ -1809,8 +1809,8 @@ class Model:
         """Coordinates (n,) at static rest, or in steady spin, with the joints held at the given positions.
 
         Amplitudes, and motors of elastic drives, settle under gravity and `loads` (of `pliant.loads`, taken at t = 0);
-        `holding_torque` of the result keeps the arm there. A free base stays where it is; it is refused where gravity
-        or loads would move it.
+        `holding_torque` of the result keeps the arm there. A free base stays where it is; `equilibrium` raises
+        `ModelError` if gravity or loads would move it.
 
         Parameters
         ----------
@@ -1823,9 +1823,9 @@ class Model:
         p : (P,) array, optional
             Values of the model's parameters; nominal by default.
         held : "joints" or "motors"
-            What stands at these positions: the joints, or the motors of elastic drives, behind which joints settle.
+            Coordinates with these positions: the joints, or the motors of elastic drives, behind which joints settle.
         rates : (n_joints,) array or mapping, optional
-            Rates at which joints spin on, rad/s or m/s; refused where the arm would not settle.
+            Rates at which joints spin on, rad/s or m/s; `ModelError` if the arm would not settle.
         stable : bool
             Whether to go on from an unstable rest, such as a straight column above its buckling load, to a stable one:
             the bent column, which needs `pieces` in its beam. Of two mirror images either may be found. By default the

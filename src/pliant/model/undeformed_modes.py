@@ -236,8 +236,8 @@ class _Mover:
         self.slides, self.turns = np.array(joint.slides).reshape(-1, 3), np.array(joint.turning).reshape(-1, 3)
 
     def across(self, before: Array, q: Array) -> Array:
-        """(6, n) twist of the link frame, in its own axes, from that of the frame that it hangs on; what has a
-        quaternion stands."""
+        """Twist (6, n) of the link frame, in its own axes, from that of the frame that carries it. Joints with
+        quaternions stand."""
         own = q[self.places]
         if self.ball:
             turned, p, columns = np.eye(3), self.p, np.eye(6)[:, : len(self.indices)]

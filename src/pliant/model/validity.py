@@ -1,6 +1,6 @@
 """Limits of the model: warnings where an arm leaves the range in which its model holds.
 
-Nothing is refused: each finding is a warning, told once per model, with the number and the likely mistake.
+Each finding is a warning, never an error. It is given once per model, with the number and the likely mistake.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PLAUSIBLE = {
 SIZES = ("diameter", "outer_diameter", "inner_diameter", "width", "height", "thickness", "flange", "web")
 """Of a section."""
 SHEAR = 0.02
-"""Part of a link's first frequency that shear may take before it is told."""
+"""Part by which shear may lower the first frequency of a link without a warning."""
 SLOPE = 0.2
 """Slope of a section, rad, up to which deflections are small: a force at the tip moves it 2 % less than they say."""
 SENSIBLE_PIECES = 64

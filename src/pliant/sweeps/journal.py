@@ -1,7 +1,7 @@
 """The journal of a sweep: a line for the points that finished together, written at once, so that nothing is lost.
 
-The first line names the study. A line that a crash cut short is dropped when the journal is read; every line has a
-checksum, and a line that does not match its checksum is refused.
+The first line names the study. A line that a crash cut short is dropped when the journal is read. Every line has a
+checksum, and reading raises an error if one does not match.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Interruptions:
         """Find all until some time after t."""
         if t < self.known:
             return
-        while self.known <= t:  # windows that do not hang on when somebody asks
+        while self.known <= t:  # the windows do not depend on the times asked for
             start, self.known = self.known, max(1.0, AHEAD * self.known)
             kinks = self._composed.kinks(2 * self.known)
             self._sharp = np.append(self._sharp, self._composed.sharp(start, self.known, kinks).times)
