@@ -1,4 +1,4 @@
-"""The arms that speed is quoted for: 1 m links, joint axes alternately parallel and at right angles."""
+"""Arms for which speed is quoted: 1 m links, joint axes alternately parallel and at right angles."""
 
 from __future__ import annotations
 

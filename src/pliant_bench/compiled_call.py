@@ -25,8 +25,8 @@ def repeat(address: int, given: int, out: int, count: int) -> int:
 def kernel_loop(
     model: Model, *inputs: NDArray[np.float64], function: FunctionName = "forward_dynamics"
 ) -> Callable[[], NDArray[np.float64]]:
-    """A function that evaluates the forward dynamics, or another function, `CALLS` times at one state and returns what
-    it gives."""
+    """Return a function that evaluates the forward dynamics, or another function, `CALLS` times at one state and
+    returns the result."""
     kernel, loop = model.kernel(function), compiled(repeat)
     given, out = np.concatenate(inputs), np.zeros(sum(kernel.signature.out_sizes))
 

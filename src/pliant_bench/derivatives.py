@@ -28,7 +28,7 @@ PART = "derivatives"
 BATCH = 4096
 CALL_ASKED = 3.0
 BATCH_ASKED = {8: 15.0, 4: 8.0, 2: 4.0}
-"""By doubles in a register: 512, 256 and 128 bits."""
+"""Targets by the number of doubles in a register: 512, 256 and 128 bits."""
 FORWARD_ASKED = 1 / 8
 ROUNDING = "derivatives in extended precision, relative"
 

@@ -18,7 +18,7 @@ PAIRS = 7
 
 @dataclass(frozen=True)
 class Setting:
-    """An engine with its discretisation and its step."""
+    """An engine with its discretization and its step."""
 
     engine: str
     label: str
@@ -83,10 +83,17 @@ class CommonMotion:
         )
         report.comparisons.append(
             Comparison(
-                self.part, self.arm, f"{self.task}, {self.t_end:g} s, equal or better accuracy", "simulated second",
-                our_side, their_side, self.reference, asked, None if asked is None else 1.0,
+                part=self.part,
+                arm=self.arm,
+                task=f"{self.task}, {self.t_end:g} s, equal or better accuracy",
+                unit="simulated second",
+                ours=our_side,
+                peer=their_side,
+                reference=self.reference,
+                asked=asked,
+                accuracy=None if asked is None else 1.0,
             )
-        )  # fmt: skip
+        )
 
 
 def cheapest(points: dict[Setting, Point], allowed: float) -> Setting:

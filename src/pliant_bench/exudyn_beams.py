@@ -30,7 +30,7 @@ THICK = 1.0  # GA / EA of the shear-flexible element: shear then adds less than 
 
 @dataclass(frozen=True)
 class Discretisation:
-    """How Exudyn cuts beams and time."""
+    """Elements of the beams and time steps in Exudyn."""
 
     elements: int = 8  # for each link
     step: float = 2e-4
@@ -210,7 +210,7 @@ class _System:
         return body
 
     def add_torques(self, torques: Callable[[float], ArrayLike]) -> None:
-        """Torques between neighbours: on each root, and against it on the tip before."""
+        """Torques between neighbors: on each root, and against it on the tip before."""
         for k, root in enumerate(self.roots):
             self._add_torque(root, torques, k, 1.0)
             if k:

@@ -1,4 +1,4 @@
-"""What a bench finds: comparisons of one task by two engines, first results of fresh processes, curves, notes."""
+"""Results of a bench: comparisons of one task by two engines, first results of fresh processes, curves, notes."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Comparison(Finding):
     Attributes
     ----------
     part, arm, task : str
-        Where it belongs, on which arm, and what was done.
+        Part of the bench, arm, and task.
     unit : str
-        What the seconds are for: "evaluation", "state and core", "simulated second".
+        Unit of work that the seconds are for: "evaluation", "state and core", "simulated second".
     ours, peer : Side
     reference : str
-        What both errors are held against, and in which unit.
+        Reference of both errors, and their unit.
     asked : float, optional
         The least ratio that counts as success.
     accuracy : float, optional
@@ -63,7 +63,7 @@ class Comparison(Finding):
 
     @property
     def met(self) -> bool | None:
-        """Whether what was asked is there; None where nothing was."""
+        """True if the target is met, None where there is no target."""
         if self.asked is None:
             return None
         enough = self.ratio.median >= self.asked
@@ -104,7 +104,8 @@ class Point(Finding):
 
 @dataclass
 class Report:
-    """Grows while the parts run, so that an interrupted bench keeps what it has; all was measured on `machine`."""
+    """Report that grows while the parts run, so that an interrupted bench keeps its results. All was measured on
+    `machine`."""
 
     machine: str = ""
     comparisons: list[Comparison] = field(default_factory=list)
@@ -121,14 +122,14 @@ class Report:
             self.notes.append(text)
 
     def lacks(self, peer: str, module: str) -> bool:
-        """Whether a peer is absent; if so, a note says how to get it."""
+        """Return whether a peer is absent. If so, a note says how to get it."""
         reason = absent(module)
         if reason:
             self.note(f"{peer}: left out, {reason}")
         return reason is not None
 
     def ask(self, part: str, peer: str, module: str, measure: Callable[[], None]) -> None:
-        """Run the measurements with one peer; one that is absent or fails becomes a line, and the rest goes on."""
+        """Run the measurements with one peer. A peer that is absent or fails becomes a line, and the rest goes on."""
         if self.lacks(peer, module):
             return
         self.tell(f"{part}: {peer} ...")
@@ -148,7 +149,7 @@ class Report:
         return {**lists, "verdicts": verdicts, "notes": self.notes, "failures": self.failures}
 
     def all_verdicts(self) -> list[tuple[str, bool]]:
-        """Everything that was asked, and whether it is there."""
+        """All targets, and whether each is met."""
         found = [
             (f"{c.asked:g} x {c.peer.engine}, {c.arm}, {c.task}: {c.ratio.median:.3g} x", c.met)
             for c in self.comparisons

@@ -25,7 +25,7 @@ Work = tuple[Callable[[], Any], Callable[[], Any] | None]
 
 
 def _peers(name: str) -> Any:
-    """A neighbour of this file, without its package."""
+    """Load a neighbor of this file, without its package."""
     package = types.ModuleType("bench_peers")
     package.__path__ = [str(Path(__file__).parent)]
     sys.modules.setdefault("bench_peers", package)

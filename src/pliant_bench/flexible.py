@@ -95,7 +95,7 @@ def _error(angle: float, deflection: float) -> float:
 
 
 def _judge(report: Report, points: list[Point]) -> None:
-    """Whether our curve lies below each rival's; what the reference itself is worth."""
+    """Note whether our curve lies below that of each rival, and how accurate the reference itself is."""
     rivals = dict.fromkeys(p.engine for p in points if p.engine != OURS)
     for rival in rivals:
         above = undercut(points, OURS, rival)

@@ -48,10 +48,10 @@ ENDS: dict[tuple[Kind, Drive], float] = {
     ("slider-crank", "speed"): 0.71, ("four-bar", "speed"): 0.71, ("slider-crank", "torque"): 1.75,
     ("four-bar", "torque"): 1.55,
 }  # fmt: skip
-"""s, of two turns."""
+"""Duration of two turns, s."""
 OUTPUT_STEP, QUICK_END, CRANE_END = 0.002, 0.02, 5.0
 ALLOWED = 0.01
-"""Of the largest distance."""
+"""Allowed error, as a part of the largest distance."""
 
 
 def angles(kind: Kind, crank: float) -> tuple[float, float]:
@@ -67,7 +67,7 @@ def angles(kind: Kind, crank: float) -> tuple[float, float]:
 
 
 def linkage(kind: Kind, shapes: Shapes) -> Robot:
-    """For pliant."""
+    """Description of the linkage for Pliant."""
 
     def rigid(name: str, length: float) -> RigidBody:
         mass, inertia = RIGID[name]
@@ -128,7 +128,7 @@ def pliant_run(
 
 @dataclass(frozen=True)
 class CablesCut:
-    """How Exudyn cuts the coupler and time: an even number of elements, steps in s."""
+    """Elements of the coupler and time steps in Exudyn: an even number of elements, steps in s."""
 
     elements: int = 8
     step: float = 2e-4
@@ -137,7 +137,7 @@ class CablesCut:
 
 
 def exudyn_run(kind: Kind, drive: Drive, cut: CablesCut | None = None, t_end: float | None = None) -> PeerRun:
-    """Exudyn, by the generalised-alpha method; histories are kept by sensors."""
+    """Exudyn, by the generalized-alpha method; histories are kept by sensors."""
     import exudyn
 
     cut, begin = cut or CablesCut(), time.perf_counter()
@@ -312,7 +312,8 @@ def _case(report: Report, effort: Effort, kind: Kind, drive: Drive, there: bool)
 
 
 def _crane(report: Report, effort: Effort) -> None:
-    """The bundled hydraulic crane, lifted and unfolded by its valves: faster than it moves?"""
+    """Measure whether the bundled hydraulic crane, lifted and unfolded by its valves, is simulated faster than it
+    moves."""
     from pliant.simulation.runs.simulation import simulate
 
     report.tell(f"{PART}: hydraulic crane ...")

@@ -29,7 +29,7 @@ class Segments:
     length: Array
     mass: Array
     com: Array  # from the hinge, along the rod
-    inertia: Array  # about the centre of mass
+    inertia: Array  # about the center of mass
     stiffness: Array  # of the hinge; 0 at the joints of the arm
     roots: tuple[int, ...]  # first rod of each link
     gravity: tuple[float, float]
@@ -54,7 +54,7 @@ class Segments:
         return heading, np.concatenate([zero, np.cumsum(steps, axis=-2)], axis=-2)
 
     def mass_matrix(self, q: Array) -> Array:
-        """(n, n), from the Jacobians of the centres of mass."""
+        """(n, n), from the Jacobians of the centers of mass."""
         heading, ends = self.points(q)
         centre = ends[:-1] + self.com[:, None] * np.column_stack([np.cos(heading), np.sin(heading)])
         M = np.zeros((self.n, self.n))

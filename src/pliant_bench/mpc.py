@@ -28,15 +28,15 @@ from pliant_bench.timing import Effort, Timings, alternating, best
 PART = "mpc"
 INTERVALS = 20
 KEPT = 1e-6
-"""By how much a bound may be left, rad/s, m or N m."""
+"""Allowed violation of a bound, rad/s, m or N m."""
 LONG = 5.0
 """Seconds of a peer's step above which it is taken once."""
 REFERENCE = "first torques of the same step, iterated until nothing changes, relative"
 
 
 class Manoeuvre(NamedTuple):
-    """A move from rest: what is asked of a step, seconds; where it begins and how far it goes; bounds; how an interval
-    is stepped, and steps of a closed loop."""
+    """Move from rest: target for the time of a step, seconds; start and distance; bounds; stages and steps of an
+    interval, and steps of a closed loop."""
 
     robot: Robot
     asked: float
@@ -70,7 +70,17 @@ def two_link() -> Manoeuvre:
         "speeds": {"upper": 1.0, "fore": 1.2},
     }  # fmt: skip
     weights = {"joints": 100.0, "rates": 1.0}, 1e-5
-    return Manoeuvre(load("two-link"), 1e-3, np.zeros(2), np.array([0.4, -0.3]), bounds, weights, 8, 2, 40)
+    return Manoeuvre(
+        robot=load("two-link"),
+        asked=1e-3,
+        start=np.zeros(2),
+        by=np.array([0.4, -0.3]),
+        bounds=bounds,
+        weights=weights,
+        stages=8,
+        steps=2,
+        loop=40,
+    )
 
 
 def six_links() -> Manoeuvre:
@@ -78,7 +88,17 @@ def six_links() -> Manoeuvre:
     bounds = {"speeds": {f"link{k}": 0.1 for k in range(6)}}
     weights = {"joints": 1000.0, "rates": 1.0}, 1e-3
     start = np.array([0.3, 0.5, 0.4, -0.5, 0.3, 0.2])
-    return Manoeuvre(arm(6, 3), 20e-3, start, np.full(6, 0.1), bounds, weights, 3, 1, 25)
+    return Manoeuvre(
+        robot=arm(6, 3),
+        asked=20e-3,
+        start=start,
+        by=np.full(6, 0.1),
+        bounds=bounds,
+        weights=weights,
+        stages=3,
+        steps=1,
+        loop=25,
+    )
 
 
 def measure(report: Report, effort: Effort) -> None:
@@ -172,7 +192,7 @@ def steps_of_loop(begun: Begun, count: int, repeats: int = 15) -> list[Timings]:
 
 
 def predicted_violation(begun: Begun, count: int) -> float:
-    """By how much bounds are left at the nodes of a loop in which the arm does what is predicted."""
+    """Largest violation of bounds at the nodes of a loop in which the arm does what is predicted."""
     pilot, x = begun.mpc.pilot(), begun.start
     states, torques = [x], []
     for k in range(count):
@@ -195,7 +215,7 @@ def simulated_violation(begun: Begun, count: int) -> float:
 
 
 def violation(begun: Begun, states: Array, torques: Array) -> float:
-    """By how much the farthest of all bounds is left, each in its unit; below zero where all are kept."""
+    """Largest violation of all bounds, each in its unit; negative where all are kept."""
     low, high = begun.state_bounds
     over = np.maximum(states[1:] - high, low - states[1:]).max()
     return float(max(over, (np.abs(torques) - begun.torque).max()))

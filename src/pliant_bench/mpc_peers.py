@@ -27,7 +27,7 @@ IPOPT: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Begun:
-    """A controller behind its first step: where it began, what it remembers, and the state that it predicts next."""
+    """Controller after its first step: its start, its memory, and the state that it predicts next."""
 
     mpc: MPC
     start: Array
@@ -36,7 +36,7 @@ class Begun:
 
     @classmethod
     def of(cls, mpc: MPC, joints: Array) -> Begun:
-        """From rest."""
+        """First two steps from rest."""
         x, pilot = np.concatenate([mpc.model.equilibrium(joints), np.zeros(mpc.model.n)]), mpc.pilot()
         first = pilot.step(x, 0.0)
         return cls(mpc, x, pilot.solver.plan.copy(), np.concatenate([first.q[1], first.qd[1]]))
@@ -67,7 +67,7 @@ class Begun:
         return found
 
     def cost(self) -> tuple[Array, Array, Array, Array]:
-        """Where the quadratic cost is least, (2n,) and (m,); its matrices by (x, tau) at a node, and at the last."""
+        """Minimum of the quadratic cost, (2n,) and (m,), and its matrices by (x, tau) at a node and at the last one."""
         model = self.mpc.model
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -97,7 +97,7 @@ class PeerStep:
         return tau
 
     def told(self) -> str:
-        """How many iterations, or what else became of it."""
+        """Number of iterations, or the reason of a failure."""
         count = f"{self._stats['iter_count']} iterations"
         return count if self._stats["success"] else f"not solved: {self._stats.get('return_status')} after {count}"
 
@@ -109,7 +109,8 @@ def tableau(stages: int) -> tuple[Array, Array, Array, Array, Array]:
 
 
 def nonlinear_program(begun: Begun) -> PeerStep:
-    """As one program of CasADi: our compiled dynamics with its derivatives, the Hessian of the cost alone."""
+    """Pose the problem as one program of CasADi, with our compiled dynamics and their derivatives. The Hessian is that
+    of the cost alone."""
     import casadi as ca
 
     mpc = begun.mpc
@@ -155,7 +156,7 @@ def _cost_hessian(posed: dict[str, Any]) -> Any:
 
 
 def _cost(begun: Begun, X: Any, U: Any) -> Any:
-    """What the controller minimises: quadratic, its matrices as the nodes have them."""
+    """Quadratic cost that the controller minimizes. Its matrices are those at the nodes."""
     import casadi as ca
 
     x, tau, W, P = begun.cost()
@@ -169,7 +170,7 @@ def _cost(begun: Begun, X: Any, U: Any) -> Any:
 
 
 def _bounds(begun: Begun, stages: int) -> list[Array]:
-    """Least and most of all variables of the program."""
+    """Least and largest values of all variables of the program."""
     N, free = begun.mpc.intervals, np.full(stages, np.inf)
     return [
         np.concatenate([begun.later, np.tile(own, N), np.tile(sign * begun.torque, N), sign * free])
@@ -181,7 +182,7 @@ def _bounds(begun: Begun, stages: int) -> list[Array]:
 
 
 def do_mpc_step(begun: Begun) -> PeerStep:
-    """As do-mpc poses it: the equations as expressions, orthogonal collocation of the same points, `make_step`."""
+    """Pose the problem for do-mpc: equations as expressions, orthogonal collocation at the same points, `make_step`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of packages that it would like to have
         import do_mpc

@@ -1,4 +1,4 @@
-"""What a peer is asked and what it answers: a planar arm of uniform beams, and a run.
+"""Task of a peer and its answer: a planar arm of uniform beams, and a run.
 
 Every peer reads the same `PlanarArm`, taken from a `Robot`, so that nothing is typed twice. Angles are those of pliant:
 the root tangent of a link against the tip tangent of the link before. Deflections are the offset of a tip along y of
@@ -23,7 +23,7 @@ from pliant.robot.parts.rigid_body import Lump
 
 @dataclass(frozen=True)
 class PeerRun:
-    """Histories of one run of a peer, and what it cost."""
+    """Histories of one run of a peer, and the time that it took."""
 
     peer: str
     t: Array  # (T,)
@@ -98,6 +98,6 @@ def _about_z(lump: Lump) -> float:
 
 
 def absent(*modules: str) -> str | None:
-    """Why a peer cannot be asked: the libraries that are not installed; None when all are."""
+    """Libraries of a peer that are not installed, as a message; None if all are."""
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     return f"{', '.join(missing)} not installed; {install('bench')}" if missing else None

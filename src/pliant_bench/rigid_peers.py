@@ -16,7 +16,7 @@ Row = tuple[float, ...]
 
 @dataclass(frozen=True)
 class RigidJoint:
-    """A joint about z and the body behind it; lengths in m, the inertia about the centre of mass, all row by row."""
+    """A joint about z and the body behind it; lengths in m, the inertia about the center of mass, all row by row."""
 
     rotation: Row  # (9,) of the joint frame at rest, in the frame of the joint before
     offset: Row  # (3,)
@@ -33,12 +33,12 @@ class RigidChain:
     gravity: Row
 
     def to_json(self) -> str:
-        """As text."""
+        """Return the task as text."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> RigidChain:
-        """From the text of `to_json`."""
+        """Read a task from the text of `to_json`."""
         data = json.loads(text)
         joints = tuple(
             RigidJoint(tuple(j["rotation"]), tuple(j["offset"]), j["mass"], tuple(j["com"]), tuple(j["inertia"]))

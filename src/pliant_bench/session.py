@@ -25,7 +25,7 @@ PEERS = ("pin", "mujoco", "exudyn", "roboticstoolbox-python", "sympy", "scipy", 
 
 
 def chosen(parts: Sequence[str]) -> list[str]:
-    """The parts asked for, all if none were, in the order of the table; `ModelError` for a part that is none."""
+    """Parts asked for, or all if none are, in the order of the table. Raise `ModelError` for an unknown part."""
     for part in parts:
         if part not in PARTS:
             raise ModelError(f"part: got {part!r}, expected some of {', '.join(PARTS)}")

@@ -16,7 +16,7 @@ OUTPUT_STEP = 0.02
 
 
 def angle(speed: float, T: float) -> Callable[[Any], Any]:
-    """Of the rate w(t) = (w0/T)(t - T/2pi sin 2pi t/T), then w0; in CasADi operations."""
+    """Angle of the rate w(t) = (w0/T)(t - T/2pi sin 2pi t/T), then w0; in CasADi operations."""
     import casadi as ca
 
     def at(t: Any) -> Any:

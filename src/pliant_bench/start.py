@@ -1,4 +1,4 @@
-"""Fresh processes, in turns: how long until an engine gives its first result, and the memory it takes."""
+"""Fresh processes, in turns: the time to the first result of an engine, and the memory that it takes."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ PATIENCE = 300.0
 FEWEST = 10
 """Processes of each kind, unless the run is a quick one."""
 FIRST = "first order"
-"""Of the options of pliant 0.1, which followed beams to first order; they are second order by themselves now."""
+"""Label of the options of pliant 0.1, which followed beams to first order. The default now is second order."""
 COLD = {"two-link": 10.0, "canadarm2": 20.0, "lab-arm": 20.0}
-"""Arms that are also taken with a cold cache, and what is asked, in first results of Pinocchio."""
+"""Arms that are also measured with a cold cache, and their targets in first results of Pinocchio."""
 WARM, TWO_LINK = 3.5, 2.5
-"""Likewise with a warm cache, of any arm and of the two-link arm."""
+"""Targets with a warm cache, for any arm and for the two-link arm."""
 IMPORT, INFO = 2.0, 4.0
-"""What is asked of `import pliant` and of `pliant info two-link`, in imports of NumPy."""
+"""Targets for `import pliant` and `pliant info two-link`, in imports of NumPy."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def measure(report: Report, effort: Effort) -> None:
 
 
 def _own(quick: bool) -> list[_Case]:
-    """Pliant itself, and what its start is held against."""
+    """First results of Pliant itself, and the processes with which its start is compared."""
     cases = [_Case("NumPy", "numpy", "import alone", "")]
     cases += [_Case("pliant", "import pliant", "import alone", "", (IMPORT, "NumPy"))]
     cases += [_Case(f"pliant, {c} cache", "pliant", "rigid 6R", c) for c in ("cold", "warm")]
@@ -92,7 +92,7 @@ def _own(quick: bool) -> list[_Case]:
 
 
 def _verdicts(made: dict[_Case, Start]) -> list[tuple[str, bool]]:
-    """What was asked of whole processes, as ratios of medians."""
+    """Targets for whole processes, as ratios of medians."""
     whole = {case.label: start.process for case, start in made.items() if case.asked is None}
     found = []
     for case, start in made.items():

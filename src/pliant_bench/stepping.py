@@ -18,7 +18,7 @@ from pliant_bench.timing import Effort, alternating
 PART = "stepping"
 MILLISECOND, STEPS, ARMS = 1e-3, 100, 256
 LENGTHS = {"two-link": 1e-3, "lab-arm": 2.5e-4}
-"""Of a step of RK4: the lab arm's highest frequency is 1.67 kHz."""
+"""Length of a step of RK4, s. The highest frequency of the lab arm is 1.67 kHz."""
 MANY_ASKED, ENVIRONMENT_ASKED = 0.7, 0.5
 REFERENCE = "the same steps in one run"
 

@@ -1,4 +1,4 @@
-"""Times that mean something on a noisy machine: rivals take turns, medians with quartiles are kept."""
+"""Timing on a noisy machine: rivals take turns, and medians with quartiles are kept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Timings:
 
     @property
     def least(self) -> float:
-        """The smallest, which other work on the machine disturbed least."""
+        """Smallest sample, which other work on the machine disturbed least."""
         return min(self.values)
 
     def over(self, other: Timings) -> Timings:
@@ -50,7 +50,7 @@ class Timings:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure: rounds, and the seconds that one task gets in one round."""
+    """Effort of a measurement: number of rounds, and the seconds of one task in one round."""
 
     rounds: int = 15
     seconds: float = 0.05

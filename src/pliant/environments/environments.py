@@ -123,7 +123,7 @@ class ArmEnv(gym.Env[Array, Array]):
     render_mode : "rgb_array", optional
         Result of `render`.
     device : "cpu"
-        Device of the arms; "cuda" is refused, since environments run on processors only.
+        Device of the arms. "cuda" raises an error, since environments run on processors only.
 
     Notes
     -----
@@ -236,7 +236,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         Time at which an arm that is done begins anew, as in Gymnasium: in the next step, whose action is ignored, or
         at once, with its last observation in `info["final_obs"]`.
     device : "cpu"
-        Device of the arms; "cuda" is refused, since environments run on processors only.
+        Device of the arms. "cuda" raises an error, since environments run on processors only.
 
     Examples
     --------
@@ -310,8 +310,9 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
             self._arms.begin(begun, self.np_random)
             reward, fallen, over = np.where(begun, 0.0, reward), fallen & ~begun, over & ~begun
         done = fallen | over
-        stopped = self._arms.motion.stepper.stopped
-        info: dict[str, Any] = {"limit": stopped, "_limit": stopped != ""} if (stopped != "").any() else {}
+        stopped = np.asarray(self._arms.motion.stepper.stopped)
+        at_limit = np.asarray(stopped != "")
+        info: dict[str, Any] = {"limit": stopped, "_limit": at_limit} if at_limit.any() else {}
         seen = self._arms.observe()
         if self._at_once and done.any():
             last = np.full(self.num_envs, None, dtype=object)

@@ -126,7 +126,7 @@ class ArmMotion:
 
     @property
     def _serial(self) -> bool:
-        """Whether all joints are actuated and no cylinders hold them: such arms are settled together."""
+        """Return whether all joints are actuated and no cylinders hold them. Such arms are settled together."""
         return self.model.layout.is_open and not self.model.layout.couplings
 
     def unbent(self, joints: Array, p: Array) -> Array:

@@ -52,7 +52,7 @@ class CalibrationNumber:
 
 
 def is_calibration(name: str) -> bool:
-    """Whether a name is that of a reading or an input, not of a number of the robot."""
+    """Return whether a name is that of a reading or an input, not of a number of the robot."""
     return name.partition(": ")[2].startswith(SIDES) if ": " in name else name.split(".")[0] in SIDES
 
 
@@ -71,7 +71,7 @@ def calibration_number(name: str) -> CalibrationNumber:
 
 
 def concerns(number: CalibrationNumber, recording: Recording, title: str, joints: Sequence[str]) -> bool:
-    """Whether a recording has the channel or the input of a number."""
+    """Return whether a recording has the channel or the input of a number."""
     if number.run and number.run != title:
         return False
     if number.side == "reading":

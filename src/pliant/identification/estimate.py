@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class FitVerdict:
-    """Whether the residuals of a fit are noise.
+    """Verdict on the residuals of a fit: noise or not.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ class Identification:
         half = float(stdtrit(self.freedom, 1.0 - tail)) * self.standard_errors
         return np.column_stack([self.estimates - half, self.estimates + half])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data; infinite errors are None.
 
         Returns

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pliant.base.quoting import quoted
 from pliant.drawing.style import COLOURS, WIDTH, Paths, figure, time_axis, zero_line
 from pliant.identification.estimate import Channel, Identification
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_CHANNELS = 12
@@ -18,7 +19,7 @@ def residuals(found: Identification, path: Paths = None) -> Figure:
     """Measured and fitted over time, residuals with a band of two standard deviations; the first 12 channels."""
     shown = found.channels[:MOST_CHANNELS]
 
-    def draw(page: Any) -> None:
+    def draw(page: Figure) -> None:
         axes = page.subplots(len(shown), 2, squeeze=False, sharex="row")
         for (left, right), channel in zip(axes, shown):
             _draw(left, right, channel)
@@ -28,7 +29,7 @@ def residuals(found: Identification, path: Paths = None) -> Figure:
     return figure(draw, 1.4 * WIDTH, 0.5 + 1.5 * len(shown), path)
 
 
-def _draw(left: Any, right: Any, channel: Channel) -> None:
+def _draw(left: Axes, right: Axes, channel: Channel) -> None:
     left.plot(channel.t, channel.measured, ".", color="0.6", markersize=2)
     left.plot(channel.t, channel.fitted, color=COLOURS[0])
     left.set_ylabel("reading (SI units)")

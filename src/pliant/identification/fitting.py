@@ -181,8 +181,8 @@ def _model(given: Model | Robot, parameters: Sequence[str], paths: Sequence[str]
 
 
 def _in_order(model: Model, recordings: Sequence[Recording], start: Mapping[str, float]) -> Model:
-    """The model, or the same with second order where the start or the loads of a recording need it, at the numbers with
-    which the fit begins."""
+    """Return the model, or the same with second order where the start or the loads of a recording need it, at the
+    numbers with which the fit begins."""
     p = [start.get(path, value) for path, value in zip(model.parameters, model.nominal_parameters)]
     for r in recordings:
         model = fitted_to_start(model, r.q0, r.qd0, listed(r.loads), p, r.t_end, motion=r.motion, base=r.base)

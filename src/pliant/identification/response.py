@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.algebra.rotations import SX
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.compute.integrate.driver import solve
 from pliant.compute.integrate.problem import Problem
 from pliant.compute.llvm.kernel import Kernel
@@ -185,7 +185,7 @@ class Response:
         q, qd, _ = self._start(p, None)
         return np.asarray(self.composed.start(q, qd)[list(self.free)])
 
-    def _start(self, p: Array, start: Array | None) -> tuple[Array, Array, tuple[Any, Any]]:
+    def _start(self, p: Array, start: Array | None) -> tuple[Array, Array, tuple[StateLike | None, StateLike | None]]:
         """Coordinates and speeds at the start, with these values of its unknown part, and the names of coordinates and
         speeds that stay where loops are closed."""
         r, model, c = self.recording, self.model, self.composed

@@ -84,16 +84,16 @@ class UnknownChoice(Description):
     )
     bounds: Pair | None = Field(None, description="least and greatest value", examples=[[100.0, 5000.0]])
     prior: Pair | None = Field(
-        None, description="mean and standard deviation of what is known before", examples=[[0.5, 0.1]]
+        None, description="mean and standard deviation of the number from earlier knowledge", examples=[[0.5, 0.1]]
     )
 
 
 class Gauge(Description):
     """A strain gauge."""
 
-    strain: str = Field(description="link that it sits on", examples=["upper"])
+    strain: str = Field(description="link on which it is mounted", examples=["upper"])
     x: Number | Station = Field(0.0, description="m, station on the beam; also tip, middle", examples=[0.05])
-    at: Pair = Field(description="m, y and z of the fibre", examples=[[0.01, 0.0]])
+    at: Pair = Field(description="m, y and z of the fiber", examples=[[0.01, 0.0]])
 
     def make(self) -> Strain:
         """Make the channel."""
@@ -112,7 +112,7 @@ GaugeOrSensor = Annotated[
 class MotionColumn(Description):
     """Column of measured angles, for a joint that moves as measured."""
 
-    column: str = Field(description="of the data", examples=["encoder"])
+    column: str = Field(description="column of the data", examples=["encoder"])
     order: int = Field(
         4, description="degree of local polynomials, or of a spline without `window`", examples=[4], ge=2, le=7
     )
@@ -141,7 +141,7 @@ class MotionColumn(Description):
 
 
 def is_column(given: object) -> bool:
-    """Whether a motion comes from a column of the data."""
+    """True if a motion comes from a column of the data."""
     return isinstance(given, Mapping) and "column" in given
 
 
@@ -180,13 +180,15 @@ class MeasuredRun(Description):
         description="strain gauges, or sensors as in a scenario, by the name of their channel",
         examples=[{"gauge": {"strain": "upper", "x": 0.05, "at": [0.01, 0]}}],
     )
-    initial: RunStart = Field(RunStart(), description="how the run began", examples=[{"q": {"upper": "-90 deg"}}])
+    initial: RunStart = Field(
+        RunStart(), description="state at the start of the run", examples=[{"q": {"upper": "-90 deg"}}]
+    )
     torque: Any = Field(
         None,
-        description="torques or commands of motors: columns by joint, or what a scenario takes",
+        description="torques or commands of motors: columns by joint, or as in a scenario",
         examples=[{"upper": "motor"}],
     )
-    between: Interpolation = Field("linear", description="what columns do between two rows", examples=["hold"])
+    between: Interpolation = Field("linear", description="interpolation of columns between two rows", examples=["hold"])
     motion: dict[str, Any] = Field(
         {},
         description="prescribed joints: a column of angles and how it is smoothed, or as in a scenario",
@@ -196,7 +198,9 @@ class MeasuredRun(Description):
         {}, description="gains, offsets and delays that are known", examples=[{"reading.gauge.delay": 0.004}]
     )
     controller: Any = Field(
-        None, description="as in a scenario", examples=[{"type": "pd", "kp": 400, "kd": 40, "reference": [0, 0]}]
+        None,
+        description="controller, as in a scenario",
+        examples=[{"type": "pd", "kp": 400, "kd": 40, "reference": [0, 0]}],
     )
 
     def read(self, paths: FilePaths, robot: Robot, model: ModelOptions) -> Recording:
@@ -273,7 +277,9 @@ class IdentificationStudy(Document):
 
     name: str | None = Field(None, description="title of the study", examples=["stiffness of the lab arm"])
     robot: RobotEntry = Field(description="the arm, as in a scenario", examples=["lab-arm"])
-    model: ModelOptions = Field(ModelOptions(), description="which equations", examples=[{"formulation": "denoc"}])
+    model: ModelOptions = Field(
+        ModelOptions(), description="options of the equations", examples=[{"formulation": "denoc"}]
+    )
     parameters: Annotated[dict[str, Annotated[UnknownChoice, _NOTHING]], _NAMES] = Field(
         description="numbers to fit, by path; a list takes all defaults",
         examples=[{"links.upper.beam.EI_z": {"start": 900, "bounds": [100, 5000]}}],
@@ -282,7 +288,7 @@ class IdentificationStudy(Document):
         description="the recordings", examples=[[{"data": "swing.csv", "columns": ["upper"]}]]
     )
     loss: LossName = Field(
-        "linear", description="how residuals count; others than linear bear outliers", examples=["soft_l1"]
+        "linear", description="loss of the residuals; all but linear are robust against outliers", examples=["soft_l1"]
     )
     loss_scale: Positive = Field(
         2.0, description="residual in standard deviations from which a robust loss takes effect", examples=[2.0]
@@ -291,7 +297,9 @@ class IdentificationStudy(Document):
         0, description="further fits from scattered starts, of which the best counts", examples=[3], ge=0
     )
     clocks: ClocksName = Field(
-        "check", description="whether readings are refused that a shift in time would explain", examples=["ignore"]
+        "check",
+        description="whether to raise an error for readings that a shift in time would explain",
+        examples=["ignore"],
     )
     method: MethodName = Field("auto", description="name of the integrator", examples=["dop853"])
     rtol: Positive = Field(1e-7, description="relative local error", examples=[1e-07])
@@ -310,7 +318,7 @@ class IdentificationStudy(Document):
             data["parameters"] = {key: {} if value is None else value for key, value in data["parameters"].items()}
         return data
 
-    def model_post_init(self, context: Any) -> None:
+    def model_post_init(self, context: Mapping[str, object] | None) -> None:
         """Remember the folders in which files that are named here may be."""
         BaseModel.__setattr__(self, "_paths", paths_of(context))
 

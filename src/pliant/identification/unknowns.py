@@ -51,7 +51,8 @@ class Unknowns:
     robot: Robot
 
     def allowed(self, values: Array) -> bool:
-        """Whether the description accepts these values together; it refuses inertias that no body has, say."""
+        """Return whether the description accepts these values together. It refuses inertias that no body has, for
+        example."""
         return _allowed(self.robot, dict(zip(self.names[: self.P], values.tolist())))
 
     def at_bound(self, values: Array) -> tuple[str, ...]:
@@ -173,7 +174,7 @@ def _edge(robot: Robot, path: str, inside: float, outside: float) -> float:
 
 
 def _allowed(robot: Robot, changes: Mapping[str, float]) -> bool:
-    """Whether the description accepts such values."""
+    """Return whether the description accepts such values."""
     try:
         robot.replace(changes)
     except ModelError:

@@ -1,4 +1,4 @@
-"""Where mechanics and computing meet: the expressions of a formulation become functions of numbers."""
+"""Models: expressions of a formulation, compiled to functions of numbers."""
 
 from typing import TYPE_CHECKING
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,16 +12,17 @@ from pliant.arrays import Array
 from pliant.base.later import LaterModule
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model import force_functions
     from pliant.model.model import Model
 else:  # an arm without loads needs no expressions
     force_functions = LaterModule("pliant.model.force_functions")
 
 Applied = Callable[[ArrayLike], tuple[Array, Array]]
-"""q -> generalised forces (n,) and their slopes (n, n)."""
+"""q -> generalized forces (n,) and their slopes (n, n)."""
 
 
-def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None, qd: Array | None = None) -> Applied:
+def applied(model: Model, loads: Sequence[Load], p: ArrayLike | None, qd: Array | None = None) -> Applied:
     """Forces of the loads at t = 0 on the arm at rest, or with rates `qd`."""
     if not len(loads):
         return lambda q: (np.zeros(model.n), np.zeros((model.n, model.n)))

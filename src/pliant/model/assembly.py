@@ -1,15 +1,15 @@
-"""Closed positions of an arm with loops, and which of the rows that close them hang on others."""
+"""Closed positions of an arm with loops, and the rows of its loops that depend on others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.errors import ModelError
 from pliant.mechanics.constraints.loop_constraints import closing_rows, gaps, row_names
 from pliant.mechanics.formulations import denoc
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pliant.model.model import Model
 
 CLOSED = 1e-12
-"""Of the size of an arm: a loop that is open by less is closed; Newton's steps leave 1e-16."""
+"""Gap over the size of an arm below which a loop counts as closed. Newton's steps leave 1e-16."""
 MOST_STEPS = 100
 LONGEST_STEP = 0.5
-"""Radians, or metres over the size of the arm, of one step."""
+"""Radians, or meters over the size of the arm, of one step."""
 KICKS = 40
 """Times that a position from which no step leads nearer is left at random, by this much on average."""
 KICK = 0.4
@@ -37,20 +37,20 @@ HALF_TURN = 2.0
 NEAR = 0.3
 """Radians by which states are moved to see the rank of rows in general."""
 BEND = 1e-3
-"""Of the size of the arm, by which amplitudes are moved there."""
+"""Part of the size of the arm by which amplitudes are moved there."""
 TRIALS = 4
 TAKEN = 1e-9
-"""What is left of a gap, over one and the gap, that counts as closed to first order."""
+"""Rest of a gap, over one plus the gap, below which it counts as closed to first order."""
 TYPED = 1e-3
-"""Radians, metres over the size of the arm, or of the largest speed: what is given with a few digits is corrected by
-less without a word."""
+"""Radians, meters over the size of the arm, or part of the largest speed. Smaller corrections give no warning, since
+numbers are often given with a few digits."""
 BENT = 1e-6
-"""Of the size of the arm, by which links may bend to close loops without a word: states with the errors of a run."""
+"""Part of the size of the arm by which links may bend to close loops without a warning. States of a run need it."""
 NEVER = 1e-10
 """Slope of a row, over the size of the arm, at which nothing moves it: rounding leaves 1e-15."""
 INDEPENDENT = 1e-5
-"""What is left of a row without its part along others, over the row: below, it hangs on them. Near a singular position
-a closed one is known to the root of its gap only, 1e-6."""
+"""Rest of a row without its part along others, over the row. Below this the row depends on the others. Near a singular
+position a closed one is known only to the root of its gap, 1e-6."""
 SINGULAR = 1e-6
 """Smallest singular value over the largest of the rows, each of length one: below, a position is singular."""
 
@@ -71,14 +71,14 @@ class Mechanism:
 
     @classmethod
     def of(cls, chain: Chain, p: ca.SX, values: Array) -> Mechanism:
-        """Of an arm with these values of its parameters."""
+        """Return the mechanism of an arm with these values of its parameters."""
         q = ca.SX.sym("q", chain.n_q)
         g, right = gaps(chain, q)
         M = denoc.mass_matrix(chain, q) + ca.diag(
             rotors(chain)
         )  # the same by all formulations, and soonest by this one
         J = closing_rows(chain, q, ca.SX.zeros(chain.n), every=True).J
-        outputs: list[list[Any]] = [[g, right], [J], [ca.densify(M)]]
+        outputs: list[list[ca.SX]] = [[g, right], [J], [ca.densify(M)]]
         found = [ca.Function("f", [q, p], x) for x in outputs]
 
         def rows(q: Array) -> tuple[Array, Array]:
@@ -128,11 +128,11 @@ class Mechanism:
         return [own for k, own in enumerate(tiers) if own not in tiers[:k]]
 
     def _refines(self, own: Collection[int], named: Collection[int]) -> bool:
-        """Whether these speeds correct what joints that are not named have left, and do not begin anew."""
+        """Return whether these speeds only correct what joints that are not named have left open."""
         return all(k in self.joints and (k not in named or k in self.passive) for k in own)
 
     def _may_close(self, q: Array, own: list[int], tiers: list[list[int]]) -> bool:
-        """Whether speeds move the rows in as many ways as all joints do: fewer close them by chance only."""
+        """Return whether speeds move the rows in as many ways as all joints do. Fewer close them by chance only."""
         joints = [k for k in tiers[-1] if k in self.joints]
         if not set(own) < set(joints):
             return True
@@ -142,7 +142,7 @@ class Mechanism:
         return len(independent(J[:, own])) >= len(independent(J[:, joints]))
 
     def _gap(self, q: Array) -> str:
-        """What is wrong with a position that is not closed."""
+        """Message that names the loop that is not closed, and by how much."""
         g, right = self.gaps(q)
         loops = list(dict.fromkeys(name.partition(".")[0] for name in self.names))
         if np.abs(g).max() <= CLOSED * self.size:
@@ -168,8 +168,8 @@ class Mechanism:
         return moved(self.layout, q, step)
 
     def _descend(self, q: Array, free: list[int]) -> tuple[Array, float]:
-        """Newton's steps while they lead nearer; gives the position and its largest gap, infinite where links would be
-        bent beyond all that their shapes hold for."""
+        """Take Newton's steps while they lead nearer. Return the position and its largest gap, infinite where links
+        would bend beyond the range of their shapes."""
         g = self.gaps(q)[0]
         for _ in range(MOST_STEPS):
             if not self._is_sound(q):
@@ -188,7 +188,7 @@ class Mechanism:
         return q, float(np.abs(g).max())
 
     def _is_sound(self, q: Array) -> bool:
-        """Whether the inertia matrix is positive definite: to second order in amplitudes of 9 rad it is not."""
+        """Return whether the inertia matrix is positive definite. To second order in amplitudes of 9 rad it is not."""
         try:
             np.linalg.cholesky(self.mass(q))
         except np.linalg.LinAlgError:
@@ -210,7 +210,7 @@ class Mechanism:
             M is not positive definite there.
         """
         try:
-            L: Any = np.linalg.cholesky(self.mass(q)[np.ix_(free, free)])
+            L = np.asarray(np.linalg.cholesky(self.mass(q)[np.ix_(free, free)]), dtype=float)
         except np.linalg.LinAlgError:
             raise ModelError(
                 "state: the inertia matrix is not positive definite there, so that links are bent beyond all that "
@@ -219,8 +219,8 @@ class Mechanism:
         return np.linalg.solve(L, self.slopes(q)[:, free].T).T, L
 
     def rank(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Rows to keep, rows that follow from them, and the freedoms that joints are left with, at states near a closed
-        one."""
+        """Return the rows to keep, the rows that follow from them, and the number of freedoms left to the joints, from
+        states near a closed one."""
         every = list(range(self.layout.n))
         start = self.closed(self.layout.rest())
         states = [start, *self._near(start)]
@@ -233,8 +233,8 @@ class Mechanism:
         return tuple(names[k] for k in kept), dropped, len(self.joints) - len(independent(own))
 
     def _near(self, start: Array) -> list[Array]:
-        """Some closed states around a closed one. Each has a joint that stays where it was moved to: from a singular
-        position, such as that of a linkage that lies flat, steps of all joints lead back to it."""
+        """Closed states around a closed one. In each of them one joint stays where it was moved to. Otherwise steps of
+        all joints would lead back to a singular position, such as that of a linkage that lies flat."""
         rng, found, n = np.random.default_rng(1), [], self.layout.n
         scale = np.full(n, BEND * self.size)
         scale[list(self.joints)] = NEAR
@@ -249,14 +249,14 @@ class Mechanism:
         return found
 
     def along(self, q: Array, qd: Array, held: Collection[int] = (), named: Collection[int] = ()) -> Array | None:
-        """Speeds along the closed loops, the nearest by M; None where those that are `held` cannot be kept. Those of
-        what is `named` give way in the order of `movable`."""
+        """Speeds along the closed loops, the nearest by M. None if those that are `held` cannot be kept. Those that are
+        `named` give way in the order of `movable`."""
         change, kept = self.taken_back(q, self.slopes(q) @ np.reshape(qd, (-1, 1)), held, named)
         return qd + change[:, 0] if kept.all() else None
 
     def taken_back(self, q: Array, gaps: Array, held: Collection[int], named: Collection[int]) -> tuple[Array, Array]:
-        """The smallest displacements (n, K) by M that take back K small gaps (rows, K) of the loops, each in the order
-        in which positions are closed, and whether all of each is taken back."""
+        """Smallest displacements (n, K) by M that close K small gaps (rows, K) of the loops, and whether each gap
+        closes. Speeds give way in the order of `movable`."""
         tiers, J = self.movable(held, named), self.slopes(q)
         found, done = np.zeros((self.layout.n, gaps.shape[1])), np.zeros(gaps.shape[1], dtype=bool)
         room = TAKEN * (1 + np.abs(gaps).max(axis=0, initial=0.0))
@@ -271,8 +271,8 @@ class Mechanism:
         return found, done
 
     def struck(self, q: Array, change: Array, held: Collection[int]) -> Array:
-        """What an impulse on the `held` speeds makes of all speeds: from a change that leaves the momenta of the
-        others, the nearest by M along the loops."""
+        """Return the change of all speeds by an impulse on the `held` ones. The momenta of the others stay, and of all
+        changes along the loops it is the nearest by M."""
         free = [k for k in range(self.layout.n) if k not in held]
         out, gap = np.array(change), self.slopes(q) @ change
         if free:
@@ -283,7 +283,7 @@ class Mechanism:
         return out
 
     def require_regular(self, q: Array, held: Collection[int] = ()) -> None:
-        """Refuses a closed position in which the rows that are kept hang on one another."""
+        """Raise `ModelError` if the rows that are kept depend on one another in a closed position."""
         free = [k for k in range(self.layout.n) if k not in held]
         own = [self.names.index(name) for name in self.layout.rows]
         A = self._weighted(q, free)[0][own] if free else np.zeros((len(own), 0))
@@ -299,7 +299,7 @@ class Mechanism:
 
 
 def mechanism(model: Model, p: Array) -> Mechanism:
-    """That of a model at these values of its parameters."""
+    """Return the mechanism of a model at these values of its parameters."""
 
     def made() -> Mechanism:
         return replace(Mechanism.of(model.chain, model.parameter_symbols, p), layout=model.layout)
@@ -308,9 +308,14 @@ def mechanism(model: Model, p: Array) -> Mechanism:
 
 
 def closed_start(
-    model: Model, q: Array, qd: Array, given: tuple[Any, Any], placed: Collection[int], p: Array
+    model: Model,
+    q: Array,
+    qd: Array,
+    given: tuple[StateLike | None, StateLike | None],
+    placed: Collection[int],
+    p: Array,
 ) -> tuple[Array, Array, dict[str, str]]:
-    """A start with closed loops, and what is to be told of it.
+    """Return a start with closed loops, and warnings about it.
 
     Speeds that are `placed` belong to prescribed coordinates, which do not give way. What a user has `given` by name
     gives way as `Mechanism.movable` says.
@@ -327,18 +332,18 @@ def closed_start(
     return found, model.layout.following(rates, motors_given(model, given[1], {*placed, *fast})), told
 
 
-def closed_near(model: Model, q: Array, given: Any, name: str, p: Array) -> tuple[Array, dict[str, str]]:
-    """The closed position near q, of which a user has `given` something by name, and what is to be told of it."""
+def closed_near(model: Model, q: Array, given: StateLike | None, name: str, p: Array) -> tuple[Array, dict[str, str]]:
+    """Return the closed position near q, of which a user has `given` something by name, and warnings about it."""
     found = closed_with(model, q, p, named_speeds(model, given, "q0"))
     return found, told_positions(model, q, found, given, name, p)
 
 
 def closed_with(model: Model, q: Array, p: Array, named: Collection[int]) -> Array:
-    """The same, with the speeds of what is named."""
+    """Return the closed position near q, with the speeds of the coordinates that are named."""
     return mechanism(model, p).closed(q, (), named)
 
 
-def named_speeds(model: Model, given: Any, name: str) -> set[int]:
+def named_speeds(model: Model, given: StateLike | None, name: str) -> set[int]:
     """Speeds of the coordinates that a start gives by name, or as positions of the actuated joints."""
     if isinstance(given, Mapping):
         places = named_places(model, given, name)
@@ -351,16 +356,18 @@ def named_speeds(model: Model, given: Any, name: str) -> set[int]:
     return {shaft.index for shaft in model.layout.shafts} if few else set()
 
 
-def motors_given(model: Model, given: Any, own: Collection[int]) -> set[int]:
-    """Motors of elastic drives that a start gives: those among the speeds `own`, and all by a whole state. Others stand
+def motors_given(model: Model, given: StateLike | None, own: Collection[int]) -> set[int]:
+    """Motors of elastic drives that a start gives: those among the speeds `own`, or all by a whole state. Others stand
     and turn with their joints."""
     motors = {shaft.actuated for shaft in model.layout.driven}
     is_whole = not (given is None or isinstance(given, str | Mapping)) and np.shape(given)[-1] >= model.n
     return motors if is_whole else motors & set(own)
 
 
-def told_positions(model: Model, q: Array, found: Array, given: Any, name: str, p: Array) -> dict[str, str]:
-    """How far joints that were given had to move to a closed position, and links to bend."""
+def told_positions(
+    model: Model, q: Array, found: Array, given: StateLike | None, name: str, p: Array
+) -> dict[str, str]:
+    """Return warnings where given joints had to move to a closed position, or links to bend."""
     by, units = mechanism(model, p), np.array(coordinate_units(model))
     change = np.abs(found - q) / np.where(units == "m", by.size, 1.0)
     bends = {name for k, name in enumerate(model.speeds) if k not in by.joints}
@@ -385,8 +392,8 @@ def told_positions(model: Model, q: Array, found: Array, given: Any, name: str, 
     return out
 
 
-def _told_rates(model: Model, qd: Array, rates: Array, given: Any) -> dict[str, str]:
-    """How much speeds that were given had to change so that loops stay closed."""
+def _told_rates(model: Model, qd: Array, rates: Array, given: StateLike | None) -> dict[str, str]:
+    """Return a warning where given speeds had to change so that loops stay closed."""
     change, whole = np.abs(rates - qd), max(np.abs(qd).max(), np.abs(rates).max())
     own = set(range(model.n)) if _is_whole(given, model.n) else named_speeds(model, given, "qd0")
     far = sorted((k for k in own if change[k] > TYPED * whole), key=lambda k: -change[k])
@@ -395,7 +402,7 @@ def _told_rates(model: Model, qd: Array, rates: Array, given: Any) -> dict[str, 
     return {f"rates {model.speeds[far[0]]}": text} if far else {}
 
 
-def _given_places(model: Model, given: Any) -> set[int]:
+def _given_places(model: Model, given: StateLike | None) -> set[int]:
     """Places of the coordinates that a user gives."""
     if isinstance(given, Mapping):
         return named_places(model, given, "q0")
@@ -404,13 +411,13 @@ def _given_places(model: Model, given: Any) -> set[int]:
     return set(range(model.n_q)) if _is_whole(given, model.n_q) else set(model.layout.shaft_places())
 
 
-def _is_whole(given: Any, size: int) -> bool:
-    """Whether a user gives all numbers of a state."""
+def _is_whole(given: StateLike | None, size: int) -> bool:
+    """Return whether a user gives all numbers of a state."""
     return not (given is None or isinstance(given, str | Mapping)) and np.shape(given)[-1:] == (size,)
 
 
 def most_regular(matrices: Sequence[Array]) -> int:
-    """Number of the matrix whose rows have the greatest rank, and of several the one whose rows differ most."""
+    """Number of the matrix whose rows have the greatest rank. Among several, the one whose rows differ most."""
 
     def regular(A: Array) -> tuple[int, float]:
         values = np.linalg.svd(_unit_rows(A), compute_uv=False)
@@ -421,7 +428,7 @@ def most_regular(matrices: Sequence[Array]) -> int:
 
 
 def independent(A: Array) -> list[int]:
-    """Numbers of the rows, in their order, that hang on none before them."""
+    """Numbers of the rows, in their order, that do not depend on rows before them."""
     kept: list[int] = []
     basis = np.zeros((0, A.shape[1]))
     for k, row in enumerate(_unit_rows(A)):
@@ -450,7 +457,7 @@ def _lengths(chain: Chain) -> set[int]:
 
 
 def _size(chain: Chain, p: ca.SX, values: Array) -> float:
-    """Of the arm: all its stretches, in metres, and one at least where it turns."""
+    """Size of the arm, m: the sum of its links and joint offsets, and 1 mm at least."""
     parts = [ca.norm_2(link.joint.origin) for link in chain.links]
     for link in chain.links:
         rest = ca.SX(ca.DM(np.asarray(link.body.rest, dtype=float)))

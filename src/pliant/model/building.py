@@ -1,7 +1,7 @@
-"""From a robot and options to equations, and from equations to functions: all that a model traces.
+"""Equations of a robot with its options, and the functions that a model traces from them.
 
-Imported when a model is built for the first time, or when somebody asks for expressions; a model whose facts are known
-goes without.
+This module is imported when a model is built for the first time, or when expressions are needed. A model whose facts
+are known does not need it.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ KEPT = 32
 
 
 def settled(robot: Robot, options: Options, formulation: FormulationName | Formulation) -> dict[str, Any]:
-    """What a model is made of, as plain data: the robot with numbers in place of every `auto`, the level that is
-    followed, nominal values of the parameters, and how its coordinates stand. Refuses what cannot be built."""
+    """Return the facts of a model as plain data: the robot with numbers in place of every `auto`, the stiffening level,
+    nominal values of the parameters, and the layout of its coordinates. Raise an error for what cannot be built."""
     made, choices = resolved(robot)
     level = choose(made, formulation, options.rotation, options.stiffening)
     nominal = _nominal_values(made, options.parameters, options.shapes)
@@ -67,7 +67,7 @@ def settled(robot: Robot, options: Options, formulation: FormulationName | Formu
 
 
 def unfit_for_loops(chain: Chain, roots: str) -> str:
-    """The option of a model, or the kind of link, that does not go with loops; empty where there is none."""
+    """Option of a model, or kind of link, that loops do not support; empty if there is none."""
     refused = {
         "first-order stiffening": chain.stiffening == "first-order",
         "modes that follow the arm": any(link.body.follows for link in chain.links),
@@ -86,7 +86,8 @@ def built(
 
 
 def _nominal_values(robot: Robot, parameters: tuple[str, ...], shapes: ShapesName) -> Array:
-    """Values of the parameters in the robot; refuses unknown paths and parameters that would change the shapes."""
+    """Values of the parameters in the robot. Raise `ModelError` for unknown paths and for parameters that would change
+    the shapes."""
     paths = robot.paths() if parameters else {}
     for path in parameters:
         if path not in paths:
@@ -115,9 +116,11 @@ def _chain(
 
 
 @lru_cache(maxsize=KEPT)
-def _check(robot: Robot, *options: Any) -> None:
-    """Refuses an arm that cannot move as its equations say."""
-    (chain, p), parameters = _chain(robot, *options), options[-1]
+def _check(
+    robot: Robot, rotation: RotationName, stiffening: bool | StiffeningName, parameters: tuple[str, ...]
+) -> None:
+    """Raise an error for an arm that cannot move as its equations say."""
+    chain, p = _chain(robot, rotation, stiffening, parameters)
     paths = robot.paths() if parameters else {}
     positive_inertia.check(chain, p, np.array([paths[path] for path in parameters], dtype=float))
 
@@ -125,7 +128,7 @@ def _check(robot: Robot, *options: Any) -> None:
 # ------------------------------------------------------------------------------------------------------- functions
 
 
-def traced(model: Model, name: str) -> Any:
+def traced(model: Model, name: str) -> ca.Function | ColumnFunction:
     """A function of the model, to be compiled."""
     n, m, P, parameters = model.n, model.n_joints, len(model.parameters), model.parameter_symbols
     sizes = {"q": model.n_q, "tau": m, "dtau": m, "driven": m, "dp": P}
@@ -146,9 +149,9 @@ def traced(model: Model, name: str) -> Any:
     return ca.Function(title, given, outputs, names, [f"{title}_{k}" for k in range(len(outputs))])
 
 
-def remarks(model: Model, name: str, function: Any) -> dict[str, Any]:
-    """Where a function of the model runs, and the shapes of its outputs: a column is a vector, unless it is a matrix of
-    an arm that has but one coordinate."""
+def remarks(model: Model, name: str, function: ca.Function | ColumnFunction) -> dict[str, Any]:
+    """Return the back end of a function of the model, and the shapes of its outputs. A column is a vector, unless it is
+    a matrix of an arm with one coordinate."""
     kind = name.partition(" ")[0]
     square = MATRICES.get(f"{name} {model.options.formulation}", MATRICES.get(kind, ()))
     whole = function.function if isinstance(function, ColumnFunction) else function
@@ -157,7 +160,7 @@ def remarks(model: Model, name: str, function: Any) -> dict[str, Any]:
     return {"backend": recipe(name).where(function.n_instructions()), "shapes": shapes}
 
 
-def slopes(model: Model, loads: tuple[Load, ...], free: tuple[int, ...]) -> Any:
+def slopes(model: Model, loads: tuple[Load, ...], free: tuple[int, ...]) -> ca.Function:
     """Slopes of the accelerations by q, qd and tau, under loads and with all but `free` held."""
     e, n = model.equations, model.n
     q, qd, tau = (ca.SX.sym(s, size) for s, size in (("q", model.n_q), ("qd", n), ("tau", model.n_joints)))

@@ -1,4 +1,4 @@
-"""What a description leaves to the model: numbers in place of every `auto`, and a sentence that says why.
+"""Choice of shapes and pieces: numbers in place of every `auto`, and a sentence that gives the reason.
 
 `shapes: auto` takes modes of a clamped beam with all that lies beyond lumped at its tip, as many of each field as the
 frequencies of the arm need: small vibrations about the straight arm at a few poses, joints locked and free, are
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import ceil, floor, inf, log10, pi, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,21 +25,24 @@ from pliant.model.piece_choice import chosen_pieces
 from pliant.model.robot import Robot
 from pliant.model.supported_arm import SupportedVibration
 from pliant.model.undeformed_modes import StraightArm, Vibration
-from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.beam import BeamProperties, beam_properties
+from pliant.robot.parts.contacts import Contact
+from pliant.robot.parts.couplings import Coupling
 from pliant.robot.parts.link import BeamStation, Link
-from pliant.robot.parts.shapes import Shapes
+from pliant.robot.parts.loops import Loop
+from pliant.robot.parts.shapes import Shapes, TipLoad
 from pliant.robot.pieces import in_pieces
 from pliant.robot.tree import parents
 
 ACCURACY = 0.01
-"""Of the frequencies, where the description gives none."""
+"""Relative accuracy of the frequencies, where the description gives none."""
 FEWEST = 3
 """Frequencies of the arm that count without a band, or as many as its beams have planes of bending and its joints
 elastic drives."""
 SAFETY = 0.5
-"""Part of the accuracy that is used up at the poses that are looked at; the rest is for all others."""
+"""Part of the accuracy that may be used at the poses that are looked at. The rest is for all others."""
 POSES = 8
-"""Besides the one that the description shows."""
+"""Poses besides the one of the description."""
 TOUCHING = 3
 """Poses from which each contact is brought to touch."""
 WAVES = {True: 3, False: 1}
@@ -47,22 +50,22 @@ WAVES = {True: 3, False: 1}
 SPARE = {True: 5, False: 3}
 """Modes beyond the half waves that a beam has in the band."""
 MOST = 16
-"""Modes of a field."""
+"""Modes of a field, at most."""
 MOST_NAMES = 4
-"""Names of couplings in a sentence."""
+"""Names of couplings in a sentence, fewer than this."""
 NEAR = 1.25
-"""Times the best that modes can do, where that is not enough."""
+"""Factor on the smallest error that modes can reach, allowed where that error is too large."""
 BEYOND = 1.15
-"""Frequencies up to so many times the band are looked at: at other poses they may be in it."""
+"""Factor on the band up to which frequencies are looked at: at other poses they may be in it."""
 ELEMENTS = 12
-"""Of a tapered beam, at least."""
+"""Elements of a tapered beam, at least."""
 LITTLE = 0.02
-"""Of what the accuracy allows: further modes that would gain less are not worth taking."""
+"""Part of the allowed error. Further modes that would gain less are not taken."""
 PER_WAVE = {True: 4, False: 8}
 """Elements per half wave of a link in pieces that are enough, in bending and otherwise: they err by 0.1 and 0.6 %."""
 GOLDEN = (sqrt(5) - 1) / 2
 DIGITS = 3
-"""That count where sizes are compared, so that rounding decides nothing."""
+"""Digits that count where sizes are compared, so that rounding decides nothing."""
 STATIONS = np.linspace(0.0, 1.0, 9)
 
 Case = Vibration | SupportedVibration
@@ -79,7 +82,8 @@ class Aim(NamedTuple):
 
 
 def resolved(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
-    """The robot with numbers in place of every `auto`, and a sentence for each; the same object where there is none."""
+    """Return the robot with numbers in place of every `auto`, and a sentence for each; the same object if there is
+    none."""
     robot, pieces = chosen_pieces(robot)
     robot, shapes = _chosen(robot) if _asking(robot) else (robot, ())
     return robot, (*pieces, *shapes)
@@ -107,7 +111,8 @@ def _chosen(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
 
 
 def _with_elements(robot: Robot, cut: list[Link], band: float, aim: Aim) -> tuple[Robot, float]:
-    """The robot with as few elements in each piece of some links as the accuracy takes, and the error that is left."""
+    """Return the robot with as few elements in each piece of some links as meet the accuracy, and the remaining
+    error."""
     most = {link.name: _most_elements(link, band) for link in cut}
     truth = [
         hertz[: max(1, int(np.sum(hertz <= BEYOND * band)))]
@@ -129,7 +134,7 @@ def _looked_at(robot: Robot) -> list[Array]:
 
 
 def _vibrations(robot: Robot, chain: Chain) -> list[Case]:
-    """At every pose with the joints locked, and with them free."""
+    """Vibrations at every pose, with the joints locked and with them free."""
     arm = StraightArm(chain)
     shown, *others = poses(robot, chain)
     if arm.supports is None:
@@ -154,7 +159,7 @@ def _elements(link: Link, count: int, axial: bool = False) -> Link:
 
 
 def _aim(asking: list[Link]) -> Aim:
-    """The strictest of what the links ask for: frequencies are those of the arm."""
+    """Strictest aim of all links, since frequencies belong to the whole arm."""
     given = [link.shapes for link in asking if link.shapes is not None]
     bands = [shapes.band for shapes in given if shapes.band is not None]
     return Aim(min(shapes.accuracy or ACCURACY for shapes in given), max(bands, default=None))
@@ -167,15 +172,16 @@ def _replaced(robot: Robot, some: list[Link], change: Callable[[Link], Link]) ->
 
 
 def _described(link: Link, numbers: Numbers) -> Link:
-    """The link with numbers; those of a tapered beam are shapes that are kept of elements, as many of each field."""
-    own: dict[str, Any] = {field: numbers[link.name, field] for field in link.fields}
+    """Return the link with numbers of modes. A tapered beam gets as many shapes of each field, reduced from
+    elements."""
+    own: dict[str, int] = {field: numbers[link.name, field] for field in link.fields}
     if not tapers(link) or not any(own.values()):
         return _shaped(link, **own)
     most, fields = max(own.values()), {field: bool(number) for field, number in own.items()}
     return _shaped(link, method="elements", count=max(ELEMENTS, 2 * most), reduce=max(most, 2), **fields)
 
 
-def _shaped(link: Link, **shapes: Any) -> Link:
+def _shaped(link: Link, **shapes: object) -> Link:
     """The link with these shapes, and the damping that was asked for."""
     kept = {
         name: getattr(link.shapes, name) for name in ("damping", "damping_per_amplitude", "rayleigh", "kelvin_voigt")
@@ -206,7 +212,8 @@ def _sentence(link: Link, shapes: Shapes, band: float, error: float, aim: Aim) -
 
 
 def _pulls(robot: Robot) -> str:
-    """The words for what is not looked at: forces of couplings stiffen or soften beams, and turn with the arm."""
+    """Sentence about couplings, which are not looked at. Their forces stiffen or soften beams, and turn with the
+    arm."""
     names = [one.name for one in robot.couplings]
     if not names:
         return ""
@@ -222,7 +229,7 @@ def _percent(part: float) -> str:
 
 
 class _Judge:
-    """Compares numbers of modes with all that the beams can do, at a few poses with joints locked and free."""
+    """Comparison of numbers of modes with the exact beams, at a few poses with joints locked and free."""
 
     def __init__(self, robot: Robot, aim: Aim) -> None:
         plain = _plain(robot)
@@ -247,9 +254,9 @@ class _Judge:
         return hertz[: max(1, int(np.sum(hertz <= BEYOND * self.band)))]
 
     def choose(self) -> Numbers:
-        """As few modes as the accuracy takes: those that vibrate in the band by themselves, then one after the other
-        where the worst arm misses most, less those that turn out to be idle. Where it cannot be met, as few as come
-        near the best."""
+        """Return the fewest modes that meet the accuracy. Begin with those that vibrate in the band by themselves. Add
+        one after the other where the worst arm errs most, then take away those that prove idle. Where the accuracy
+        cannot be met, return the fewest that come near the best."""
         numbers, limit = self._in_band(), self.limit
         while (worst := self._worst(numbers))[0] > limit:
             field = self._missing(numbers, worst[1])
@@ -325,9 +332,10 @@ def _too_high(squares: Array, true: Array) -> Array:
 
 
 def _cases(robot: Robot, most: Numbers) -> list[Case]:
-    """At every pose with the joints locked, and with them free; polynomials for half as many modes again."""
+    """Vibrations at every pose, with the joints locked and with them free. Each field has polynomials for half as many
+    modes again."""
 
-    def functions(link: Link, load: Any) -> LinkShapes | None:
+    def functions(link: Link, load: TipLoad | None) -> LinkShapes | None:
         if link.shapes is None or not link.shapes.is_auto:
             return link_shapes(link, load)
         name = link.name.partition(".")[0]
@@ -338,7 +346,7 @@ def _cases(robot: Robot, most: Numbers) -> list[Case]:
 
 
 def poses(robot: Robot, chain: Chain) -> list[Array]:
-    """The arm as it is described, and a few other poses within its limits; what slides without limits stays."""
+    """Pose of the description, and a few others within the limits. Joints that slide without limits stay."""
     freedoms = robot.freedoms
     found = [chain.rest()]
     for k in range(1, POSES + 1):
@@ -357,10 +365,11 @@ def poses(robot: Robot, chain: Chain) -> list[Array]:
 
 
 def _stations(robot: Robot, link: Link) -> tuple[float, ...]:
-    """Parts of the length of a link at which others hang, or couplings, loops and contacts hold it."""
+    """Stations of a link, as parts of its length, at which others are attached, or couplings, loops and contacts
+    act."""
     places = [other.at for other, parent in zip(robot.links, parents(robot.links)) if parent is not None
               and robot.links[parent].name == link.name]  # fmt: skip
-    parts: tuple[Any, ...] = (*robot.couplings, *robot.loops, *robot.contacts)
+    parts: tuple[Coupling | Loop | Contact, ...] = (*robot.couplings, *robot.loops, *robot.contacts)
     held = {end for part in parts for end in part.between}
     places += [frame.at for frame in robot.frames if frame.link == link.name and frame.name in held]
     found = {
@@ -370,7 +379,8 @@ def _stations(robot: Robot, link: Link) -> tuple[float, ...]:
 
 
 def _plain(robot: Robot) -> Robot:
-    """Without damping, and without shapes that follow the arm: neither moves a frequency of the straight arm."""
+    """Return the robot without damping and without shapes that follow the arm. Neither moves a frequency of the
+    straight arm."""
     links = []
     for link in robot.links:
         if link.shapes is not None:
@@ -383,7 +393,7 @@ def _plain(robot: Robot) -> Robot:
 
 
 def _most(link: Link, field: str, band: float | None) -> int:
-    """Modes of a field beyond which none is looked at: so many half waves as the beam has in the band, and some."""
+    """Most modes of a field that are looked at: as many half waves as the beam has in the band, and some more."""
     bends = field.startswith("bending")
     waves = WAVES[bends] if band is None else _waves(link, field, band)
     return min(MOST, waves + SPARE[bends])
@@ -398,13 +408,13 @@ def _waves(link: Link, field: str, band: float) -> int:
     return ceil(round(min(k * float(p.length) / pi, MOST), 6))
 
 
-def _along(properties: Any, name: str) -> Array:
+def _along(properties: BeamProperties, name: str) -> Array:
     scale, profile = float(getattr(properties, name)), properties.profile
     return scale * (np.ones(1) if profile is None else np.asarray(getattr(profile, name)(STATIONS)))
 
 
 def _how_many(robot: Robot) -> int:
-    """How many frequencies count where nobody gives a band."""
+    """Number of frequencies that count where no band is given."""
     planes = sum(field.startswith("bending") for link in robot.links for field in link.fields)
     return max(FEWEST, planes + sum(freedom.elastic for freedom in robot.freedoms.values()))
 
@@ -414,7 +424,7 @@ def _hertz(case: Case) -> Array:
 
 
 def _places(names: tuple[str, ...], fields: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Array]:
-    """Where the amplitudes of each field stand, a row for each body of the link; their names begin with its name."""
+    """Places of the amplitudes of each field, a row for each body of the link. Their names begin with its name."""
     rows: dict[tuple[str, str], dict[str, list[int]]] = {field: {} for field in fields}
     for place, name in enumerate(names):
         body, _, field = name.rpartition(".")[0].rpartition(".")
@@ -425,13 +435,13 @@ def _places(names: tuple[str, ...], fields: Iterable[tuple[str, str]]) -> dict[t
 
 
 def _rounded(value: float) -> float:
-    """To a few digits, so that what is equal but for rounding is equal."""
+    """Round to a few digits, so that numbers that differ by rounding alone are equal."""
     if not value or not np.isfinite(value):
         return value
     return round(value, DIGITS - 1 - floor(log10(abs(value))))
 
 
 def _above(value: float) -> float:
-    """The next number of few digits."""
+    """Round up to a number of few digits."""
     unit = 10.0 ** (floor(log10(value)) - DIGITS + 1)
     return ceil(value / unit * (1 - 1e-9)) * unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +18,12 @@ from pliant.model.stiffness_errors import skew
 from pliant.options import HeldName
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model.model import Model
 
 MOST_STEPS = 200
 LONGEST_STEP = 0.3
-"""Radians or metres of one step towards rest."""
+"""Radians or meters of one step towards rest."""
 FLAT = 1e-9
 """Curvature of the potential over the largest one, at which a direction is neither held nor driven away."""
 ROUNDED = 1e-13
@@ -32,8 +33,8 @@ KICKS = 5
 KICK = 0.1
 
 
-def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
-    """Torques that balance what is actuated, with the forces of loops that balance the others."""
+def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
+    """Torques that balance the actuated joints. Forces of loops balance the others."""
     require_closed(model, q, p, "q")
     driven = [shaft.actuated for shaft in model.layout.shafts]
     force = model.bias(q, qd, p) - applied(model, loads, p, qd)(q)[0]
@@ -42,7 +43,7 @@ def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: A
     return np.asarray((force - J.T @ directions(model, q, free, J, force, p).multipliers)[driven])
 
 
-def settled(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, held: HeldName) -> Array:
+def settled(model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, held: HeldName) -> Array:
     """Coordinates (n_q,) at stable rest with loops closed and the actuated joints, or their motors, where `q` has them.
 
     Newton's steps along Z; where the potential does not curve upwards they go downhill. Motors are placed by the
@@ -64,9 +65,9 @@ def settled(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, h
 
 
 def downhill(
-    model: Model, by: assembly.Mechanism | None, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None
+    model: Model, by: assembly.Mechanism | None, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None
 ) -> Array:
-    """Coordinates at a stable rest of what is free, from q on."""
+    """Coordinates at a stable rest of the free speeds, searched from q on."""
     loaded, stand = applied(model, loads, p), [k for k in range(model.n) if k not in free]
     last, kicks, rng = np.inf, 0, np.random.default_rng(0)
     whole = np.sqrt(np.trace(model.mass_matrix(q, p)[np.ix_(free, free)]))
@@ -105,7 +106,7 @@ def downhill(
 def _with_motors(
     model: Model, q: Array, free: list[int], motors: dict[int, int], loaded: Applied, p: ArrayLike | None
 ) -> Array:
-    """Motors where the springs of their gears carry what acts on their joints."""
+    """Put motors where the springs of their gears carry the load of their joints."""
     rows, at = list(motors.values()), statics.places(model, list(motors))
     J = row_slopes(model, q, p, np.zeros(len(model.constraints))).J
     for _ in range(statics.MOST_STEPS):

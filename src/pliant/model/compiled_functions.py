@@ -1,4 +1,4 @@
-"""Compiled dynamics as CasADi functions: IPOPT, acados' and do-mpc's graphs call the kernels, and their derivatives.
+"""Compiled dynamics as CasADi functions. Graphs for IPOPT, acados and do-mpc call the kernels and their derivatives.
 
 A `casadi.Callback` hands buffers to a kernel. First derivatives are those of `forward_dynamics_derivatives`, gradients
 those of the vjp kernel, and what second-order solvers ask, changes of a gradient along a direction, the hvp kernel's.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 COMPILED_FUNCTIONS = ("forward_dynamics", "inverse_dynamics")
 Evaluate = Callable[[list[Array]], Sequence[Array]]
-Derive = Callable[..., Any]
+Derive = Callable[..., "CompiledFunction"]
 
 
 @dataclass
 class Derivations:
-    """How a function is differentiated: makers of a Jacobian, of products with directions, of products with rows; and
-    which outputs depend on which inputs, entry by entry."""
+    """Derivatives of a function: makers of its Jacobian, of products with directions and with rows, and the pattern of
+    each output by each input."""
 
     jacobian: Derive | None = None
     forward: Derive | None = None
     reverse: Derive | None = None
-    pattern: Callable[[int, int], Any] | None = None
+    pattern: Callable[[int, int], ca.Sparsity] | None = None
 
 
 @dataclass
@@ -41,8 +41,8 @@ class Ports:
     in_names: Sequence[str]
     in_shapes: Sequence[tuple[int, int]]
     out_names: Sequence[str]
-    out_patterns: Sequence[Any]
-    kept: list[Any] = field(default_factory=list)
+    out_patterns: Sequence[ca.Sparsity]
+    kept: list[CompiledFunction] = field(default_factory=list)
 
 
 class CompiledFunction(ca.Callback):
@@ -59,10 +59,10 @@ class CompiledFunction(ca.Callback):
     def get_n_out(self) -> int:
         return len(self.ports.out_patterns)
 
-    def get_sparsity_in(self, i: int) -> Any:
+    def get_sparsity_in(self, i: int) -> ca.Sparsity:
         return ca.Sparsity.dense(*self.ports.in_shapes[i])
 
-    def get_sparsity_out(self, i: int) -> Any:
+    def get_sparsity_out(self, i: int) -> ca.Sparsity:
         return self.ports.out_patterns[i]
 
     def get_name_in(self, i: int) -> str:
@@ -74,14 +74,14 @@ class CompiledFunction(ca.Callback):
     def has_jac_sparsity(self, oind: int, iind: int) -> bool:
         return self.by.pattern is not None
 
-    def get_jac_sparsity(self, oind: int, iind: int, symmetric: bool) -> Any:
+    def get_jac_sparsity(self, oind: int, iind: int, symmetric: bool) -> ca.Sparsity:
         assert self.by.pattern is not None
         return self.by.pattern(oind, iind)
 
     def has_eval_buffer(self) -> bool:
         return True
 
-    def eval_buffer(self, arg: Sequence[Any], res: Sequence[Any]) -> int:
+    def eval_buffer(self, arg: Sequence[memoryview | None], res: Sequence[memoryview | None]) -> int:
         """Arrays in CasADi's order, column by column, to the kernel and back."""
         given = [
             np.zeros(rows * columns) if buffer is None else np.frombuffer(buffer)
@@ -95,23 +95,23 @@ class CompiledFunction(ca.Callback):
     def has_jacobian(self) -> bool:
         return self.by.jacobian is not None
 
-    def get_jacobian(self, *given: Any) -> Any:
+    def get_jacobian(self, *given: object) -> CompiledFunction:
         return self._kept(self.by.jacobian, *given)
 
     def has_forward(self, count: int) -> bool:
         return self.by.forward is not None
 
-    def get_forward(self, *given: Any) -> Any:
+    def get_forward(self, *given: object) -> CompiledFunction:
         return self._kept(self.by.forward, *given)
 
     def has_reverse(self, count: int) -> bool:
         return self.by.reverse is not None
 
-    def get_reverse(self, *given: Any) -> Any:
+    def get_reverse(self, *given: object) -> CompiledFunction:
         return self._kept(self.by.reverse, *given)
 
-    def _kept(self, make: Derive | None, *given: Any) -> Any:
-        """A derivative lives as long as the function: CasADi holds no reference to its Python side."""
+    def _kept(self, make: Derive | None, *given: object) -> CompiledFunction:
+        """Keep a derivative as long as the function. CasADi holds no reference to its Python side."""
         assert make is not None
         self.ports.kept.append(make(*given))
         return self.ports.kept[-1]
@@ -128,10 +128,10 @@ def compiled_function(model: Model, name: str, count: int) -> CompiledFunction:
     call = {kind: model.kernel(f"{name}{kind}") for kind in ("", "_derivatives", "_vjp", "_hvp")}  # type: ignore[arg-type]
     state = [(size, count) for size in sizes]
 
-    def dense(rows: int, columns: int) -> Any:
+    def dense(rows: int, columns: int) -> ca.Sparsity:
         return ca.Sparsity.dense(rows, columns * count)
 
-    def blocks(rows: int, columns: int, number: int = count) -> Any:
+    def blocks(rows: int, columns: int, number: int = count) -> ca.Sparsity:
         """A block for each state: no state depends on another."""
         return ca.diagcat(*[ca.Sparsity.dense(rows, columns)] * number)
 
@@ -141,25 +141,27 @@ def compiled_function(model: Model, name: str, count: int) -> CompiledFunction:
     def values(given: list[Array]) -> list[Array]:
         return [call[""](*states(given))]
 
-    def jacobian(title: str, inames: Any, onames: Any, _: Any) -> CompiledFunction:
+    def jacobian(title: str, inames: Sequence[str], onames: Sequence[str], _: object) -> CompiledFunction:
         def evaluate(given: list[Array]) -> list[Array]:
             return [np.swapaxes(block, -1, -2) for block in call["_derivatives"](*states(given))[1:]]
 
         ports = Ports(inames, [*state, (n, count)], onames, [blocks(n, size) for size in sizes])
         return CompiledFunction(title, ports, evaluate)
 
-    def reverse(rows: int, title: str, inames: Any, onames: Any, _: Any) -> CompiledFunction:
+    def reverse(rows: int, title: str, inames: Sequence[str], onames: Sequence[str], _: object) -> CompiledFunction:
         def evaluate(given: list[Array]) -> Sequence[Array]:
             return call["_vjp"](*states(given), given[-1].reshape(rows, count, n))  # type: ignore[no-any-return]
 
-        def pattern(output: int, given: int) -> Any:
+        def pattern(output: int, given: int) -> ca.Sparsity:
             if given < m:
                 return ca.repmat(blocks(sizes[output], sizes[given]), rows, 1)
             if given == m:  # the value of the function, which nothing depends on
                 return ca.Sparsity(sizes[output] * count * rows, n * count)
             return blocks(sizes[output], n, count * rows)
 
-        def forward(columns: int, title: str, inames: Any, onames: Any, _: Any) -> CompiledFunction:
+        def forward(
+            columns: int, title: str, inames: Sequence[str], onames: Sequence[str], _: object
+        ) -> CompiledFunction:
             def evaluate(given: list[Array]) -> list[Array]:
                 at, w, changes = states(given), given[m + 1].reshape(rows, count, n), given[2 * m + 2 :]
                 d = [x.reshape(columns, 1, count, size) for x, size in zip(changes, sizes)]

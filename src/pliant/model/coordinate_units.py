@@ -33,8 +33,8 @@ def torque_units(model: Model) -> tuple[str, ...]:
 
 
 def commands(model: Model) -> tuple[tuple[str, str], ...]:
-    """What a run is given for each joint, "torque", "current" or "voltage", and each coupling, "force" or "valve", and
-    its unit."""
+    """Kind of command and its unit: for each joint "torque", "current" or "voltage", for each coupling "force" or
+    "valve"."""
     kinds = ["torque" if shaft.motor is None else shaft.motor.command for shaft in model.chain.shafts]
     units = {"current": "A", "voltage": "V"}
     joints = ((kind, units.get(kind, unit)) for kind, unit in zip(kinds, torque_units(model)))

@@ -1,4 +1,4 @@
-"""Whether links still have the damping ratios that they ask for where numbers changed.
+"""Check that links still have the damping ratios of their description after numbers changed.
 
 Dampers of a ratio are made once, of the numbers that a model was built with (`mechanics/actuation/modal_damping.py`). A
 payload that changes later changes the modes, not the dampers. What `delivered_damping.py` finds is kept with the
@@ -7,9 +7,10 @@ records.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.base.derived import Same
 from pliant.base.later import LaterModule
@@ -35,7 +36,7 @@ def drifted(model: Model, robot: Robot) -> dict[str, str]:
     return dict(recalled(recipe, lambda: delivered_damping.findings(model, robot, asked)))
 
 
-def drifted_rows(model: Model, p: Any) -> dict[str, str]:
+def drifted_rows(model: Model, p: ArrayLike | None) -> dict[str, str]:
     """The same for parameters (P,) or (B, P) of a run: where each is least and largest."""
     if p is None or not model.parameters or not _asked(model.robot):
         return {}

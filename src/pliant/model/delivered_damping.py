@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS
 from pliant.mechanics.links.build_chain import build_chain
@@ -15,6 +17,7 @@ from pliant.mechanics.shapes.elements import eigenpairs
 from pliant.model.robot import Robot
 
 if TYPE_CHECKING:
+    from pliant.mechanics.links.link_maps import Body
     from pliant.model.model import Model
 
 OFF = 0.1
@@ -22,7 +25,7 @@ OFF = 0.1
 
 
 def findings(model: Model, robot: Robot, asked: dict[str, float]) -> dict[str, str]:
-    """A finding for each link whose modes are damped otherwise than `asked`, with both numbers, if `model` has the
+    """Return a warning for each link whose modes are not damped as `asked`, with both numbers, if `model` has the
     numbers of `robot`."""
     out = {}
     with SYMBOLS:
@@ -44,7 +47,7 @@ def _delivered(model: Model, robot: Robot, names: set[str]) -> dict[str, Array]:
     fresh = build_chain(robot, functions=lambda link, load: next(kept))  # type: ignore[arg-type, return-value]
     symbols, values = model.parameter_symbols, [dict(robot.paths())[path] for path in model.parameters]
 
-    def number(x: Any) -> Array:
+    def number(x: SX) -> Array:
         return np.array(ca.Function("number", [symbols], [ca.densify(ca.SX(x))])(values), dtype=float)
 
     out: dict[str, Array] = {}
@@ -59,7 +62,7 @@ def _delivered(model: Model, robot: Robot, names: set[str]) -> dict[str, Array]:
     return out | _of_pieces(made, fresh, names, number)
 
 
-def _of_pieces(made: Chain, fresh: Chain, names: set[str], number: Any) -> dict[str, Array]:
+def _of_pieces(made: Chain, fresh: Chain, names: set[str], number: Callable[[SX], Array]) -> dict[str, Array]:
     """The least and the largest of links in pieces, whose dampers act across all pieces."""
     out = {}
     for old, new in zip(made.dampers, fresh.dampers):
@@ -70,12 +73,12 @@ def _of_pieces(made: Chain, fresh: Chain, names: set[str], number: Any) -> dict[
     return out
 
 
-def _linear(body: Any) -> Any:
+def _linear(body: Body) -> Any:
     """The body of first order inside one beyond it."""
     return getattr(body, "inner", None) or getattr(body, "linear", None) or body
 
 
-def _stiffness(body: Any) -> Array:
+def _stiffness(body: Body) -> Array:
     c = ca.SX.sym("c", len(body.rest))
     hessian = ca.Function("K", [c], [ca.densify(ca.hessian(ca.SX(body.strain_energy(c)), c)[0])])
     return np.array(hessian(ca.DM(body.rest)), dtype=float)

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS, Same
 from pliant.base.signatures import require_loads
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pliant.model.model import Model
 
 
-def load_forces(model: Model, loads: Sequence[Load], qd: Array | None = None) -> Any:
+def load_forces(model: Model, loads: Sequence[Load], qd: Array | None = None) -> ca.Function:
     """Return the function (q, p) -> generalized forces (n,) of the loads at t = 0 and their slopes (n, n) by q."""
     require_loads(loads)
     rates = ca.SX.zeros(model.n) if qd is None else ca.densify(ca.SX(ca.DM(qd)))
@@ -32,7 +33,7 @@ def load_forces(model: Model, loads: Sequence[Load], qd: Array | None = None) ->
 def slopes(model: Model, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> tuple[Array, Array]:
     """Return the slopes (n, n) by q and by qd of what acts besides inertia and torque: bias less loads at t = 0."""
 
-    def function() -> Any:
+    def function() -> ca.Function:
         x, xd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         force = model.equations.bias(x, xd) - _sum_of_loads(model, loads, x, xd)
         by: Any = [ca.densify(model.chain.jacobian(force, x)), ca.densify(ca.jacobian(force, xd))]
@@ -47,13 +48,13 @@ def slopes(model: Model, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLik
 def rest_force_slopes(model: Model, q: ArrayLike, loads: Sequence[Load], p: ArrayLike | None) -> tuple[Array, Array]:
     """Return the slopes (n, n) by q and (n, P) by the parameters of bias less loads, at rest."""
 
-    def function() -> Any:
+    def function() -> ca.Function:
         x, still, symbols = ca.SX.sym("q", model.n_q), ca.SX.zeros(model.n), model.parameter_symbols
         force = model.equations.bias(x, still) - _sum_of_loads(model, loads, x, still)
         by: Any = [ca.densify(model.chain.jacobian(force, x)), ca.densify(ca.jacobian(force, symbols))]
         return ca.Function("slopes", [x, symbols], by)
 
-    found = model.derived("slopes of rest", tuple(map(Same, loads)), function)(q, model.values(p))
+    found = model.derived("slopes of rest", tuple(map(Same, loads)), function)(np.asarray(q), model.values(p))
     by_q, by_p = (np.array(a, dtype=float) for a in found)
     return by_q, by_p
 
@@ -61,7 +62,7 @@ def rest_force_slopes(model: Model, q: ArrayLike, loads: Sequence[Load], p: Arra
 def damping(model: Model, q: Array, p: ArrayLike | None) -> Array:
     """Return the slopes (n, n) by the speeds of what takes energy, at rest; those of inertia are zero there."""
 
-    def function() -> Any:
+    def function() -> ca.Function:
         x, xd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         by = ca.jacobian(dissipation(model.chain, x, xd), xd)
         return ca.Function("damping", [x, xd, model.parameter_symbols], [ca.densify(by)])
@@ -85,5 +86,5 @@ def gravity(model: Model, p: ArrayLike | None) -> Array:
     return np.array(function(model.values(p)), dtype=float).ravel()
 
 
-def _sum_of_loads(model: Model, loads: Sequence[Load], q: Any, qd: Any) -> Any:
+def _sum_of_loads(model: Model, loads: Sequence[Load], q: SX, qd: SX) -> SX:
     return sum((load.expression(model.chain, ca.SX(0), q, qd) for load in loads), ca.SX.zeros(model.n))

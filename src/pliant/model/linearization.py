@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +32,7 @@ def state_space(
     """Return the linear system about a state, of the speeds `free`; where loops are closed, of those they leave."""
     n = model.n
     slopes = _slopes(model, q, qd, tau, free=free, loads=loads, p=p)
-    by_q, by_qd, by_tau, rates_by_q = (np.array(slope, dtype=float).reshape(n, -1)[free] for slope in slopes)
+    by_q, by_qd, by_tau, rates_by_q = (np.asarray(slope, dtype=float).reshape(n, -1)[free] for slope in slopes)
     if model.constraints:
         own, T = loop_motion.independent_motion(model, q, qd, free, p)
     else:
@@ -51,11 +51,11 @@ def state_space(
 
 def _slopes(
     model: Model, q: Array, qd: Array, tau: ArrayLike, *, free: list[int], loads: Sequence[Load], p: ArrayLike | None
-) -> Any:
+) -> Sequence[Array]:
     """Slopes of the accelerations by q, qd and tau, and of the rates of q by q, under loads, with all others held."""
     values = model.values(p)
     if not len(loads) and len(free) == model.n:
-        return model.kernel("linearize")(q, qd, tau, *([values] if model.parameters else []))
+        return list(model.kernel("linearize")(q, qd, tau, *([values] if model.parameters else [])))
     key = tuple(map(Same, loads)), tuple(free)
     function = model.derived("slopes of accelerations", key, lambda: building.slopes(model, tuple(loads), tuple(free)))
-    return function(q, qd, tau, values)
+    return [np.array(slope, dtype=float) for slope in function(q, qd, np.asarray(tau), values)]

@@ -1,4 +1,4 @@
-"""Motion that loops leave: directions, small motions about a rest, and speeds that follow from others.
+"""Motion along closed loops: its directions, small motions about a rest, and speeds that follow from others.
 
 Displacements that keep loops closed to first order are Z y with J Z = 0; columns of Z have length one by M. About a
 rest the stiffness is d(bias)/dq - d(J^T lambda)/dq along Z: the last is what the forces of the loops do as they turn.
@@ -7,13 +7,13 @@ rest the stiffness is d(bias)/dq - d(J^T lambda)/dq along Z: the last is what th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.base.derived import SYMBOLS
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.constraints.couplings import closed_valves
@@ -25,12 +25,13 @@ from pliant.model.stiffness_errors import rounding
 from pliant.model.validity import tell
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model.model import Model
 
 OPEN = 1e-7
 """Gap (m or rad) up to which a given state counts as closed: dense output leaves as much."""
 SHORT = 1e-2
-"""By how much less than others a coordinate may move the rows, and yet follow from them."""
+"""Least motion of the rows by a coordinate, over the largest one, at which the coordinate may follow from others."""
 
 
 class RowSlopes(NamedTuple):
@@ -47,7 +48,7 @@ def row_slopes(model: Model, q: Array, p: ArrayLike | None, multipliers: Array, 
     if not m:
         return RowSlopes(np.zeros((0, n)), np.zeros((n, n)), np.zeros((0, n)))
 
-    def function() -> Any:
+    def function() -> ca.Function:
         chain, x = model.chain, ca.SX.sym("q", model.n_q)
         v, pull = ca.SX.sym("qd", n), ca.SX.sym("multipliers", m)
         J = closing_rows(chain, x, v).J
@@ -74,7 +75,7 @@ def oil_slopes(model: Model, q: Array, p: ArrayLike | None, forces: Array | None
     if not m:
         return OilSlopes(np.zeros((0, n)), np.zeros((n, n)))
 
-    def function() -> Any:
+    def function() -> ca.Function:
         x, push = ca.SX.sym("q", model.n_q), ca.SX.sym("forces", m)
         return ca.Function("oil", [x, push, model.parameter_symbols], ca.cse(list(closed_valves(model.chain, x, push))))
 
@@ -84,10 +85,13 @@ def oil_slopes(model: Model, q: Array, p: ArrayLike | None, forces: Array | None
     return OilSlopes(*(np.array(a, dtype=float) for a in found))
 
 
-def closed_state(model: Model, given: Any, p: ArrayLike | None) -> Array:
-    """A state as a user gives it. Where it is given in part, loops are closed: what it names stays, if that can be."""
+def closed_state(model: Model, given: StateLike | None, p: ArrayLike | None) -> Array:
+    """Read a state as a user gives it. If it is given in part, close the loops. Coordinates that it names stay if
+    possible."""
     state = read_state(model, given)
-    if not model.constraints or (not isinstance(given, Mapping) and np.shape(given) == state.shape):
+    if not model.constraints or (
+        given is not None and not isinstance(given, Mapping) and np.shape(given) == state.shape
+    ):
         return state
     found, told = assembly.closed_near(model, state, given, "q", np.asarray(model.values(p)))
     tell(model, told)
@@ -95,7 +99,7 @@ def closed_state(model: Model, given: Any, p: ArrayLike | None) -> Array:
 
 
 def require_closed(model: Model, q: Array, p: ArrayLike | None, name: str) -> None:
-    """Refuses a state with open loops."""
+    """Raise `ModelError` for a state with open loops."""
     gaps = np.abs(model.gaps(q, p))
     if gaps.max(initial=0.0) > OPEN:
         loop = model.constraints[int(np.argmax(gaps))].partition(".")[0]
@@ -104,8 +108,8 @@ def require_closed(model: Model, q: Array, p: ArrayLike | None, name: str) -> No
         )
 
 
-def require_held_still(model: Model, rates: Any) -> None:
-    """Refuses steady spins, which loops do not have."""
+def require_held_still(model: Model, rates: StateLike | None) -> None:
+    """Raise `UnsupportedModel` for steady spins of arms with loops."""
     if rates is not None:
         raise UnsupportedModel(
             "rates: steady spins are not built for closed loops and passive joints; simulate the motion with "
@@ -114,7 +118,7 @@ def require_held_still(model: Model, rates: Any) -> None:
 
 
 def flying(model: Model, J: Array) -> list[int]:
-    """Speeds of a free base; refuses one that loops hold."""
+    """Speeds of a free base. Raise `UnsupportedModel` if loops hold it."""
     own = list(model.chain.links[0].joint_indices) if model.layout.first else []
     if own and np.abs(J[:, own]).max(initial=0.0) > 1e-9 * np.abs(J).max(initial=0.0):
         raise UnsupportedModel(
@@ -125,8 +129,8 @@ def flying(model: Model, J: Array) -> list[int]:
 
 
 class Directions(NamedTuple):
-    """Motion that loops leave of the speeds `free`: Z (n, k) with Z^T M Z = 1, and the multipliers that the forces on
-    `free` ask for."""
+    """Motion that loops leave to the speeds `free`: Z (n, k) with Z^T M Z = 1, and the multipliers that balance the
+    forces on `free`."""
 
     Z: Array
     multipliers: Array
@@ -135,8 +139,8 @@ class Directions(NamedTuple):
 def directions(model: Model, q: Array, free: list[int], J: Array, force: Array, p: ArrayLike | None) -> Directions:
     """Return the motion that loops leave at a state.
 
-    Multipliers leave nothing of the forces (n,) but what accelerates along Z; where rows hang on one another, they are
-    the smallest.
+    Multipliers balance the forces (n,) except for the part that accelerates along Z. Where rows depend on one another,
+    the smallest multipliers are taken.
     """
     if not free:
         return Directions(np.zeros((model.n, 0)), np.zeros(len(J)))
@@ -152,10 +156,11 @@ def directions(model: Model, q: Array, free: list[int], J: Array, force: Array, 
 
 
 def small_motion(
-    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None
+    model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None
 ) -> tuple[Array, Array, Array]:
-    """Z (n, k) of what loops leave of the speeds `free` about a closed state under its holding torque, the stiffness
-    (k, k) along them, and what rounding may have left in it. Cylinders hold by their oil, valves closed."""
+    """Return Z (n, k), the motion that loops leave to the speeds `free` about a closed state under its holding torque,
+    the stiffness (k, k) along it, and the rounding error of the stiffness. Cylinders hold by their oil, valves
+    closed."""
     require_closed(model, q, p, "q")
     force = model.bias(q, np.zeros(model.n), p) - applied(model, loads, p)(q)[0]
     J = row_slopes(model, q, p, np.zeros(len(model.constraints))).J
@@ -175,8 +180,8 @@ def small_motion(
 def independent_motion(
     model: Model, q: Array, qd: Array, free: list[int], p: ArrayLike | None
 ) -> tuple[list[int], Array]:
-    """Speeds that are independent among those `free` at a closed state, and T (2 n, 2 k): how all displacements and
-    changes of speeds follow from theirs.
+    """Return independent speeds among those `free` at a closed state, and T (2 n, 2 k), by which all displacements and
+    changes of speed follow from theirs.
 
     J d = 0 gives the displacements of the others, J dv = -(d(J v)/dq) d their changes of speed.
     """
@@ -192,8 +197,8 @@ def independent_motion(
 
 
 def dependent(model: Model, q: Array, J: Array, free: list[int], p: ArrayLike | None) -> list[int]:
-    """As many of the speeds `free` as there are rows, by which loops are closed: passive joints before amplitudes,
-    these before what is actuated, and of each kind those first that move the rows most, by M."""
+    """Choose as many of the speeds `free` as there are rows; these close the loops. Passive joints come before
+    amplitudes, amplitudes before actuated joints. Within each kind, those that move the rows most, by M, come first."""
     actuated = {shaft.actuated for shaft in model.layout.shafts} | {shaft.index for shaft in model.layout.shafts}
     joints = {k for link in model.chain.links for k in link.joint_indices} - actuated
     order = [[k for k in free if k in joints], [k for k in free if k not in joints | actuated],

@@ -1,5 +1,5 @@
-"""Rest of arms on cylinders, and slopes of rest where loops, cylinders and passive joints carry one another: as one
-balance.
+"""Rest of arms on cylinders, and slopes of rest where loops, cylinders and passive joints carry one another. All are
+solved as one balance.
 
 Unknown are displacements along some speeds, forces f of couplings that hold their length L, and multipliers of loops:
 
@@ -8,8 +8,8 @@ Unknown are displacements along some speeds, forces f of couplings that hold the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -24,8 +24,10 @@ from pliant.model import assembly, loop_motion, statics
 from pliant.model.states import moved
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model.model import Model
 
+Evaluate = Callable[[Array, Array, Array], list[Array]]
 TINY = 1e-300
 
 
@@ -39,8 +41,8 @@ class Balance(NamedTuple):
 
 
 def balance_of(model: Model, q: Array, p: ArrayLike | None, named: Collection[int] = ()) -> Balance:
-    """Of an arm near a closed state, whose actuated joints stand. On cylinders passive joints stand too, but for those
-    that follow from loops: rather such as are not `named`."""
+    """Balance of an arm near a closed state, whose actuated joints stand. On cylinders passive joints stand too, unless
+    they follow from loops. Those that are `named` stand if others can follow."""
     layout = model.layout
     holding = tuple(k for k, coupling in enumerate(layout.commanded) if coupling.states)
     joints = {k for link in model.chain.links for k in link.joint_indices} | {s.index for s in layout.all_shafts}
@@ -67,10 +69,11 @@ def _following(
     return [k for k in loop_motion.dependent(model, q, J, [*passive, *bending], p) if k in passive]
 
 
-def _function(model: Model, loads: Sequence[Any], by: Balance) -> Any:
-    """What is left of a balance at (q, f and multipliers, p), and its slopes by the unknown, by these and by p."""
+def _function(model: Model, loads: Sequence[Load], by: Balance) -> Evaluate:
+    """Return the function (q, f and multipliers, p) -> residual of a balance, and its slopes by the unknown
+    displacements, by f and multipliers, and by p."""
 
-    def traced() -> Any:
+    def traced() -> ca.Function:
         chain, x, still, m = model.chain, ca.SX.sym("q", model.n_q), ca.SX.zeros(model.n), len(by.holding)
         carried = ca.SX.sym("carried", m + len(model.constraints))
         push = ca.SX.zeros(len(model.layout.commanded))
@@ -91,7 +94,7 @@ def _function(model: Model, loads: Sequence[Any], by: Balance) -> Any:
 
 
 def rest_on_couplings(
-    model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, named: Collection[int] = ()
+    model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, named: Collection[int] = ()
 ) -> Array:
     """Coordinates (n_q,) at rest with joints where `q` has them: cylinders carry what passive joints do not, links bend
     under all of it, and joints that loops place follow."""
@@ -118,21 +121,22 @@ def rest_on_couplings(
 
 
 def slope_of_rest(
-    model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, named: Collection[int] = ()
+    model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, named: Collection[int] = ()
 ) -> Array:
     """(n, P) derivative of a state of rest by the parameters, along the speeds."""
     by, values, out = balance_of(model, q, p, named), model.values(p), np.zeros((model.n, len(model.parameters)))
     function = _function(model, loads, by)
     nothing = np.zeros(len(by.holding) + len(model.constraints))
     left, _, by_carried, _ = function(q, nothing, values)  # which is linear in what is carried
-    carried = np.linalg.lstsq(by_carried, -left.ravel(), rcond=None)[0]
+    carried = np.asarray(np.linalg.lstsq(by_carried, -left.ravel(), rcond=None)[0], dtype=float)
     _, by_q, by_carried, by_p = function(q, carried, values)
     out[list(by.unknown)] = -_solved(np.hstack([by_q, by_carried]), by_p)[: len(by.unknown)]
     return out
 
 
 def _solved(K: Array, r: Array) -> Array:
-    """By Gauss where there is one solution; the smallest one where couplings share a load, or a torque carries it."""
+    """Solve by Gauss where there is one solution. Return the smallest one where couplings share a load, or a torque
+    carries it."""
     try:
         return np.asarray(np.linalg.solve(K, r))
     except np.linalg.LinAlgError:

@@ -107,29 +107,30 @@ class Model:
     Parameters
     ----------
     robot : Robot
-        Numbers are chosen for what it leaves to the model (`shapes: auto`): `choices` says which and why, `robot` of
-        the model has them.
+        The model chooses numbers where the robot says `auto` (`shapes: auto`). `model.choices` gives them with reasons,
+        and `model.robot` contains them.
     formulation : str or Formulation
-        One of `pliant.FORMULATIONS`: "denoc" (the default), "lagrange", ...; or one of your own. A saved run keeps its
-        name only, so that only those of `pliant.FORMULATIONS` are rebuilt from a file.
+        One of `pliant.FORMULATIONS`: "denoc" (the default), "lagrange", ...; or one of your own. A saved run keeps only
+        its name, so a file can rebuild only those of `pliant.FORMULATIONS`.
     rotation : "exact" or "linear"
         Rotation of a bent link's tip: exp(theta^), or 1 + theta^ as printed in the papers.
     stiffening : "auto", "second-order", "first-order" or bool
-        How far the place of a bent and twisted beam is followed: first order (False, as in the papers), second order
-        (shortening, and twist that turns bending into the other plane), or third order (True: dearer, for reference);
-        "first-order" keeps of second order what meets the undeformed arm. "auto" is second order, unless weight at
-        the worst pose and `limits.speed` of all joints say that it changes no beam by 0.1 %, or the formulation has
-        none; `print(model)` tells, and a run warns if leaving it out was wrong. See the page Theory.
+        Order to which positions on a bent and twisted beam are computed. False is first order, as in the papers.
+        "second-order" adds shortening, and twist that turns bending into the other plane. True is third order, slower,
+        for reference. "first-order" keeps those terms of second order that act on the undeformed arm. "auto" is second
+        order, unless weight at the worst pose and `limits.speed` of all joints change no beam by 0.1 %, or the
+        formulation has no second order. `print(model)` shows the choice, and a run warns if second order was needed.
+        See the page Theory.
     parameters : sequence of str
         Paths of numbers (`links.upper.beam.EI_z`) that stay inputs; every function then takes `p=`, nominal values
         by default.
     shapes : "exact" or "nominal"
-        A parameter that would change the shape functions is refused, unless they are to stay those of the nominal
-        robot.
+        "exact" raises `ModelError` if a parameter would change the shape functions. "nominal" keeps those of the
+        nominal robot.
     roots : "solved" or "integrated"
-        Where the roots beta of the frequency equation of a sliding beam with a load come from in a run: solved for at
-        every length, or integrated beside the motion from their rates, [TG95] (45). Only `simulate` and the closed
-        loops of `pliant.analysis` carry them; the functions of a model, and controllers that compute with it, solve.
+        Roots beta of the frequency equation of a sliding beam with a load in a run: solved at every length, or
+        integrated beside the motion from their rates, [TG95] (45). Only `simulate` and the closed loops of
+        `pliant.analysis` integrate them. Functions of a model, and controllers that compute with it, solve.
 
     Notes
     -----
@@ -176,13 +177,13 @@ class Model:
 
     @property
     def first(self) -> Model:
-        """The model that keeps what models that differ in numbers alone have in common, see `replace`."""
+        """Model that keeps what models that differ only in numbers share; see `replace`."""
         return self if self._first is None else self._first
 
     @checked
     def replace(self, changes: Mapping[str, Any]) -> Model:
-        """The same arm with other numbers, to be asked for again and again: changed numbers become inputs of functions
-        and runs, so that from the second change of a number on nothing is traced or compiled.
+        """Return the same arm with other numbers, for many changes one after the other. Changed numbers become inputs
+        of functions and runs, so that from the second change of a number on nothing is traced or compiled.
 
         Parameters
         ----------
@@ -226,14 +227,15 @@ class Model:
         return stiffening_check.at_its_numbers(model) if model.level.can_rise else model
 
     def _like(self, level: Level, parameters: tuple[str, ...], shapes: ShapesName) -> Model:
-        """The same arm at another level, or with other parameters."""
+        """Return the same arm with another stiffening level, or with other parameters."""
         o = self.options
         model = Model(self.robot, self._formulation, o.rotation, level.stiffening, parameters, shapes, o.roots)
         model.level = level
         return model
 
     def _at(self, robot: Robot, values: Array) -> Model:
-        """This model at other values of its parameters, those of `robot`; what is traced and compiled is shared."""
+        """Return this model at other values of its parameters, those of `robot`. Both share what is traced and
+        compiled."""
         model = object.__new__(type(self))
         vars(model).update(vars(self), robot=robot, _nominal=values, _first=self, derived=Derived())
         model.recipe = self.recipe and f"{self.recipe} at {robot.digest()}"
@@ -266,17 +268,17 @@ class Model:
 
     @property
     def n(self) -> int:
-        """Number of generalised speeds, and of freedoms: as many as coordinates, unless a joint has a quaternion."""
+        """Number of generalized speeds, and of freedoms: as many as coordinates, unless a joint has a quaternion."""
         return self.layout.n
 
     @property
     def n_v(self) -> int:
-        """Number of generalised speeds."""
+        """Number of generalized speeds."""
         return self.layout.n
 
     @property
     def n_q(self) -> int:
-        """Number of generalised coordinates: each quaternion has one more than its joint has freedoms."""
+        """Number of generalized coordinates: each quaternion has one more than its joint has freedoms."""
         return self.layout.n_q
 
     @property
@@ -291,29 +293,28 @@ class Model:
 
     @property
     def speeds(self) -> tuple[str, ...]:
-        """Names of the speeds: those of the coordinates, but for joints with quaternions, whose speeds are angular and
-        linear velocities in the axes of their link."""
+        """Names of the speeds: those of the coordinates. Joints with quaternions have angular and linear velocities in
+        the axes of their link instead."""
         return self.layout.speeds
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of what torques drive, in their order."""
+        """Names of the joints that torques drive, in the order of the torques."""
         return tuple(shaft.name for shaft in self.layout.shafts)
 
     @property
     def constraints(self) -> tuple[str, ...]:
-        """Names of the rows that close loops, `loop.row`, in the order of `multipliers`; `redundant` ones follow from
-        them."""
+        """Names of the rows that close loops, `loop.row`, in the order of `multipliers`."""
         return self.layout.rows
 
     @property
     def redundant(self) -> tuple[str, ...]:
-        """Names of the rows of loops that hang on `constraints`, and were left out."""
+        """Names of rows of loops that follow from `constraints`, and are left out."""
         return self.layout.dropped
 
     @property
     def freedom(self) -> int:
-        """Number of speeds that loops leave: all of them, less `constraints`."""
+        """Number of speeds that loops leave free: all speeds, less `constraints`."""
         return self.n - len(self.constraints)
 
     @property
@@ -329,11 +330,11 @@ class Model:
 
     @property
     def nominal_parameters(self) -> Array:
-        """(P,) their values in the robot."""
+        """Values (P,) of the parameters in the robot."""
         return self._nominal.copy()
 
     def values(self, p: ArrayLike | None = None) -> Array:
-        """(P,) values of the parameters: those given, or nominal ones.
+        """Values (P,) of the parameters: those given, or nominal ones.
 
         Parameters
         ----------
@@ -401,7 +402,8 @@ class Model:
 
     @checked
     def state(self, q: StateLike | None = None) -> Array:
-        """All coordinates (n_q,) from those given by name, as `q0` of a run: what is not given is at rest.
+        """Return all coordinates (n_q,) from those given by name, as `q0` of a run. Coordinates that are not given are
+        at rest.
 
         Parameters
         ----------
@@ -423,7 +425,7 @@ class Model:
 
     @property
     def chain(self) -> Chain:
-        """The arm as maps."""
+        """Arm as maps between its links."""
         return self.equations.chain
 
     @property
@@ -454,7 +456,8 @@ class Model:
 
     @cached_property
     def actuation(self) -> Array:
-        """(n, n_joints) matrix S of `M qdd + bias = S tau`: a drive's torque acts on its motor, else on its joint."""
+        """Matrix S (n, n_joints) of `M qdd + bias = S tau`. The torque of a drive acts on its motor, others on their
+        joint."""
         S = np.zeros((self.n, self.n_joints))
         for column, shaft in enumerate(self.layout.shafts):
             S[shaft.actuated, column] = 1.0
@@ -485,7 +488,7 @@ class Model:
 
     @checked
     def statistics(self, function: FunctionName = "forward_dynamics") -> dict[str, int]:
-        """How large a function of this model is, and whether its links share functions.
+        """Size of a function of this model, and whether its links share functions.
 
         The recursion of a long arm (20 links or 100 coordinates, and 25,000 instructions) calls one function for each
         kind of link, with the numbers of each link as data: what is compiled grows with the kinds, not with the links.
@@ -515,7 +518,7 @@ class Model:
 
     @checked
     def kernel(self, function: FunctionName) -> Kernel:
-        """The compiled function behind a method: flat ABI and address for stepping loops, tape for counts.
+        """Return the compiled function behind a method: flat ABI and address for stepping loops, tape for counts.
 
         Parameters
         ----------
@@ -536,7 +539,7 @@ class Model:
 
     @checked
     def casadi(self, function: FunctionName, derivatives: DerivativesName = "compiled", count: int = 1) -> Any:
-        """A function of the model for graphs of CasADi: optimal control with IPOPT, acados or do-mpc.
+        """Return a function of the model for graphs of CasADi: optimal control with IPOPT, acados or do-mpc.
 
         Parameters
         ----------
@@ -587,7 +590,7 @@ class Model:
         return kernel
 
     def _known(self, name: str) -> Kernel:
-        """A kernel by its recipe; it is traced when there is no record of it."""
+        """Return a kernel by its recipe. It is traced if there is no record of it."""
         known = Recorded(
             lambda: building.traced(self, name), self.form and f"{self.form} {name}",
             lambda function: building.remarks(self, name, function), f"{name} of {self.robot.name}",
@@ -665,7 +668,7 @@ class Model:
         return self._call("mass_matrix_inverse", p, q)
 
     def bias(self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """`(..., n)`: gravity, elastic, damping, friction and velocity terms.
+        """Gravity, elastic, damping, friction and velocity terms `(..., n)`.
 
         Parameters
         ----------
@@ -718,7 +721,7 @@ class Model:
         return self._call("forward_dynamics", p, q, qd, tau)
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """Generalised forces `(..., n)` that give accelerations `qdd`: M qdd + bias.
+        """Generalized forces `(..., n)` that give accelerations `qdd`: M qdd + bias.
 
         Of an arm with loops or passive joints these are the forces of torques and loops together, S tau + J^T
         multipliers; `driven_dynamics` tells them apart.
@@ -752,8 +755,8 @@ class Model:
     def driven_dynamics(
         self, q: ArrayLike, qd: ArrayLike, driven: ArrayLike, p: ArrayLike | None = None
     ) -> DrivenTorques:
-        """Torques that give what is actuated these accelerations, while passive joints and amplitudes move as they
-        must and loops stay closed.
+        """Torques that give the actuated coordinates these accelerations. Passive joints and amplitudes move as they
+        must, and loops stay closed.
 
         Parameters
         ----------
@@ -863,7 +866,7 @@ class Model:
         return ScrewMatrices(M, C, K, g, d, smallest)
 
     def denoc_matrices(self, q: ArrayLike, p: ArrayLike | None = None) -> DenocMatrices:
-        """N_l, N_d, block-diagonal M, generalised inertia matrix and its U D U^T factors of [MS07], for any model.
+        """N_l, N_d, block-diagonal M, generalized inertia matrix and its U D U^T factors of [MS07], for any model.
 
         Parameters
         ----------
@@ -922,7 +925,7 @@ class Model:
         return self._call("multipliers", p, q, qd, tau)
 
     def gaps(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """How far loops are open `(..., rows)`, in the order of `constraints`.
+        """Gaps `(..., rows)` of the loops, in the order of `constraints`.
 
         Parameters
         ----------
@@ -949,7 +952,7 @@ class Model:
     def assemble(
         self, q: StateLike | None = None, held: Sequence[str] = (), p: ArrayLike | None = None
     ) -> Array:  # fmt: skip
-        """A closed position (n_q,) near `q`: steps to it are the smallest that the inertia matrix measures.
+        """Return a closed position (n_q,) near `q`. Steps to it are the smallest as measured by the inertia matrix.
 
         Parameters
         ----------
@@ -991,7 +994,8 @@ class Model:
     def independent(
         self, q: StateLike | None = None, joints: JointsName = "free", p: ArrayLike | None = None
     ) -> tuple[str, ...]:
-        """Names of speeds that loops leave independent about a closed state: what `linearize` gives its equations for.
+        """Names of speeds that loops leave independent about a closed state. `linearize` gives its equations for these.
+        Passive joints are the first to follow from others, then amplitudes, then actuated joints.
 
         Passive joints follow before amplitudes do, and these before what is actuated.
 
@@ -1123,7 +1127,7 @@ class Model:
         return self._call(self._framed("jacobian", frame), p, q)
 
     def _framed(self, function: str, frame: str) -> str:
-        """Name of a function of a frame; what there was before frames keeps its own."""
+        """Name of a function of a frame. Functions of the tip keep their own names."""
         if not isinstance(frame, str):
             raise ModelError(f"frame: got {frame!r}, expected one of {', '.join(self.frames)}")
         if frame == "tip":
@@ -1135,7 +1139,7 @@ class Model:
     # ----------------------------------------------------------------------------------- momentum and a base that flies
 
     def center_of_mass(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """Centre of mass `(..., 3)` of everything that moves, in axes that stand still; a fixed base is no part of it.
+        """Center of mass `(..., 3)` of everything that moves, in axes that stand still; a fixed base is no part of it.
 
         Parameters
         ----------
@@ -1158,7 +1162,7 @@ class Model:
         return self._call("center_of_mass", p, q)
 
     def momentum(self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """Momentum `(..., 6)` [angular about the centre of mass; linear] of everything, in axes that stand still.
+        """Momentum `(..., 6)` [angular about the center of mass; linear] of everything, in axes that stand still.
 
         Reaction wheels count like all links. Rotors of drives do not: their reflected inertia is felt by their joint
         alone. On a base that moves as told it is the momentum relative to that base.
@@ -1188,7 +1192,7 @@ class Model:
     def coupling_inertia(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Momentum `(..., 6, n - 6)` per unit speed of everything but a free base, while the base does not move.
 
-        Angular about the centre of mass of the whole, then linear, in the axes of the base. Without momentum, speeds in
+        Angular about the center of mass of the whole, then linear, in the axes of the base. Without momentum, speeds in
         the null space of the upper three rows leave the attitude of the base as it is (reaction-null motion), those in
         the null space of all six its place as well.
 
@@ -1340,7 +1344,7 @@ class Model:
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, p: ArrayLike | None = None
     ) -> InverseDerivatives | InverseDerivativesOfParameters:
-        """Generalised forces and their exact derivatives by q, qd and qdd, and by the parameters where there are any.
+        """Generalized forces and their exact derivatives by q, qd and qdd, and by the parameters where there are any.
 
         Parameters
         ----------
@@ -1616,7 +1620,7 @@ class Model:
         return self._call_many("inverse_dynamics_hvp", p, q, qd, qdd, changes=changes)
 
     def _change(self, dp: ArrayLike | None) -> tuple[ArrayLike, ...]:
-        """The direction of the parameters, as a kernel takes it."""
+        """Direction of the parameters in the form that a kernel takes."""
         if self.parameters:
             return (np.zeros(len(self.parameters)) if dp is None else dp,)
         if dp is not None and np.size(dp):
@@ -1650,12 +1654,12 @@ class Model:
         Parameters
         ----------
         q : (n,) array, optional
-            Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
-            gravity and `loads`; with `rates` the steady spin there. A free base under gravity falls: it takes the
-            undeformed arm.
-            What a state given in part leaves open is that of the undeformed arm, with loops closed.
+            State about which to linearize. By default static rest with the joints at zero (a sliding beam at its
+            length), under gravity and `loads`; with `rates` the steady spin there. A free base under gravity falls: the
+            undeformed arm is used.
+            Coordinates that a partly given state leaves open are those of the undeformed arm, with loops closed.
         joints : "locked" or "free"
-            What is held.
+            Coordinates that are held: motors where present, else joints, or none.
         loads : sequence of Load
             Objects of `pliant.loads`, taken at t = 0.
         p : (P,) array, optional
@@ -1690,16 +1694,16 @@ class Model:
         """Squared frequencies (rad/s)^2, ascending, and mode shapes `(n, modes)` with Phi^T M Phi = 1.
 
         Of a free base the first six are its rigid motions, squares exactly zero, in the order of `speeds[:6]`: turns
-        about the centre of mass of the whole, and shifts.
+        about the center of mass of the whole, and shifts.
 
         Parameters
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
-            Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
-            gravity and `loads`. A free base under gravity falls: it takes the undeformed arm.
-            What a state given in part leaves open is that of the undeformed arm, with loops closed.
+            State about which to linearize. By default static rest with the joints at zero (a sliding beam at its
+            length), under gravity and `loads`. A free base under gravity falls: it takes the undeformed arm.
+            Coordinates that a partly given state leaves open are those of the undeformed arm, with loops closed.
         joints : "locked" or "free"
-            What is held, as in `frequencies`.
+            Coordinates that are held, as in `frequencies`.
         loads : sequence of Load
             Objects of `pliant.loads`, taken at t = 0.
         p : (P,) array, optional
@@ -1731,17 +1735,17 @@ class Model:
     ) -> Array:
         """Part of the critical damping of each mode of the arm, in the order of `frequencies`.
 
-        Links, drives and joint friction together, linearised about rest; to first order in the damping, which is exact
+        Links, drives and joint friction together, linearized about rest; to first order in the damping, which is exact
         where it couples no modes. NaN where a mode has no frequency.
 
         Parameters
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
-            Where to linearise. By default static rest with the joints at zero (a sliding beam at its length), under
-            gravity. A free base under gravity falls: it takes the undeformed arm.
-            What a state given in part leaves open is that of the undeformed arm, with loops closed.
+            State about which to linearize. By default static rest with the joints at zero (a sliding beam at its
+            length), under gravity. A free base under gravity falls: it takes the undeformed arm.
+            Coordinates that a partly given state leaves open are those of the undeformed arm, with loops closed.
         joints : "locked" or "free"
-            What is held, as in `frequencies`.
+            Coordinates that are held, as in `frequencies`.
         p : (P,) array, optional
             Values of the model's parameters; nominal by default.
 
@@ -1805,8 +1809,8 @@ class Model:
         """Coordinates (n,) at static rest, or in steady spin, with the joints held at the given positions.
 
         Amplitudes, and motors of elastic drives, settle under gravity and `loads` (of `pliant.loads`, taken at t = 0);
-        `holding_torque` of the result keeps the arm there. A free base stays where it is; it is refused where gravity
-        or loads would move it.
+        `holding_torque` of the result keeps the arm there. A free base stays where it is; `equilibrium` raises
+        `ModelError` if gravity or loads would move it.
 
         Parameters
         ----------
@@ -1819,9 +1823,9 @@ class Model:
         p : (P,) array, optional
             Values of the model's parameters; nominal by default.
         held : "joints" or "motors"
-            What stands at these positions: the joints, or the motors of elastic drives, behind which joints settle.
+            Coordinates with these positions: the joints, or the motors of elastic drives, behind which joints settle.
         rates : (n_joints,) array or mapping, optional
-            Rates at which joints spin on, rad/s or m/s; refused where the arm would not settle.
+            Rates at which joints spin on, rad/s or m/s; `ModelError` if the arm would not settle.
         stable : bool
             Whether to go on from an unstable rest, such as a straight column above its buckling load, to a stable one:
             the bent column, which needs `pieces` in its beam. Of two mirror images either may be found. By default the
@@ -1896,7 +1900,7 @@ class Model:
         loads: Sequence[Load] = (),
         joints: JointsName = "free",
     ) -> StateSpace:
-        """Exact linearisation about a state; `tau` defaults to the torque that balances the actuated coordinates there.
+        """Exact linearization about a state; `tau` defaults to the torque that balances the actuated coordinates there.
 
         `outputs(q, qd)` is a function in CasADi operations; without it y = x.
 
@@ -1943,8 +1947,8 @@ class Model:
         return linearization.state_space(model, at, rates, tau, free=free, outputs=outputs, loads=loads, p=p)
 
     def _fitted(
-        self, q: StateLike | None, loads: Sequence[Load] = (), p: ArrayLike | None = None, rates: Any = None,
-        name: str = "q",
+        self, q: StateLike | None, loads: Sequence[Load] = (), p: ArrayLike | None = None,
+        rates: StateLike | None = None, name: str = "q",
     ) -> Model:  # fmt: skip
         """Return this model, or the same with second order where loads, parameters or rates at a state ask for it."""
         if not is_checked(self):
@@ -1963,7 +1967,7 @@ class Model:
 
 
 def raised(model: Model, found: Effect) -> Model:
-    """The same arm with second order, which an effect asks for; what is traced is shared by all such models."""
+    """Return the same arm with second order, which an effect asks for. All such models share what is traced."""
     level, first, o = Level("second-order", str(found), True), model.first, model.options
     risen = first.derived("second order", (), lambda: first._like(level, o.parameters, o.shapes))
     return risen if first is model else risen._at(model.robot, np.asarray(model.nominal_parameters))

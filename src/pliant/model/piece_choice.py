@@ -1,36 +1,38 @@
-"""How many pieces `pieces: auto` takes, and `shapes: auto` where nobody says how many: so many that none of them bends
-by more than `SLOPE`.
+"""Number of pieces that `pieces: auto` takes, and `shapes: auto` where no number is given. It is the smallest with
+which no piece bends by more than `SLOPE`.
 
-Each beam is a cantilever, all that it carries stretched out beyond it, and across it act its weight and that of the
-rest, what `expected` says of speed and acceleration, and a force at the far end: the worst pose, and more. Slopes are
-those of small deflections, which no beam exceeds; altogether it turns by half a turn at most.
+Each beam is a cantilever with all that it carries stretched out beyond it. Its weight and that of the rest act across
+it, with the speed, the acceleration and the force at the far end that `expected` gives. This is the worst pose, and
+more. Slopes are those of small deflections, which are an upper bound. In total a beam turns by half a turn at most.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.model.robot import Robot
 from pliant.model.stiffening_choice import reaches
-from pliant.robot.parts.beam import MOST_PIECES, beam_properties
+from pliant.robot.parts.beam import MOST_PIECES, BeamProperties, beam_properties
 from pliant.robot.parts.link import Link
 from pliant.robot.robot import Expected
 from pliant.robot.tree import beyond
 
+Distance = TypeVar("Distance", float, Array)
+"""Distance from the base, m, of one mass or of the stations of a beam."""
 SLOPE = 0.15
 """rad, within a piece: what small deflections leave out of it is then some 1e-3 of its length; a run warns at 0.2."""
 FULL = np.pi
 """rad, by which a beam turns at most under a load that stays as it is."""
 POINTS = 401
 DIGITS = 9
-"""That count, so that rounding decides nothing."""
+"""Digits that count, so that rounding decides nothing."""
 
 
 def chosen_pieces(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
-    """The robot with numbers in place of `pieces: auto`, and a sentence for each."""
+    """Return the robot with numbers in place of `pieces: auto`, and a sentence for each."""
     links, told = [], []
     for k, link in enumerate(robot.links):
         if link.beam is not None and _asks(link):
@@ -46,14 +48,15 @@ def chosen_pieces(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
 
 
 def _asks(link: Link) -> bool:
-    """Whether the model chooses the pieces: the beam says so, or says nothing and leaves its shapes to the model."""
+    """Return whether the model chooses the pieces: the beam says `auto`, or says nothing and leaves its shapes to the
+    model."""
     assert link.beam is not None
     silent = link.beam.pieces is None and link.shapes is not None and link.shapes.is_auto
     return link.beam.pieces == "auto" or silent
 
 
 def _count(slopes: Array) -> int:
-    """The fewest pieces of equal length in none of which the slope grows by more than is allowed."""
+    """Fewest pieces of equal length in each of which the slope grows by no more than is allowed."""
     eta = np.linspace(0.0, 1.0, len(slopes))
     for count in range(1, MOST_PIECES):
         ends = np.interp(np.linspace(0.0, 1.0, count + 1), eta, slopes)
@@ -63,13 +66,13 @@ def _count(slopes: Array) -> int:
 
 
 def _slopes(robot: Robot, place: int) -> Array:
-    """(POINTS,) slope along a beam under all that may act across it."""
+    """Slope (POINTS,) along a beam under all that may act across it."""
     link, expected = robot.links[place], robot.expected or Expected()
     assert link.beam is not None
     starts, ends, lumps = reaches(robot)
     weight = float(np.linalg.norm(robot.gravity))
 
-    def pull(r: Any) -> Any:  # centrifugal forces act across a beam that does not point away from their axis
+    def pull(r: Distance) -> Distance:  # centrifugal forces act across a beam that does not point away from their axis
         return weight + (expected.acceleration + expected.speed**2 / 2) * r
 
     further = set(beyond(robot.links, place))
@@ -96,7 +99,7 @@ def _from_the_tip(values: Array, x: Array) -> Array:
     return np.concatenate([np.cumsum(steps[::-1])[::-1], [0.0]])
 
 
-def _along(properties: Any, name: str) -> Array:
+def _along(properties: BeamProperties, name: str) -> Array:
     scale, profile = float(getattr(properties, name)), properties.profile
     eta = np.linspace(0.0, 1.0, POINTS)
     return scale * (np.ones(POINTS) if profile is None else np.asarray(getattr(profile, name)(eta)))

@@ -1,20 +1,22 @@
-"""How each function of a model is traced: a table, so that a new function is one row."""
+"""Table of the functions of a model and how each is traced. A new function is one row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Literal
+from typing import Literal
 
 import casadi as ca
 
+from pliant.algebra.rotations import SX
 from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.mechanics.derivatives.differentials import Differentials, SolvedColumns, solver
 from pliant.mechanics.formulations import terms
 from pliant.mechanics.formulations.energies import energies, potential_energy
 from pliant.mechanics.formulations.generalized_forces import strain_energy
 from pliant.mechanics.formulations.motion_equations import Equations
+from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.links.frames import frame_jacobian, frame_pose
 from pliant.mechanics.links.kinematics import jacobian, tip_pose
 from pliant.mechanics.links.momentum import center_of_mass, momentum
@@ -28,8 +30,8 @@ SOON_COMPILED = 3_000
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a function of the model is traced: names of its inputs, its expression, and up to how many instructions it is
-    compiled; a `longest` one runs on the virtual machine beyond.
+    """Recipe of a function of the model: names of its inputs, its expression, and the most instructions with which it
+    is compiled. Beyond `longest` it runs on the virtual machine.
 
     Parameters `p` come behind the inputs, unless these name them; then, and for their change `dp`, the expression is
     built with none where the model has none. Links may have `shared` functions in recursions from link to link. What is
@@ -37,79 +39,77 @@ class Recipe:
     """
 
     inputs: tuple[str, ...]
-    build: Callable[..., Sequence[Any] | SolvedColumns]
+    build: Callable[..., Sequence[SX] | SolvedColumns]
     longest: float = inf
     shared: bool = False
     closed: bool = False
 
     def where(self, instructions: int) -> Literal["llvm", "vm"]:
-        """Where a function of so many instructions runs."""
+        """Return the back end for a function of so many instructions."""
         return "llvm" if instructions <= self.longest else "vm"
 
 
-def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any] | SolvedColumns:
+def _linearize(e: Equations, q: SX, qd: SX, tau: SX) -> Sequence[SX] | SolvedColumns:
     turning = ca.densify(e.chain.turning(qd))
     return Differentials(e, q, qd, ca.SX(0, 1)).forward_derivatives(tau, turning, order=((1,), (2,), (3,), (0,)))
 
 
-def _forward_derivatives(e: Equations, q: Any, qd: Any, tau: Any, p: Any) -> Sequence[Any] | SolvedColumns:
+def _forward_derivatives(e: Equations, q: SX, qd: SX, tau: SX, p: SX) -> Sequence[SX] | SolvedColumns:
     return Differentials(e, q, qd, p).forward_derivatives(tau)
 
 
-def _inverse_derivatives(e: Equations, q: Any, qd: Any, qdd: Any, p: Any) -> Sequence[Any]:
+def _inverse_derivatives(e: Equations, q: SX, qd: SX, qdd: SX, p: SX) -> Sequence[SX]:
     by = Differentials(e, q, qd, p)
     by_q, by_qd, by_p = by.inverse_columns()
     found = _given(p, [by.force, by_q, by_qd, e.mass_matrix(q), by_p])
-    return ca.substitute(found, [by.qdd], [qdd])  # type: ignore[no-any-return]
+    return ca.substitute(found, [by.qdd], [qdd])  # type: ignore[return-value]
 
 
-def _inverse_vjp(e: Equations, q: Any, qd: Any, qdd: Any, p: Any, w: Any) -> Sequence[Any]:
+def _inverse_vjp(e: Equations, q: SX, qd: SX, qdd: SX, p: SX, w: SX) -> Sequence[SX]:
     by = Differentials(e, q, qd, p)
-    return ca.substitute(_given(p, by.inverse_vjp(w)), [by.qdd], [qdd])  # type: ignore[no-any-return]
+    return ca.substitute(_given(p, by.inverse_vjp(w)), [by.qdd], [qdd])  # type: ignore[return-value]
 
 
-def _inverse_jvp(e: Equations, q: Any, qd: Any, qdd: Any, p: Any, dq: Any, dqd: Any, dqdd: Any, dp: Any) -> Any:
+def _inverse_jvp(e: Equations, q: SX, qd: SX, qdd: SX, p: SX, dq: SX, dqd: SX, dqdd: SX, dp: SX) -> SX:
     by = Differentials(e, q, qd, p)
     return ca.substitute([by.along(by.force, dq, dqd, dp, (by.qdd, dqdd))], [by.qdd], [qdd])
 
 
-def _inverse_hvp(
-    e: Equations, q: Any, qd: Any, qdd: Any, p: Any, w: Any, dq: Any, dqd: Any, dqdd: Any, dp: Any
-) -> Sequence[Any]:
+def _inverse_hvp(e: Equations, q: SX, qd: SX, qdd: SX, p: SX, w: SX, dq: SX, dqd: SX, dqdd: SX, dp: SX) -> Sequence[SX]:
     by = Differentials(e, q, qd, p)
     found = [by.along(row, dq, dqd, dp, (by.qdd, dqdd)) for row in _given(p, by.inverse_vjp(w))]
     return ca.substitute(found, [by.qdd], [qdd])  # type: ignore[no-any-return]
 
 
-def _given(p: Any, values: Sequence[Any]) -> list[Any]:
+def _given(p: SX, values: Sequence[SX]) -> list[SX]:
     """All but the last value, which belongs to parameters, where there are none."""
     return list(values if p.numel() else values[:-1])
 
 
-def _forward_vjp(e: Equations, q: Any, qd: Any, tau: Any, p: Any, w: Any) -> Sequence[Any]:
+def _forward_vjp(e: Equations, q: SX, qd: SX, tau: SX, p: SX, w: SX) -> Sequence[SX]:
     return _given(p, Differentials(e, q, qd, p).forward_vjp(tau, w))
 
 
-def _forward_jvp(e: Equations, q: Any, qd: Any, tau: Any, p: Any, *change: Any) -> Sequence[Any]:
+def _forward_jvp(e: Equations, q: SX, qd: SX, tau: SX, p: SX, *change: SX) -> Sequence[SX]:
     return [Differentials(e, q, qd, p).forward_jvp(tau, *change)]
 
 
-def _forward_hvp(e: Equations, q: Any, qd: Any, tau: Any, p: Any, w: Any, *change: Any) -> Sequence[Any]:
+def _forward_hvp(e: Equations, q: SX, qd: SX, tau: SX, p: SX, w: SX, *change: SX) -> Sequence[SX]:
     return _given(p, Differentials(e, q, qd, p).forward_hvp(tau, w, *change))
 
 
-def _multipliers(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
+def _multipliers(e: Equations, q: SX, qd: SX, tau: SX) -> Sequence[SX]:
     return [e.constrained(q, qd, ca.mtimes(e.chain.actuation(), tau)).multipliers]
 
 
-def _driven(e: Equations, q: Any, qd: Any, rates: Any) -> Sequence[Any]:
+def _driven(e: Equations, q: SX, qd: SX, rates: SX) -> Sequence[SX]:
     actuated = [shaft.actuated for shaft in e.chain.shafts]
     found = e.constrained(q, qd, ca.SX.zeros(e.chain.n), dict(zip(actuated, ca.vertsplit(rates))))
     tau = (e.tree_forces(q, qd, found.qdd) - found.forces)[actuated]
     return [tau, found.qdd, *([found.multipliers] if e.chain.kept else [])]
 
 
-def stiffness(e: Equations, q: Any) -> Any:
+def stiffness(e: Equations, q: SX) -> SX:
     """Second derivatives of the potential by displacements along the speeds."""
     V = strain_energy(e.chain, q) if e.chain.first else potential_energy(e.chain, q)  # what flies falls with gravity
     if e.chain.plain:
@@ -117,7 +117,7 @@ def stiffness(e: Equations, q: Any) -> Any:
     return e.chain.jacobian(e.chain.gradient(V, q), q)
 
 
-def _matrices(e: Equations, q: Any, qd: Any) -> Sequence[Any]:
+def _matrices(e: Equations, q: SX, qd: SX) -> Sequence[SX]:
     form = {"lagrange": terms.partitioned, "dual-screw": terms.screw}
     return form.get(e.formulation.name, terms.general)(e, q, qd)
 
@@ -154,12 +154,12 @@ EXPRESSIONS: dict[str, Recipe] = {
     "inverse_dynamics_hvp": Recipe(("q", "qd", "qdd", "p", "w", "dq", "dqd", "dqdd", "dp"), _inverse_hvp, closed=True),
 }
 """Every function of a model; the virtual machine runs what is asked seldom."""
-FRAMED: dict[str, Callable[[Any, Any, str], Any]] = {"pose": frame_pose, "jacobian": frame_jacobian}
+FRAMED: dict[str, Callable[[Chain, SX, str], SX]] = {"pose": frame_pose, "jacobian": frame_jacobian}
 """Functions of a frame; one of them is called `pose hand`."""
 
 
 def recipe(name: str) -> Recipe:
-    """How a function is traced, by its name."""
+    """Return the recipe of a function, by its name."""
     if name in EXPRESSIONS:
         return EXPRESSIONS[name]
     kind, _, frame = name.partition(" ")

@@ -1,4 +1,4 @@
-"""Robots with equations of motion: a description of an arm, and what needs a model of it."""
+"""Robots with equations of motion: a description of an arm, and methods that need a model of it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Robot(RobotDescription):
 
     @property
     def freedom(self) -> int:
-        """How many freedoms its joints and a free base have, with what loops leave of them where there are some: 1 of a
-        four-bar. Amplitudes and motors do not count."""
+        """Number of freedoms of its joints and a free base, less what loops take: 1 for a four-bar. Amplitudes and
+        motors do not count."""
         if self.loops:
             return self.model().layout.mobility
         return sum(len(body.joint.speeds(body.name)) for body in self.bodies)
@@ -67,9 +67,9 @@ class Robot(RobotDescription):
 
         Beams are rigid bodies with their mass and inertia, straight or curved as they are described; one that slides is
         a rod on a prismatic joint. Hubs are part of their links; tip loads, payloads and frames become links on fixed
-        joints; a joint of several axes becomes several. A free base hangs on a link `world` by a floating joint. What
-        the format has no place for (stiffness, rotors and gears, gravity) is listed in a comment at its head; gravity
-        stands in the attribute `pliant:gravity`, which `load` reads.
+        joints; a joint of several axes becomes several. A floating joint connects a free base to a link `world`.
+        A comment at the head lists what the format cannot express (stiffness, rotors and gears, gravity). Gravity is
+        in the attribute `pliant:gravity`, which `load` reads.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Robot(RobotDescription):
         Raises
         ------
         UnsupportedModel
-            A spherical joint, which URDF has not.
+            The arm has a spherical joint, which URDF does not support.
 
         Examples
         --------
@@ -198,8 +198,9 @@ def load(
 ) -> Robot:
     """Read a robot file (YAML), a bundled arm by name, or a URDF file.
 
-    Meshes and bodies that the file names are read beside it and below, in the ROS package that it lies in, in those of
-    ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and in `search_paths`; paths that lead elsewhere are refused.
+    Meshes and bodies that the file names are read beside it and below, in its own ROS package, in those of
+    ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and in `search_paths`. `load` raises `ModelError` for paths that lead
+    elsewhere.
 
     Parameters
     ----------

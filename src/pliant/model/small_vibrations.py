@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.algebra.pencil import natural_modes
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError, PliantError
 from pliant.model.steady_spin import require_steady, steady_rates
 from pliant.model.stiffness_errors import rounding, skew
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model import force_functions, loop_motion
     from pliant.model.model import Model
 else:  # the frequencies of a known arm need no expressions
@@ -28,8 +29,8 @@ REAL = 1e-8
 def _floating_modes(K: Array, M: Array, noise: Array) -> tuple[Array, Array]:
     """Squares and shapes of a free base, whose speeds come first, and of what it carries.
 
-    Its six motions meet no stiffness. They are taken out by what they are, and not by their rounding: the others have
-    no momentum, so that M of the rest is less what the base gives way. Shifts first, then turns about the centre of
+    Its six rigid motions meet no stiffness. They are removed exactly, not by a threshold: the other modes have no
+    momentum, so that M of the rest is reduced by the motion of the base. Shifts first, then turns about the center of
     mass of the whole, are factors of M of the base, shown in the order of its speeds.
     """
     order = [3, 4, 5, 0, 1, 2]
@@ -40,7 +41,7 @@ def _floating_modes(K: Array, M: Array, noise: Array) -> tuple[Array, Array]:
     return np.append(np.zeros(6), squares), np.hstack([rigid, np.vstack([-gives @ Y, Y])])
 
 
-def _require_rest(model: Model, loads: Sequence[Any], rates: Any) -> None:
+def _require_rest(model: Model, loads: Sequence[Load], rates: StateLike | None) -> None:
     if model.layout.first and (len(loads) or rates is not None):
         raise ModelError(
             f"{'loads' if len(loads) else 'rates'}: a free base does not rest under them; ask "
@@ -48,7 +49,7 @@ def _require_rest(model: Model, loads: Sequence[Any], rates: Any) -> None:
         )
 
 
-def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None) -> tuple[Array, Array]:
+def modes(model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None) -> tuple[Array, Array]:
     """Squared frequencies, ascending, and mode shapes (n, modes) of the free coordinates about q."""
     _require_rest(model, loads, None)
     if not free:
@@ -65,8 +66,8 @@ def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: Arra
 
 
 class SmallMotions(NamedTuple):
-    """Directions Z (n, k) of small motions, stiffness and inertia along them, what rounding may have left in the
-    stiffness, and whether the stiffness has no potential."""
+    """Directions Z (n, k) of small motions, stiffness and inertia along them, rounding error of the stiffness, and
+    whether the stiffness has no potential."""
 
     Z: Array
     K: Array
@@ -75,8 +76,8 @@ class SmallMotions(NamedTuple):
     follows: bool
 
 
-def small_motions(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None) -> SmallMotions:
-    """All free speeds, or what loops leave of them."""
+def small_motions(model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None) -> SmallMotions:
+    """Small motions of all free speeds, or of those that loops leave."""
     M = model.mass_matrix(q, p)
     if model.layout.is_open:
         K, own = model.stiffness(q, loads, p), np.ix_(free, free)
@@ -94,13 +95,13 @@ def finite(K: Array, M: Array) -> tuple[Array, Array]:
 
 
 def _follows(K: Array, M: Array) -> bool:
-    """Whether the stiffness has no potential."""
+    """Return whether the stiffness has no potential."""
     size = np.sqrt(np.diag(M))
     return skew(K / np.outer(size, size))
 
 
 def frequencies(
-    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None, rates: Any = None
+    model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None, rates: StateLike | None = None
 ) -> Array:
     """Natural frequencies (Hz), ascending, undamped: under loads that follow the arm, and in steady spin too.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.algebra.pencil import natural_modes
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.model.small_vibrations import finite, roots, small_motions
 from pliant.model.steady_spin import steady_rates
@@ -17,6 +17,7 @@ from pliant.model.stiffness_errors import SYMMETRIC, skew
 from pliant.model.validity import tell
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model import force_functions
     from pliant.model.model import Model
 else:  # a rest under dead loads needs no expressions
@@ -24,7 +25,7 @@ else:  # a rest under dead loads needs no expressions
 
 
 def curves_upwards(K: Array) -> bool:
-    """Whether stiffnesses (..., k, k) are those of a minimum, whatever turns: of a potential, and positive."""
+    """Return whether stiffnesses (..., k, k) are those of a minimum: symmetric and positive definite."""
     size = np.sqrt(np.abs(np.diagonal(K, axis1=-2, axis2=-1)))
     size = np.maximum(size, SYMMETRIC * size.max(axis=-1, initial=1.0, keepdims=True))  # a gear in its play has none
     if skew(K / (size[..., None] * size[..., None, :])):
@@ -56,7 +57,7 @@ class Growth(NamedTuple):
 
 
 def growing(
-    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None, rates: Any = None
+    model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None, rates: StateLike | None = None
 ) -> Growth | None:
     """Return the fastest growth about a rest along the speeds `free`; None where nothing grows.
 
@@ -81,7 +82,7 @@ def growing(
 
 
 def tell_unstable(
-    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None, rates: Any = None
+    model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None, rates: StateLike | None = None
 ) -> None:
     """Warn of a rest that the arm would leave."""
     growth = growing(model, q, free, loads, p, rates)

@@ -1,4 +1,4 @@
-"""How a start with closed loops changes with what was given for it, and with the parameters of the arm.
+"""Derivatives of a start with closed loops by the given values and by the parameters of the arm.
 
 A closed start is moved by d, and its parameters by dp: the rows open by J d + (dg/dp) dp, and the smallest step by M of
 what may give way closes them again (`Mechanism.taken_back`). Speeds then follow likewise from J v = 0.
@@ -7,12 +7,12 @@ what may give way closes them again (`Mechanism.taken_back`). Speeds then follow
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.base.derived import SYMBOLS
 from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.model import assembly
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class StartSlopes(NamedTuple):
-    """Of a closed start: its displacements along the speeds, by those given (n, n) and by parameters (n, P), and its
-    speeds by displacements and speeds given (n, n) and by parameters (n, P)."""
+    """Slopes of a closed start. Its displacements along the speeds depend on those given (n, n) and on parameters (n,
+    P). Its speeds depend on displacements and speeds given (n, n) and on parameters (n, P)."""
 
     q_by_q: Array
     q_by_p: Array
@@ -33,9 +33,14 @@ class StartSlopes(NamedTuple):
 
 
 def start_slopes(
-    model: Model, q: Array, qd: Array, given: tuple[Any, Any], placed: Collection[int], p: Array
+    model: Model,
+    q: Array,
+    qd: Array,
+    given: tuple[StateLike | None, StateLike | None],
+    placed: Collection[int],
+    p: Array,
 ) -> StartSlopes:
-    """Of coordinates (n_q,) and speeds (n,) that are closed; what is `given` by name and what is `placed` by a motion
+    """Slopes of closed coordinates (n_q,) and speeds (n,). Coordinates `given` by name and those `placed` by a motion
     give way as in `assembly.closed_start`."""
     n, P = model.n, len(model.parameters)
     if not model.constraints:
@@ -59,7 +64,7 @@ def start_slopes(
     return found
 
 
-def _rows(model: Model) -> Any:
+def _rows(model: Model) -> ca.Function:
     """J, the slopes of the rows by p, and those of J v along the speeds and by p."""
     chain, x, v, p = model.chain, ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n), model.parameter_symbols
     rows = closing_rows(chain, x, v, every=True)

@@ -1,14 +1,15 @@
-"""States as users give them: by name, for the joints alone, or in full. One rule for every function that takes one."""
+"""States in the forms that users give: by name, for the joints alone, or in full. All functions read them here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.algebra.quaternions import SHORTEST, as_numbers, as_quaternion, conjugate, exponential, normalise, product
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.errors import ModelError
 from pliant.robot.coordinates import BallJoint, Layout
 from pliant.robot.parts.angles import in_radians
@@ -16,19 +17,23 @@ from pliant.robot.parts.angles import in_radians
 if TYPE_CHECKING:
     from pliant.model.model import Model
 
+NamedState = Mapping[str, ArrayLike | Mapping[str, ArrayLike]]
+"""Coordinates or speeds by name."""
 EQUILIBRIUM = "equilibrium"
-"""The state at static rest, in a word."""
+"""Word for the state at static rest."""
 
 
-def read_state(model: Model, given: Any, name: str = "q", many: bool = False) -> Array:
-    """Coordinates, or speeds where `name` begins with "qd" or is "rates", of one arm (n_q,) or of many (1 or A, n_q).
+def read_state(model: Model, given: StateLike | None, name: str = "q", many: bool = False) -> Array:
+    """Return coordinates, or speeds where `name` begins with "qd" or is "rates", of one arm (n_q,) or of many (1 or A,
+    n_q).
 
-    What is not given is that of the undeformed arm at rest: zero, but for the free lengths of sliding beams;
-    "equilibrium" is that arm at static rest, its joints held. Angles may be text, as "90 deg" in files. A mapping
-    gives coordinates by name, an array of `n_joints` the joints; motors of elastic drives that are not named then stand
-    (and turn) with their joints. An array of all numbers is taken as it is. The pose of a free base or joint may be
-    given as a mapping with `position` and one of `rpy`, `quaternion` and `rotation`, that of a spherical joint with one
-    of these; its speeds as a mapping with `angular` and `linear`.
+    Coordinates that are not given are those of the undeformed arm at rest: zero, except the free lengths of sliding
+    beams. "equilibrium" is that arm at static rest, with its joints held. Angles may be text, such as "90 deg". A
+    mapping gives coordinates by name, and an array of `n_joints` the joints. Motors of elastic drives that are not
+    named then stand (and turn) with their joints. An array of all numbers is taken as it is.
+
+    The pose of a free base or joint may be a mapping with `position` and one of `rpy`, `quaternion` and `rotation`.
+    That of a spherical joint has one of the last three. Their speeds may be a mapping with `angular` and `linear`.
 
     Raises
     ------
@@ -66,7 +71,7 @@ def read_state(model: Model, given: Any, name: str = "q", many: bool = False) ->
 
 
 def normalised(model: Model, q: Array, name: str = "q") -> Array:
-    """States (..., n_q), changed in place, with quaternions of length one; refuses those of zero length."""
+    """Scale quaternions of states (..., n_q) to length one, in place. Raise `ModelError` for those of zero length."""
     for ball in model.layout.balls:
         if (np.linalg.norm(q[..., list(ball.places[-4:])], axis=-1) < SHORTEST).any():
             raise ModelError(
@@ -75,7 +80,7 @@ def normalised(model: Model, q: Array, name: str = "q") -> Array:
     return normalise(q, model.layout.quaternions)
 
 
-def named_places(model: Model, given: Mapping[str, Any], name: str) -> set[int]:
+def named_places(model: Model, given: NamedState, name: str) -> set[int]:
     """Places of the coordinates, or numbers of the speeds, that a mapping gives."""
     return set(_named(model, given, name, name.startswith(("qd", "rates"))))
 
@@ -107,7 +112,7 @@ def moved(layout: Layout, q: Array, step: Array) -> Array:
     return moved
 
 
-def _named(model: Model, given: Mapping[str, Any], name: str, moving: bool) -> dict[int, Array]:
+def _named(model: Model, given: NamedState, name: str, moving: bool) -> dict[int, Array]:
     """Numbers by place, with poses and velocities of joints that have quaternions taken apart."""
     balls = {ball.owner: ball for ball in model.layout.balls}
     found: dict[int, Array] = {}
@@ -127,7 +132,7 @@ def _named(model: Model, given: Mapping[str, Any], name: str, moving: bool) -> d
     return found
 
 
-def _pose(ball: BallJoint, given: Any, name: str) -> list[float | None]:
+def _pose(ball: BallJoint, given: ArrayLike | Mapping[str, ArrayLike], name: str) -> list[float | None]:
     """Coordinates of a joint with a quaternion; None for what is not given."""
     keys = ("rpy", "quaternion", "rotation")
     free = ball.kind == "free"
@@ -144,7 +149,7 @@ def _pose(ball: BallJoint, given: Any, name: str) -> list[float | None]:
     return [*place, *turned] if free else turned
 
 
-def _velocity(ball: BallJoint, given: Any, name: str) -> list[float | None]:
+def _velocity(ball: BallJoint, given: ArrayLike | Mapping[str, ArrayLike], name: str) -> list[float | None]:
     """Speeds of a joint with a quaternion; None for what is not given."""
     known = ("angular", "linear") if ball.kind == "free" else ("angular",)
     if not isinstance(given, Mapping):
@@ -154,11 +159,11 @@ def _velocity(ball: BallJoint, given: Any, name: str) -> list[float | None]:
     return [x for key in known for x in (_three(given[key], f"{name}[{key!r}]") if key in given else [None] * 3)]
 
 
-def _three(given: Any, name: str) -> list[float]:
+def _three(given: ArrayLike, name: str) -> list[float]:
     return [float(x) for x in as_numbers(given, (3,), name)]
 
 
-def _array(model: Model, given: Any, name: str, many: bool, size: int) -> Array:
+def _array(model: Model, given: ArrayLike, name: str, many: bool, size: int) -> Array:
     """All numbers or those of the joints, with a leading axis where there are many arms."""
     names = model.coordinates if size == model.n_q else model.speeds
     whole = [shaft for shaft in model.layout.shafts if shaft.place is not None or size == model.n]

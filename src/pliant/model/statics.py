@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from pliant.options import HeldName
 from pliant.robot.parts.angles import in_radians
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model import closed_statics, force_functions, loop_motion, loop_statics
     from pliant.model.model import Model
 else:  # the rest of a known arm needs no expressions
@@ -34,11 +35,11 @@ CONVERGED = 1e-13
 STALLED = 1e-8
 """Newton steps that no longer shrink are rounding if they are this small: a true one of half the digits is the last."""
 PIECES = 8
-"""Of a beam that buckles: its tip turns to 0.02 degrees of the exact rod at 1.5 of its load."""
+"""Pieces of a beam that buckles. At 1.5 of the buckling load its tip turns within 0.02 degrees of the exact rod."""
 
 
-def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
-    """Return the torques under which nothing that is actuated accelerates."""
+def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
+    """Return the torques under which no actuated joint accelerates."""
     if not model.layout.is_open:
         return closed_statics.holding_torque(model, q, qd, loads, p)
     rows = [shaft.actuated for shaft in model.layout.shafts]
@@ -47,6 +48,8 @@ def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: A
 
 def resting(model: Model, held: HeldName = "joints") -> tuple[list[int], list[int]]:
     """Coordinates that settle with the joints or the motors held, and the rows of the balance that place them.
+    Amplitudes have rows of their own, as do joints behind motors that are held. A motor is placed by the balance of its
+    joint.
 
     Amplitudes have rows of their own, and joints behind motors that are held; a motor is placed by the balance of the
     joint that it drives.
@@ -67,11 +70,11 @@ def places(model: Model, speeds: list[int]) -> list[int]:
 
 
 def equilibrium(
-    model: Model, joints: StateLike, loads: Sequence[Any], p: ArrayLike | None, held: HeldName = "joints",
-    rates: Any = None, stable: bool = False,
+    model: Model, joints: StateLike, loads: Sequence[Load], p: ArrayLike | None, held: HeldName = "joints",
+    rates: StateLike | None = None, stable: bool = False,
 ) -> Array:  # fmt: skip
     """Coordinates (n,) at rest, or in steady spin, with the joints or the motors held, by Newton's method from the
-    straight arm; and where that is unstable, by `stable` on to a rest that is not."""
+    straight arm. With `stable`, go on from an unstable rest to a stable one."""
     m = model.n_joints
     if not model.layout.is_open:
         loop_motion.require_held_still(model, rates)
@@ -88,7 +91,7 @@ def equilibrium(
 
 
 def _settled_stably(
-    model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, held: HeldName, rates: Any
+    model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, held: HeldName, rates: StateLike | None
 ) -> Array:
     """Newton's rest if it is stable, else the one that lies downhill of the undeformed arm."""
     free = _settling(model, held)
@@ -119,22 +122,26 @@ def _settled_stably(
 
 
 def _settling(model: Model, held: HeldName) -> list[int]:
-    """Speeds that settle by balances of their own: not motors, which the joints place that they drive."""
+    """Speeds that settle by their own balances. Motors are not among them: their joints place them."""
     return [k for k, row in zip(*resting(model, held)) if k == row]
 
 
 def state_or_rest(
-    model: Model, q: StateLike | None, p: ArrayLike | None = None, loads: Sequence[Any] = (), rates: Any = None
+    model: Model,
+    q: StateLike | None,
+    p: ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    rates: StateLike | None = None,
 ) -> Array:
-    """Coordinates as given, with loops closed where they are given in part; those of rest where none are."""
+    """Coordinates as given, with loops closed if only some are given, or those of rest if none are."""
     if q is None or (isinstance(q, str) and q == EQUILIBRIUM):
         return rest(model, loads, p, rates)
     return loop_motion.closed_state(model, q, p)
 
 
-def rest(model: Model, loads: Sequence[Any] = (), p: ArrayLike | None = None, rates: Any = None) -> Array:
-    """Coordinates (n_q,) at rest, or in steady spin, with the joints as they are described; of a free base that falls,
-    or that something would move, the undeformed arm."""
+def rest(model: Model, loads: Sequence[Load] = (), p: ArrayLike | None = None, rates: StateLike | None = None) -> Array:
+    """Coordinates (n_q,) at rest, or in steady spin, with the joints as they are described. For a free base that falls,
+    or that loads would move, those of the undeformed arm."""
     q = loop_motion.closed_state(model, None, p)
     pushed = len(loads) > 0 or rates is not None or gravity_of(model, p).any()
     if pushed if model.layout.first else not (pushed or _is_pressed(model)):
@@ -147,17 +154,17 @@ def rest(model: Model, loads: Sequence[Any] = (), p: ArrayLike | None = None, ra
 
 
 def _is_pressed(model: Model) -> bool:
-    """Whether something besides gravity, loads and spin may bend an arm at rest, or move its joints."""
+    """Return whether something besides gravity, loads and spin may bend an arm at rest, or move its joints."""
     robot, layout = model.robot, model.layout
     return bool(robot.couplings or robot.contacts or layout.driven or not layout.is_open)
 
 
 def settled(
-    model: Model, q: Array, loads: Sequence[Any] = (), p: ArrayLike | None = None, held: HeldName = "joints",
-    rates: Any = None,
+    model: Model, q: Array, loads: Sequence[Load] = (), p: ArrayLike | None = None, held: HeldName = "joints",
+    rates: StateLike | None = None,
 ) -> Array:  # fmt: skip
-    """Coordinates (n_q,) at rest, or in steady spin, with the joints (and a free base) where `q` has them; an unstable
-    rest is told."""
+    """Coordinates (n_q,) at rest, or in steady spin, with the joints (and a free base) where `q` has them. Warn of an
+    unstable rest."""
     if not model.layout.is_open:
         return closed_statics.settled(model, q, loads, p, held)
     found, K = _newton(model, q, loads, p, held, rates)
@@ -167,10 +174,10 @@ def settled(
 
 
 def _newton(
-    model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, held: HeldName, rates: Any
+    model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, held: HeldName, rates: StateLike | None
 ) -> tuple[Array, Array]:
-    """Coordinates (n_q,) of an open arm at rest, stable or not, and the stiffness of what settles there by balances of
-    its own."""
+    """Coordinates (n_q,) of an open arm at rest, stable or not, and the stiffness of the coordinates that settle by
+    their own balances."""
     n, q = model.n, model.layout.followed(q.copy())
     model.layout.check_travel(q)
     unknown, rows = resting(model, held)
@@ -211,13 +218,13 @@ def _newton(
 
 
 def _has_play(model: Model) -> bool:
-    """Whether a gear has play, inside which its motor has no place of its own."""
+    """Return whether a gear has play. Inside the play its motor has no place of its own."""
     freedoms = (freedom for link in model.robot.links for freedom in link.joint.freedoms)
     return any(freedom.elastic and freedom.drive.play for freedom in freedoms)
 
 
 def _press(model: Model, q: Array, load: Array, p: ArrayLike | None, held: HeldName) -> None:
-    """Presses the teeth of elastic gears together, as far as the loads (n,) of their joints bend the springs."""
+    """Press the teeth of elastic gears together, as far as the loads (n,) of their joints bend the springs."""
     for shaft, twist in zip(model.chain.driven, force_functions.spring_twists(model, load, p)):
         assert shaft.drive is not None
         if held == "motors":
@@ -257,10 +264,10 @@ def _positions(model: Model, q: Array) -> Array:
 
 
 def rest_slope(
-    model: Model, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None, named: Collection[int] = ()
+    model: Model, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None, named: Collection[int] = ()
 ) -> Array:
-    """(n_q, P) derivative of the state of static rest `q` by the parameters, joints held: -K^-1 d(force)/dp. Of arms
-    with loops, passive joints or cylinders by their balance, in which joints that are `named` rather stand."""
+    """Derivative (n_q, P) of the state of static rest `q` by the parameters with joints held, -K^-1 d(force)/dp. Arms
+    with loops, passive joints or cylinders use their balance, in which `named` joints stand if others can follow."""
     if not model.layout.is_open or any(coupling.states for coupling in model.layout.commanded):
         along = loop_statics.slope_of_rest(model, np.asarray(q), loads, p, named)
         slope = np.zeros((model.n_q, along.shape[1]))
@@ -284,7 +291,7 @@ def gravity_of(model: Model, p: ArrayLike | None) -> Array:
 
 
 def require_no_fall(model: Model, p: ArrayLike | None) -> None:
-    """Refuse a free base under gravity."""
+    """Raise `ModelError` for a free base under gravity."""
     gravity = gravity_of(model, p) if model.layout.first else np.zeros(3)
     if gravity.any():
         raise ModelError(
@@ -293,8 +300,10 @@ def require_no_fall(model: Model, p: ArrayLike | None) -> None:
         )
 
 
-def require_balance(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, rates: Any) -> None:
-    """Refuse a free base that loads, or spinning links, would move."""
+def require_balance(
+    model: Model, q: Array, loads: Sequence[Load], p: ArrayLike | None, rates: StateLike | None
+) -> None:
+    """Raise `ModelError` for a free base that loads, or spinning links, would move."""
     if not model.layout.first:
         return
     qd, base = steady_rates(model, rates), list(model.chain.links[0].joint_indices)

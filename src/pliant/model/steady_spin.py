@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError
 from pliant.model.states import read_state
 
 if TYPE_CHECKING:
     from pliant.mechanics.formulations import terms
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model import force_functions
     from pliant.model.model import Model
 else:  # an arm whose joints stand needs no expressions
@@ -27,8 +28,8 @@ STEADY = 1e-9
 """Change of a force per turn over the force itself, at which a spin counts as steady: rounding leaves 1e-15."""
 
 
-def steady_rates(model: Model, rates: Any) -> Array:
-    """(n,) rates of an arm whose joints spin steadily; nothing bends meanwhile."""
+def steady_rates(model: Model, rates: StateLike | None) -> Array:
+    """Return rates (n,) of an arm whose joints spin steadily. Nothing bends meanwhile."""
     qd = read_state(model, rates, "rates")
     bends = [k for k in np.flatnonzero(qd) if k in terms.partition(model.chain)[1]]
     if bends:
@@ -37,9 +38,9 @@ def steady_rates(model: Model, rates: Any) -> Array:
 
 
 def require_steady(
-    model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike | None, rows: list[int]
+    model: Model, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None, rows: list[int]
 ) -> None:
-    """Refuse a spin in which forces on the arm change as it turns."""
+    """Raise `ModelError` for a spin in which forces on the arm change as it turns."""
     by_q, _ = force_functions.slopes(model, q, qd, loads, p)
     turned = by_q[rows] * qd
     room = STEADY * (

@@ -1,4 +1,4 @@
-"""Check of the order that "auto" chose against loads, couplings, spin and replaced numbers, for every entry.
+"""Check of the order that "auto" chose, against loads, couplings, spin and replaced numbers.
 
 `Level` says what was chosen when the model was made, from weight and `limits.speed`. Here the forces that its links
 carry at a state are compared with what they stand. Where the order proves too low, the same model with second order
@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain as joined
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS, Same
 from pliant.compute.tape.time_inputs import time_inputs
+from pliant.mechanics.links.chain import MovingBase
 from pliant.mechanics.links.section_forces import InternalForces
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model import applied_loads, loop_motion, stiffening_choice
 from pliant.model.model import Model, raised
 from pliant.model.robot import Robot
@@ -51,11 +54,11 @@ class Course(NamedTuple):
     """Times (N,) at which forces are looked at, the motion of the base, and what is prescribed at these times."""
 
     times: Array = np.zeros(1)
-    base: Any = None
+    base: MovingBase | None = None
     paths: tuple[Path, ...] = ()
 
-    def rows(self, rows: Any) -> Course:
-        """At some of its times."""
+    def rows(self, rows: int | slice | Sequence[int]) -> Course:
+        """The course at some of its times."""
         paths = (Path(path.place, path.speed, *(values[rows] for values in path[2:])) for path in self.paths)
         return Course(self.times[rows], self.base, tuple(paths))
 
@@ -73,11 +76,11 @@ AT_START = Course()
 
 
 def fitted(
-    model: Model, q: Array, loads: Sequence[Any] = (), p: ArrayLike | None = None, qd: Array | None = None,
+    model: Model, q: Array, loads: Sequence[Load] = (), p: ArrayLike | None = None, qd: Array | None = None,
     course: Course = AT_START, told: bool = True,
 ) -> Model:  # fmt: skip
-    """The model, or the same with second order where loads, parameters, couplings, rates or prescribed motion ask for
-    it at states (n_q,) or (N, n_q). Where there is none, warn, if this shall be `told`."""
+    """Return the model, or the same with second order where loads, parameters, couplings, rates or prescribed motion
+    need it at states (n_q,) or (N, n_q). If it has no second order, warn, provided the warning shall be `told`."""
     if not is_checked(model):
         return model
     values = corners(model, p)
@@ -100,14 +103,14 @@ def fitted(
 
 
 def at_its_numbers(model: Model) -> Model:
-    """The model, or the same with second order where numbers that were replaced ask for it."""
+    """Return the model, or the same with second order where replaced numbers need it."""
     found = _bound(model, None, None)
     return raised(model, found) if found.noticed else model
 
 
 def checked_links(model: Model, chosen: bool = False) -> list[tuple[int, Link]]:
-    """Links that second order would change, with their places in the chain; those that are of first order because it
-    was `chosen` too."""
+    """Links that second order would change, with their places in the chain. With `chosen`, include those of first order
+    by choice."""
     lacking = linear_bodies(model)
     asked = chosen or model.level.in_doubt
     return [(k, link) for k, link in enumerate(model.bodies) if link.name in lacking or (asked and link.amplitudes)]
@@ -124,15 +127,15 @@ def worst_effect(
 
 
 def with_values(model: Model, values: Array | None) -> Robot:
-    """The arm with the numbers of its parameters."""
+    """Return the arm with the numbers of its parameters."""
     if values is None:
         return model.robot
     return model.robot.replace(dict(zip(model.parameters, np.asarray(values, dtype=float).tolist())))
 
 
 def speeds_bound(model: Model, p: ArrayLike | None, qd: Array | None, qdd: Array | None = None) -> Effect:
-    """The largest effect of weight and spin on the links that are checked, whatever the pose: with parameters (P,) or
-    (N, P), at rates (n,) or (N, n), and under accelerations of joints likewise."""
+    """Largest effect of weight and spin on the links that are checked, at any pose. Parameters are (P,) or (N, P),
+    rates and accelerations of joints (n,) or (N, n)."""
     return _bound(model, corners(model, p), qd, accelerations=qdd)
 
 
@@ -156,7 +159,7 @@ def _bound(
 
 
 def _largest(model: Model, rows: Array | None) -> Array:
-    """(n,) largest magnitudes of rows (N, n) or (n,); of none zero."""
+    """Largest magnitudes (n,) of rows (N, n) or (n,), zero if there are none."""
     return np.zeros(model.n) if rows is None else np.nan_to_num(np.abs(np.atleast_2d(rows))).max(axis=0)
 
 
@@ -164,7 +167,7 @@ def _largest(model: Model, rows: Array | None) -> Array:
 
 
 def _at_states(
-    model: Model, q: Array, loads: Sequence[Any], values: Array | None, qd: Array | None, course: Course
+    model: Model, q: Array, loads: Sequence[Load], values: Array | None, qd: Array | None, course: Course
 ) -> Effect | None:
     """The largest effect of all that acts on the arm in states at rest, in steady spin, or in prescribed motion."""
     if model.level.can_rise and not all(hasattr(load, "points") for load in loads):
@@ -189,7 +192,7 @@ def _at_states(
     return max((effect for effect in found if np.isfinite(effect.size)), key=lambda effect: effect.size, default=None)
 
 
-def _carried_over(function: Any, course: Course, q: Array, qd: Array, held: tuple[Array, ...]) -> list[Array]:
+def _carried_over(function: ca.Function, course: Course, q: Array, qd: Array, held: tuple[Array, ...]) -> list[Array]:
     """Forces and moments (N, sections, 6) of each link that is checked, at these times; zero where not finite."""
     count = len(course.times)
     states = course.placed(q, qd)
@@ -199,9 +202,9 @@ def _carried_over(function: Any, course: Course, q: Array, qd: Array, held: tupl
     ]
 
 
-def _telling(course: Course, signals: Any, p: Array) -> list[int]:
-    """Numbers of the times at which something that hangs on the time alone is largest or least, and of some spread over
-    all."""
+def _telling(course: Course, signals: ca.Function, p: Array) -> list[int]:
+    """Numbers of the times at which an input that depends on time alone is largest or least, and of some times spread
+    over all."""
     count = len(course.times)
     inputs = [np.array(signals(course.times[None], p), dtype=float)] if signals.size1_out(0) else []
     inputs += [np.array([path.x, path.v, path.v**2, path.a]) for path in course.paths]
@@ -212,7 +215,7 @@ def _telling(course: Course, signals: Any, p: Array) -> list[int]:
     return sorted(peaks | set(np.linspace(0, count - 1, FEW).astype(int).tolist()))
 
 
-def _held(model: Model, q: Array, loads: Sequence[Any], p: Array) -> tuple[Array, Array]:
+def _held(model: Model, q: Array, loads: Sequence[Load], p: Array) -> tuple[Array, Array]:
     """Forces of commanded couplings at rest, and multipliers of the rows that close loops."""
     m, rows = len(model.layout.commanded), len(model.constraints)
     if not rows and not any(coupling.states for coupling in model.layout.commanded):
@@ -228,7 +231,8 @@ def _held(model: Model, q: Array, loads: Sequence[Any], p: Array) -> tuple[Array
 
 
 def seen_model(model: Model) -> Model:
-    """The model, or one whose modes stand still where those of a link follow the arm: forces inside it are known."""
+    """Return the model, or one with fixed modes if the modes of a link follow the arm. Only then are the forces inside
+    it known."""
     robot = model.robot
     following = [k for k, link in enumerate(robot.links) if link.shapes is not None and link.shapes.tip_load == "track"]
     if not following:
@@ -247,13 +251,15 @@ def seen_model(model: Model) -> Model:
     return model.derived("modes that stand still", (), made)
 
 
-def _load_function(model: Model, loads: tuple[Any, ...], base: Any = None) -> tuple[Any, Any]:
-    """(t, q, qd, qdd, push, multipliers, p) -> what `carried_loads` gives, and (t, p) -> what in it hangs on these
-    alone."""
+def _load_function(
+    model: Model, loads: tuple[Load, ...], base: MovingBase | None = None
+) -> tuple[ca.Function, ca.Function]:
+    """Return (t, q, qd, qdd, push, multipliers, p) -> forces of `carried_loads`, and (t, p) -> those inputs in it that
+    depend on time and parameters alone."""
     seen = seen_model(model)
     numbers = [k for k, _ in checked_links(model)]
 
-    def traced() -> tuple[Any, Any]:
+    def traced() -> tuple[ca.Function, ca.Function]:
         forces, p = InternalForces(seen.chain, loads, base), seen.parameter_symbols
         rows = [ca.densify(x) for x in carried_loads(forces, numbers)]
         states = [forces.q, forces.qd, forces.qdd, forces.push, forces.multipliers]
@@ -265,9 +271,9 @@ def _load_function(model: Model, loads: tuple[Any, ...], base: Any = None) -> tu
         return seen.derived("loads of links", (tuple(numbers), tuple(map(Same, loads)), Same(base)), traced)
 
 
-def carried_loads(forces: InternalForces, numbers: Sequence[int]) -> list[Any]:
-    """(6, sections) force and moment at sections of each of these links, in axes of the section; of one whose sections
-    are not followed at its root and tip."""
+def carried_loads(forces: InternalForces, numbers: Sequence[int]) -> list[SX]:
+    """Force and moment (6, sections) at sections of each of these links, in axes of the section. A link whose sections
+    are not followed has its root and tip."""
     found = []
     for k in numbers:
         link, carried = forces.chain.links[k], forces.carried[k]

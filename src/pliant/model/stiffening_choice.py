@@ -1,4 +1,4 @@
-"""How far bent beams are followed when nobody says: what `stiffening="auto"` takes.
+"""Choice of the order to which bent beams are followed by `stiffening="auto"`.
 
 What a beam carries acts on it to second order in three ways: axial force stiffens or softens it, a moment in one plane
 buckles it sideways, and twist turns bending into the other plane. Each is a ratio of a load to what the beam stands.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from pliant.model.stiffening_order import FIRST, FOLLOW, LACKS, LINEAR, NOTICED,
 from pliant.options import FieldName, RotationName, StiffeningChoice
 from pliant.robot.closed_chains import way_to_base
 from pliant.robot.files.text_table import link_mass
-from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.beam import BeamProperties, beam_properties
 from pliant.robot.parts.joint import Freedom, origin_transform
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.reduced_body import ReducedBody
@@ -48,8 +48,8 @@ class RootLoads(NamedTuple):
 def choose(
     robot: Robot, formulation: str | Formulation, rotation: RotationName, stiffening: bool | StiffeningChoice
 ) -> Level:
-    """The level of a model; "auto" takes second order, unless all that is known of the arm says that it is not needed
-    or something else of the model forbids it."""
+    """Stiffening level of a model. "auto" takes second order, unless the known loads of the arm show that it is not
+    needed, or another option rules it out."""
     if stiffening != "auto":
         return Level(stiffening)
     pulls = next((one.name for one in robot.couplings if any(_bends_beams(robot, end) for end in one.between)), None)
@@ -88,15 +88,15 @@ def worst(
     robot: Robot, speeds: Mapping[str, float], names: Collection[str] | None = None,
     accelerations: Mapping[str, float] | None = None,
 ) -> Effect:  # fmt: skip
-    """The largest effect on the links of these names, or on all, whatever the pose, of weight and of joints that turn
-    at these speeds, rad/s, and accelerate, rad/s^2 or m/s^2."""
+    """Largest effect of weight, and of joints that turn at these speeds, rad/s, and accelerate, rad/s^2 or m/s^2, at
+    any pose on the links of these names, or on all."""
     roots = loads_at_roots(robot, speeds, accelerations or {})
     carried = (each for each in roots if names is None or each[0].name in names)
     return max(chain.from_iterable(effects(*each) for each in carried), key=lambda effect: effect.size)
 
 
 class Stands(NamedTuple):
-    """What a link resists with: least bending stiffness, N m^2, torsional stiffness, N m^2, square of the radius of
+    """Resistance of a link: least bending stiffness, N m^2, torsional stiffness, N m^2, and square of the radius of
     gyration of its sections, m^2."""
 
     bending: float
@@ -105,7 +105,7 @@ class Stands(NamedTuple):
 
 
 def effects(link: Link, loads: RootLoads) -> Iterator[Effect]:
-    """What the loads that a link carries do to it; nothing where it has no shape that would move."""
+    """Effects of the loads that a link carries. There is none where the link has no shape that would move."""
     L, body = loads.length, link.body is not None and not link.body.reduced.beyond
     bending, twisting, gyration = _of_beam(link) if link.body is None else _equal_beam(link.body.reduced)
     buckling = min((np.pi / 2) ** 2 * bending / L / L, np.inf if gyration == 0 else twisting / gyration)
@@ -154,17 +154,17 @@ def axis_of(link: Link) -> Array:
 
 
 def _bends_beams(robot: Robot, end: str) -> bool:
-    """Whether a force at a frame bends a beam: the frame is on one, or beyond one."""
+    """Return whether a force at a frame bends a beam: the frame is on one, or beyond one."""
     return any(robot.links[k].bends for k in way_to_base(robot, end))
 
 
-def _least(properties: Any, name: str) -> float:
+def _least(properties: BeamProperties, name: str) -> float:
     scale = float(getattr(properties, name))
     return scale if properties.profile is None else scale * float(np.min(getattr(properties.profile, name)(STATIONS)))
 
 
 def speed_limit(freedom: Freedom) -> float | None:
-    """Largest rate, rad/s, at which a joint turns; None where nobody says."""
+    """Largest rate of a joint that turns, rad/s; None if it has no limit."""
     if not freedom.turns:
         return 0.0
     return None if freedom.limits is None else freedom.limits.speed
@@ -207,7 +207,8 @@ class LumpedMass(NamedTuple):
 
 
 def reaches(robot: Robot) -> tuple[list[float], list[float], list[LumpedMass]]:
-    """How far from the base each link starts and ends, m, and all masses, when every branch is stretched out."""
+    """Distances from the base at which each link starts and ends, m, and all masses, when every branch is stretched
+    out."""
     starts: list[float] = []
     ends: list[float] = []
     lumps: list[LumpedMass] = []
@@ -225,13 +226,13 @@ def reaches(robot: Robot) -> tuple[list[float], list[float], list[LumpedMass]]:
 
 
 def _travel(link: Link) -> float:
-    """How far a joint that slides may carry its link."""
+    """Largest travel of a sliding joint, m."""
     limits = [freedom.limits for freedom in link.joint.freedoms if not freedom.turns]
     return sum(max(0.0, float(bounds.upper)) for bounds in limits if bounds is not None and bounds.upper is not None)
 
 
 def link_length(link: Link) -> float:
-    """From the joint of a link to its farthest end."""
+    """Length from the joint of a link to its farthest end, m."""
     if link.beam is not None:
         return float(link.beam.length)
     if link.body is not None:

@@ -1,9 +1,9 @@
-"""Order to which a model follows its bent links, and the warning where that proves to be too little."""
+"""Order to which a model follows its bent links, and the warning where that order proves too low."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,12 +12,13 @@ from pliant.arrays import Array
 from pliant.options import StiffeningChoice, StiffeningName
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model.model import Model
 
 NOTICED = 1e-3
 """Part of a beam's stiffness, or of its deflection, below which second order is left out."""
 NOTICED_BODY = 1e-2
-"""The same for a body whose file has no second order, which only another reduction mends."""
+"""The same for a body whose file has no second order. Only a new reduction can add it."""
 CORNERS = 32
 """Rows of parameters of a batch that are looked at, those with the extremes."""
 RIGID = "no link bends"
@@ -39,7 +40,7 @@ class Effect(NamedTuple):
 
     @property
     def noticed(self) -> bool:
-        """Whether the effect is large enough to matter."""
+        """True if the effect is large enough to matter."""
         return self.size > (NOTICED_BODY if self.body else NOTICED)
 
     def __str__(self) -> str:
@@ -55,7 +56,7 @@ class Level(NamedTuple):
 
     @property
     def auto(self) -> bool:
-        """Whether the choice was ours."""
+        """True if "auto" chose the order."""
         return bool(self.reason)
 
     @property
@@ -65,21 +66,21 @@ class Level(NamedTuple):
 
     @property
     def in_doubt(self) -> bool:
-        """Whether "auto" left second order out, so that states, loads and numbers are checked."""
+        """True if "auto" left second order out, so that states, loads and numbers are checked."""
         return self.auto and not self.stiffening and self.reason not in (RIGID, LINEAR)
 
     @property
     def can_rise(self) -> bool:
-        """Whether the same model exists with second order."""
+        """True if the same model exists with second order."""
         return self.in_doubt and self.reason == SMALL
 
     @property
     def wanted(self) -> bool:
-        """Whether second order is wanted where it matters: asked for, or left to "auto"."""
+        """True if second order is wanted where it matters: asked for, or left to "auto"."""
         return self.auto or self.stiffening in (True, "second-order")
 
     def doubt(self, found: Effect, where: str = "in this run") -> dict[str, str]:
-        """The warning, by what it is about, where an effect that was left out is noticed."""
+        """Warning, by its subject, where an effect that was left out is large enough to matter."""
         if not found.noticed:
             return {}
         if found.body:
@@ -100,7 +101,7 @@ class Level(NamedTuple):
 
 
 def is_checked(model: Model) -> bool:
-    """Whether the order of a model may be too low without having been asked for, so that its states are checked."""
+    """Return whether states are to be checked: the order of a model may be too low, and nobody asked for it."""
     return model.level.in_doubt or (model.level.wanted and bool(linear_bodies(model)))
 
 
@@ -114,7 +115,7 @@ def linear_bodies(model: Model) -> tuple[str, ...]:
     return model.derived("linear bodies", (), found)
 
 
-def acts(model: Model, loads: Sequence[Any]) -> bool:
+def acts(model: Model, loads: Sequence[Load]) -> bool:
     """Return True if loads, couplings, contacts or loops act on the arm, besides weight and speed."""
     return bool(len(loads) or model.robot.couplings or model.robot.contacts) or not model.layout.is_open
 

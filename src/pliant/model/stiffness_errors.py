@@ -1,9 +1,9 @@
-"""Errors that rounding leaves in a stiffness, and whether a stiffness is symmetric but for them."""
+"""Rounding errors of a stiffness, and a test of its symmetry that allows for them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from pliant.algebra.pencil import ROOM
 from pliant.arrays import Array
 
 if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
     from pliant.model.model import Model
 
 SYMMETRIC = 1e-9
@@ -21,12 +22,12 @@ ROUNDING = 2.0**-50
 
 
 def skew(K: Array) -> bool:
-    """Whether stiffnesses (..., k, k), coordinates scaled, are not symmetric."""
+    """Return whether stiffnesses (..., k, k), with coordinates scaled, are not symmetric."""
     return bool(np.abs(K - np.swapaxes(K, -1, -2)).max(initial=0.0) > SYMMETRIC * np.abs(K).max(initial=0.0))
 
 
-def rounding(model: Model, K: Array, q: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
-    """What rounding may have left in each entry of the stiffness K at q: how much it moves with the last bits of q.
+def rounding(model: Model, K: Array, q: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
+    """Estimate the rounding error of each entry of the stiffness K at q from its change with the last bits of q.
 
     Gravity does not hold a joint with a vertical axis, but its moments about the axis cancel to rounding only.
     """

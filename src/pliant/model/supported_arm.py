@@ -1,6 +1,6 @@
 """Small vibrations of straight arms that couplings, loops or contacts hold between the ends of their links.
 
-`straight_arm.py` measures motions by their strain energy, which makes the stiffness one. Here couplings add to it:
+`undeformed_modes.py` measures motions by their strain energy, which makes the stiffness one. Here couplings add to it:
 springs, taut cables and the oil behind closed valves along their lines; loops leave the motions that keep them closed,
 and contacts, while they touch, those that keep their gap.
 """
@@ -22,7 +22,7 @@ from pliant.mechanics.constraints.loop_constraints import closing_rows, gaps
 from pliant.mechanics.links.chain import Chain
 
 SOFT = 1e-7
-"""Of the least square of a frequency of a beam by itself: motions below are taken for free ones."""
+"""Part of the least squared frequency of a single beam. Motions below it count as free."""
 DEPENDENT = 1e-9
 """Singular value of the rows of loops over the largest one, at which a row follows from others."""
 ROUNDS, CLOSED, STEP = 60, 1e-8, 0.3
@@ -31,7 +31,7 @@ ROUNDS, CLOSED, STEP = 60, 1e-8, 0.3
 
 @dataclass(frozen=True)
 class Holds:
-    """What holds an arm at a pose: slopes (k, n) of lengths times the roots of their stiffness, and rows (m, n) that
+    """Supports of an arm at a pose: slopes (k, n) of lengths times the roots of their stiffness, and rows (m, n) that
     loops and contacts keep."""
 
     springs: Array
@@ -39,7 +39,7 @@ class Holds:
 
 
 class Supports:
-    """What holds a chain besides its joints."""
+    """Couplings, loops and contacts that hold a chain besides its joints."""
 
     def __init__(self, chain: Chain) -> None:
         self.chain, q = chain, ca.SX.sym("q", chain.n_q)
@@ -59,12 +59,12 @@ class Supports:
         self._at = ca.Function("supports", [q], [ca.densify(x) for x in out])
 
     def at(self, q: Array, contact: int | None = None) -> Holds:
-        """At the joint positions of `q` (n_q,), while one contact touches or none."""
+        """Supports at the joint positions of `q` (n_q,), while one contact touches or none."""
         springs, rows = self._numbers(q, contact)[:2]
         return Holds(springs, rows)
 
     def closed(self, q: Array, contact: int | None = None) -> Array | None:
-        """The same positions, moved until loops are closed and the contact touches; None where that fails, or a
+        """Return the same positions, moved until loops are closed and the contact touches. None if that fails, or a
         cylinder leaves its stroke."""
         c, q = self.chain, q.copy()
         moves = [(s.place, s.index) for s in c.all_shafts if s.place is not None]
@@ -90,7 +90,7 @@ class Supports:
 
 
 def _stiffness(line: object, L: ca.SX) -> ca.SX:
-    """Of a line, N/m, along itself: cables taut, valves closed."""
+    """Stiffness of a line along itself, N/m: cables taut, valves closed."""
     found = sum((ca.SX(law.stiffness) for law in line.laws if hasattr(law, "stiffness")), ca.SX(0))  # type: ignore[attr-defined]
     return found + (ca.SX(0) if line.drive is None else line.drive.stiffness(L))  # type: ignore[attr-defined]
 
@@ -112,7 +112,7 @@ class SupportedVibration:
     loose: int
     names: tuple[str, ...]
     touching: bool = False
-    """Whether contacts keep their points, which they may or may not."""
+    """True while a contact touches."""
 
     @cached_property
     def own(self) -> Array:

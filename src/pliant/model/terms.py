@@ -59,8 +59,8 @@ class InverseDerivativesOfParameters(NamedTuple):
 
 
 class DrivenTorques(NamedTuple):
-    """What drives the actuated coordinates as asked: torques `tau`, accelerations `qdd` of all coordinates, and the
-    `multipliers` of loops; each has the leading axes of the state."""
+    """Torques `tau` that drive the actuated coordinates as asked, accelerations `qdd` of all coordinates, and the
+    `multipliers` of loops. Each has the leading axes of the state."""
 
     tau: Array
     qdd: Array
@@ -125,7 +125,7 @@ class ScrewMatrices(NamedTuple):
 class DenocMatrices(NamedTuple):
     """Matrices of [MS07], rows of `GIM`, `U`, `D` and columns of `N_d` in the order of `coordinates` (no motors).
 
-    The generalised inertia matrix is GIM = N_d^T N_l^T M N_l N_d (plus reflected rotors) = U diag(D) U^T.
+    The generalized inertia matrix is GIM = N_d^T N_l^T M N_l N_d (plus reflected rotors) = U diag(D) U^T.
     """
 
     N_l: Array

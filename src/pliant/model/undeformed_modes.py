@@ -1,15 +1,16 @@
 """Small vibrations of the straight arm without gravity, as matrices of numbers made directly from the maps of a chain.
 
-What `Model.frequencies` gives there, without a trace: arms with some hundred shapes are assembled in milliseconds.
+Results equal those of `Model.frequencies`, without a trace. Arms with some hundred shapes take milliseconds.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.rotations import SX, Rotation
 from pliant.arrays import Array
 from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.link_maps import LinearBeam, Moments
@@ -88,7 +89,8 @@ class StraightArm:
         return M
 
     def vibrations(self, q: Array, contact: int | None = None) -> tuple[Vibration | SupportedVibration, ...]:
-        """With the joints (or motors) locked, and with all of them free; while one of the contacts touches, or none."""
+        """Vibrations with the joints (or motors) locked, and with all of them free, while one of the contacts touches,
+        or none."""
         M, motions = self.inertia(q), (self._locked, self._free)
         if self.supports is None:
             return tuple(one.of(M) for one in motions)
@@ -109,14 +111,14 @@ class _Motions:
         self.names = tuple(speeds[int(np.flatnonzero(column)[-1])] for column in T[:, stiff].T)
 
     def of(self, M: Array) -> Vibration:
-        """With an inertia matrix; loose motions follow."""
+        """Vibration with an inertia matrix. Loose motions follow."""
         meets = self.loose.T @ M @ self.stiff
         gives = np.linalg.lstsq(self.loose.T @ M @ self.loose, meets, rcond=None)[0]
         A = self.stiff.T @ M @ self.stiff - meets.T @ gives
         return Vibration((A + A.T) / 2, self.names)
 
     def supported(self, M: Array, held: Holds, touching: bool) -> SupportedVibration | Vibration:
-        """With an inertia matrix and what holds the arm."""
+        """Vibration with an inertia matrix and supports."""
         if not (held.springs.any() or held.rows.any()):
             return self.of(M)
         every, loose = np.hstack([self.loose, self.stiff]), self.loose.shape[1]
@@ -174,7 +176,7 @@ class _Numbers:
 
     @staticmethod
     def _port(
-        body: LinearBeam, eta: float | None, values: Array, slopes: Array, end: Any, shifts: Array, turns: Array
+        body: LinearBeam, eta: float | None, values: Array, slopes: Array, end: Rotation, shifts: Array, turns: Array
     ) -> Array:
         turned = np.where(np.array(body.shapes.fields) == "torsion", values, slopes)
         place = np.zeros(3) if eta is None else _number(body.undeformed(eta))
@@ -185,7 +187,7 @@ class _Numbers:
         self.inertia[:6, 6:], self.inertia[6:, :6], self.inertia[6:, 6:] = couples, couples.T, gram
 
 
-def _number(x: Any) -> Array:
+def _number(x: SX) -> Array:
     return np.array(ca.DM(ca.SX(x)), dtype=float)
 
 
@@ -206,7 +208,7 @@ def _frame(mass: float, first: Array, inertia: Array) -> Array:
 
 
 def _stiffness(body: LinearBeam) -> Array:
-    """As `LinearBeam.stiffness`."""
+    """Stiffness of a beam, the same as `LinearBeam.stiffness`."""
     I, b, fields = body.integrals, body.data, body.shapes.fields
     L = float(b.length)
     bends = np.array([name.startswith("bending") for name in fields])
@@ -234,8 +236,8 @@ class _Mover:
         self.slides, self.turns = np.array(joint.slides).reshape(-1, 3), np.array(joint.turning).reshape(-1, 3)
 
     def across(self, before: Array, q: Array) -> Array:
-        """(6, n) twist of the link frame, in its own axes, from that of the frame that it hangs on; what has a
-        quaternion stands."""
+        """Twist (6, n) of the link frame, in its own axes, from that of the frame that carries it. Joints with
+        quaternions stand."""
         own = q[self.places]
         if self.ball:
             turned, p, columns = np.eye(3), self.p, np.eye(6)[:, : len(self.indices)]

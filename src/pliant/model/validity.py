@@ -1,6 +1,6 @@
-"""Where an arm leaves what its model holds for: the limits, and the words for what lies beyond.
+"""Limits of the model: warnings where an arm leaves the range in which its model holds.
 
-Nothing is refused: each finding is a warning, told once per model, with the number and the likely mistake.
+Each finding is a warning, never an error. It is given once per model, with the number and the likely mistake.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from pliant.compute.tape.trace_cache import recalled
 from pliant.errors import warn_user
 from pliant.model.robot import Robot
 from pliant.robot.files.text_table import link_mass
+from pliant.robot.parts.link import Link
 from pliant.robot.parts.sections import area_moments, shear_coefficients, tapered_moments
 from pliant.robot.tree import beyond
 
@@ -39,7 +40,7 @@ PLAUSIBLE = {
 SIZES = ("diameter", "outer_diameter", "inner_diameter", "width", "height", "thickness", "flange", "web")
 """Of a section."""
 SHEAR = 0.02
-"""Part of a link's first frequency that shear may take before it is told."""
+"""Part by which shear may lower the first frequency of a link without a warning."""
 SLOPE = 0.2
 """Slope of a section, rad, up to which deflections are small: a force at the tip moves it 2 % less than they say."""
 SENSIBLE_PIECES = 64
@@ -56,17 +57,17 @@ def tell(model: Model, findings: Findings) -> None:
 
 
 def doubts(robot: Robot) -> Findings:
-    """What is odd about the description: numbers that no material has, links that shear would slow down."""
+    """Warnings about the description: numbers that no material has, links that shear would slow down."""
     return odd_numbers(robot) | _shear(robot)
 
 
 def in_a_run(model: Model, q: ArrayLike) -> Findings:
-    """What is odd about the arm and the states (..., n) of its run."""
+    """Warnings about the arm and the states (..., n) of its run."""
     return model.derived("doubts", (), partial(doubts, model.robot)) | steep(model, q)
 
 
 def odd_numbers(robot: Robot) -> Findings:
-    """Moduli and densities that no material has, sizes that no arm has."""
+    """Warnings about moduli and densities that no material has, and sizes that no arm has."""
     found: Findings = {}
     for link in robot.links:
         if link.body is not None:
@@ -120,7 +121,7 @@ def odd_start(model: Model, q: Array, name: str) -> Findings:
 
 
 def _odd(path: str, value: float, kind: str) -> Findings:
-    """What is told of a number beyond what is plausible, with the likely mistake; None is not there, and fine."""
+    """Warning about a number outside the plausible range, with the likely mistake. None passes."""
     low, high, unit, kinds, others = PLAUSIBLE[kind]
     if np.isnan(value) or low <= value <= high:
         return {}
@@ -144,24 +145,25 @@ def _shear(robot: Robot) -> Findings:
     return found
 
 
-def shear_part(robot: Robot, link: Any) -> float:
+def shear_part(robot: Robot, link: Link) -> float:
     """Part of the first frequency of a clamped link, all beyond it as a mass at its tip, that shear takes; an estimate.
 
     Flexibilities add up: bending yields by m L^3/(12.36 EI) + M L^3/(3 EI), shear by m L/(2.66 k G A) + M L/(k G A),
     for the mass m of the beam in its first mode and M at its tip. 0 where it has no section or does not bend.
     """
-    if not link.bends or link.beam.section is None:
+    beam, shapes = link.beam, link.shapes
+    if not link.bends or beam is None or beam.section is None or beam.material is None or shapes is None:
         return 0.0
     place = [other.name for other in robot.links].index(link.name)
     own = link_mass(link) - link.joint.hub.mass - link.tip.mass
     further = beyond(robot.links, place)
     tip = link.tip.mass + sum(load.mass for k in further for load in robot.carried(k))
     tip += sum(link_mass(robot.links[k]) for k in further if k != place)
-    section = link.beam.section
+    section = beam.section
     A, I_y, I_z = (area_moments(section) if section.is_drawn else tapered_moments(section, 0.0))[:3]
-    planes = zip((link.shapes.bending_y, link.shapes.bending_z), (I_z, I_y), shear_coefficients(section))
+    planes = zip((shapes.bending_y, shapes.bending_z), (I_z, I_y), shear_coefficients(section))
     masses = (own / 2.66 + tip) / (own / 12.36 + tip / 3)
-    modulus = link.beam.material.E / link.beam.material.G / link.beam.length**2
+    modulus = beam.material.E / beam.material.G / beam.length**2
     ratios = [masses * modulus * inertia / (k * A) for bends, inertia, k in planes if bends]
     return float(1 - 1 / np.sqrt(1 + max(ratios, default=0.0)))
 
@@ -196,8 +198,8 @@ def steep(model: Model, q: ArrayLike) -> Findings:
 
 
 def body_turns(model: Model, q: Array) -> Iterator[tuple[str, tuple[str, ...], Array]]:
-    """Of each body from a file that bends: its link, its frames, and by how much these turn against its root, rad, in
-    states (..., n)."""
+    """Yield for each flexible body from a file its link, its frames, and the angle of each frame against the root, rad,
+    in states (..., n)."""
     for link in model.robot.links:
         body = None if link.body is None else link.body.reduced
         if body is not None and body.size:
@@ -266,7 +268,7 @@ def _bent_beams(model: Model) -> list[BentBeam]:
     return [BentBeam(name, tuple(pieces), name in kept["sliding"]) for name, pieces in found.items()]
 
 
-def _tables(model: Model) -> dict[str, Any]:
+def _tables(model: Model) -> dict[str, list[list[object]] | list[str]]:
     """The pieces of all beams that bend, as plain data, and the names of those that slide."""
     pieces, sliding = [], []
     for k, (link, described) in enumerate(zip(model.chain.links, model.bodies)):
@@ -276,7 +278,7 @@ def _tables(model: Model) -> dict[str, Any]:
     return {"pieces": pieces, "sliding": sliding}
 
 
-def _piece(link: ChainLink, length: float) -> tuple[list[int], Any, Any]:
+def _piece(link: ChainLink, length: float) -> tuple[list[int], list[object], list[object]]:
     shapes = link.body.shapes
     assert shapes is not None
     planes = np.array([[field == plane for field in shapes.fields] for plane in ("bending_y", "bending_z")])

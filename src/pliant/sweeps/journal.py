@@ -1,7 +1,7 @@
 """The journal of a sweep: a line for the points that finished together, written at once, so that nothing is lost.
 
-The first line names the study. A line that a crash cut short is dropped when the journal is read; every line has a
-checksum, and a line that does not match its checksum is refused.
+The first line names the study. A line that a crash cut short is dropped when the journal is read. Every line has a
+checksum, and reading raises an error if one does not match.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BEGINNING = b'{"format": '
 
 
 def is_journal(path: Path) -> bool:
-    """Whether a file begins like a journal, even one that a crash cut short."""
+    """Return whether a file begins like a journal, even one that a crash cut short."""
     if path.is_symlink() or not path.exists():
         return False
     with open_input(path) as file:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +133,7 @@ class SweepResult:
         import xarray as xr
 
         attrs = {"format": FORMAT, "study": json.dumps(self.study.to_dict()), "versions": json.dumps(versions())}
-        data: dict[str, Any]
+        data: dict[str, object]
         if self.study.sample.method != "grid":
             data = {
                 name: ("point", column, _unit(name))
@@ -148,7 +148,7 @@ class SweepResult:
         return xr.Dataset(data, lines, attrs)
 
     @property
-    def _flags(self) -> tuple[NDArray[np.int8], dict[str, Any]]:
+    def _flags(self) -> tuple[NDArray[np.int8], dict[str, object]]:
         """Status as numbers, by the conventions for climate and forecast data."""
         numbers = {name: k for k, name in enumerate(STATUS)}
         flags = np.fromiter(map(numbers.__getitem__, self.status), np.int8, len(self.status))
@@ -249,7 +249,7 @@ class SweepResult:
         """
         metrics, paths = list(self.metrics)[:MOST_PANELS], self.paths[:MOST_PANELS]
 
-        def draw(page: Any) -> None:
+        def draw(page: Figure) -> None:
             axes = page.subplots(len(metrics), len(paths), squeeze=False, sharex="col", sharey="row")
             lost = np.array(self.status) == "failed"
             for row, metric in zip(axes, metrics):

@@ -96,10 +96,10 @@ class SweepStudy(Document):
         description="ranges of numbers of robot and scenario, by path",
         examples=[{"payload.mass": {"from": 0, "to": 2, "count": 5}}],
     )
-    sample: Sample = Field(Sample(), description="how points are chosen", examples=[{"method": "sobol", "count": 64}])
+    sample: Sample = Field(Sample(), description="choice of the points", examples=[{"method": "sobol", "count": 64}])
     metrics: Annotated[tuple[str, ...], WithJsonSchema(_METRICS)] = Field(
         ("peak_deflection", "settling_time", "residual_vibration", "energy"),
-        description="what is kept of each run",
+        description="metrics of each run",
         examples=[["peak_deflection", "energy"]],
     )
     engine: EngineName = Field("auto", description="runs one by one, or together in packs", examples=["batch"])
@@ -163,7 +163,7 @@ class SweepStudy(Document):
         """
         return points(self.sample, self.vary)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data from which an equal study is made.
 
         Returns
@@ -196,7 +196,7 @@ def changeable(scenario: Scenario) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if key not in ("robot", "outputs", "format", "name")}
 
 
-def _leaves(node: Any, path: str) -> Iterator[tuple[str, float]]:
+def _leaves(node: object, path: str) -> Iterator[tuple[str, float]]:
     if isinstance(node, dict):
         for key, value in node.items():
             yield from _leaves(value, f"{path}.{key}" if path else str(key))

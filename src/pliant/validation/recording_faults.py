@@ -136,8 +136,8 @@ def _held(times: Array, values: Array) -> Iterator[tuple[str, bool]]:
 
 
 def _at_speed(values: Array) -> bool:
-    """Whether a channel leaves its first value at about the speed that it has a little later. The step to the second
-    value is left out: it is shorter where the channel is clipped."""
+    """Return whether a channel leaves its first value at about the speed that it has a little later. The step to the
+    second value is left out: it is shorter where the channel is clipped."""
     moved = np.abs(values[1:] - values[min(1, len(values) - 1)])
     spans = [n for n in SPANS if 2 * n < len(moved)]
     return bool(spans) and all(moved[n] > BRAKED * (moved[2 * n] - moved[n]) for n in spans)

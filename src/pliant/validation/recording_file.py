@@ -13,9 +13,10 @@ ringing: [[6.6, 7.8]]
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from pydantic import BaseModel, Field, PrivateAttr
 
@@ -47,7 +48,7 @@ class RecordingFile(MeasuredRun, Document):
     atol: NonNegative = Field(1e-9, description="absolute local error", examples=[1e-09])
     _paths: FilePaths = PrivateAttr()
 
-    def model_post_init(self, context: Any) -> None:
+    def model_post_init(self, context: Mapping[str, object] | None) -> None:
         """Remember the folders in which files that are named here may be."""
         BaseModel.__setattr__(self, "_paths", paths_of(context))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class RingDown:
     measured: Decay
     predicted: Decay | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data.
 
         Returns
@@ -47,7 +47,7 @@ class RingDown:
         dict
             For JSON.
         """
-        found: dict[str, Any] = {"start_s": self.start, "end_s": self.end}
+        found: dict[str, object] = {"start_s": self.start, "end_s": self.end}
         for name, decay in (("measured", self.measured), ("predicted", self.predicted)):
             values = decay and {"frequencies_hz": decay.frequencies.tolist(), "damping": decay.damping.tolist()}
             found[name] = values

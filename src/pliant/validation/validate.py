@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,7 +64,7 @@ class Validation:
     shares: Mapping[str, ErrorShares] = field(default_factory=dict)
     decays: tuple[RingDown, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data, without the series.
 
         Returns

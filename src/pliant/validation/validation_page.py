@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from pliant.drawing.style import COLOURS, DPI, WIDTH, figure, time_axis, zero_li
 from pliant.validation.channel_match import ChannelMatch
 from pliant.validation.ring_downs import RingDown
 from pliant.validation.validate import Validation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 HIGHEST = 6.0
 """Factor on the frequency of the largest amplitude up to which spectra are shown."""
@@ -113,7 +117,7 @@ def _drawn(match: ChannelMatch, before: Validation, after: Validation | None) ->
     return buffer.getvalue()
 
 
-def _draw(paper: Any, match: ChannelMatch, given: ChannelMatch | None) -> None:
+def _draw(paper: Figure, match: ChannelMatch, given: ChannelMatch | None) -> None:
     grid = paper.add_gridspec(3, 2, height_ratios=(1.5, 1.0, 1.2))
     top, below = paper.add_subplot(grid[0, :]), paper.add_subplot(grid[1, :])
     below.sharex(top)
@@ -137,7 +141,7 @@ def _draw(paper: Any, match: ChannelMatch, given: ChannelMatch | None) -> None:
     _draw_spectra(paper.add_subplot(grid[2, 0]), paper.add_subplot(grid[2, 1]), match, last)
 
 
-def _draw_spectra(left: Any, right: Any, match: ChannelMatch, last: str) -> None:
+def _draw_spectra(left: Axes, right: Axes, match: ChannelMatch, last: str) -> None:
     left.set(xlabel="frequency (Hz)", ylabel="amplitude")
     right.set(xlabel="frequency (Hz)", ylabel="coherence", ylim=(0.0, 1.02))
     if not len(match.frequencies):

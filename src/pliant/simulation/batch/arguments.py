@@ -57,7 +57,17 @@ class Given:
         else:
             own = None if p is None else np.atleast_1d(np.asarray(p, dtype=float))[..., : len(model.parameters)]
             c = f.composition
-            q0, qd0, work = read_start(model, q0, qd0, equilibrium, loads, own, True, c.on_paths, c.before_start)
+            q0, qd0, work = read_start(
+                model,
+                q0,
+                qd0,
+                equilibrium=equilibrium,
+                loads=loads,
+                p=own,
+                many=True,
+                placed=c.on_paths,
+                before=c.before_start,
+            )
             states = {"q0": q0, "qd0": qd0}
         drives = {"torque": torque, "controller": controller}
         sizes = {name: len(x) for name, x in states.items()}

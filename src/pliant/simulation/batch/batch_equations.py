@@ -21,7 +21,7 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.states import normalised
-from pliant.protocols import MovingBase, PrescribedMotion
+from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.simulation.runs.composition import Composition, compose, may_meet
 from pliant.simulation.runs.inputs import TorqueInput, listed, one_table, read_torque
 
@@ -29,7 +29,7 @@ DeviceArray: TypeAlias = Any
 """A NumPy array, or a CuPy array on a graphics processor; CuPy need not be installed."""
 
 
-def read_drive(model: Model, given: Any, name: str) -> TorqueInput:
+def read_drive(model: Model, given: Control | None, name: str) -> TorqueInput:
     """Read a torque or a controller of many arms; a batch takes no Python functions."""
     read = read_torque(model, given, name, many=True)
     if read.function is not None:
@@ -227,8 +227,9 @@ def typical(model: Model, count: int = 8) -> tuple[Array, Array]:
 
 @checked
 def equations(
-    model: Model, torque: Any = None, controller: Any = None, motion: Mapping[str, Any] | None = None,
-    loads: Sequence[Any] | Any = (), base: Any = None, work: bool = False,
+    model: Model, torque: Torque | None = None, controller: Control | None = None,
+    motion: Mapping[str, PrescribedMotion] | None = None,
+    loads: Sequence[Load] | Load = (), base: MovingBase | None = None, work: bool = False,
 ) -> BatchEquations:  # fmt: skip
     """The equations that a batch integrates.
 

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
-from pliant.arrays import Array, Integers
+from pliant.arrays import Array, Integers, StateLike
 from pliant.base.interrupts import TimeLimit, TimeOver, interruptible, require_time
 from pliant.base.progress import reporter
 from pliant.base.signatures import checked
@@ -80,12 +80,12 @@ MOST_STEPS = 1e7
 def simulate_batch(
     model: Model,
     t_end: float,
-    q0: Any = None,
-    qd0: Any = None,
+    q0: DeviceArray | StateLike | None = None,
+    qd0: DeviceArray | StateLike | None = None,
     torque: Torque | None = None,
     controller: Control | None = None,
     motion: Mapping[str, PrescribedMotion] | None = None,
-    p: Any = None,
+    p: DeviceArray | ArrayLike | None = None,
     *,
     step: float | None = None,
     method: BatchMethodName = "auto",
@@ -407,7 +407,7 @@ class _Run:
             counts[:, 1] = 0.0
         return arrays, {**summary, "steps": counts[:, 0], "refused": counts[:, 1]}
 
-    def _arrays(self, x: DeviceArray, module: Any) -> dict[str, DeviceArray]:
+    def _arrays(self, x: DeviceArray, module: ModuleType) -> dict[str, DeviceArray]:
         """All coordinates and rates, and the work if it was asked for."""
         c, f = self.f.composition, len(self.f.composition.free_places)
         if not c.prescribed:
@@ -426,7 +426,7 @@ class _Run:
         arrays = {"q": module.ascontiguousarray(q), "qd": module.ascontiguousarray(qd)}
         return arrays | ({"work": module.ascontiguousarray(x[..., -1])} if self.work else {})
 
-    def _ends(self, arrays: dict[str, DeviceArray], over: DeviceArray, module: Any) -> dict[str, Array]:
+    def _ends(self, arrays: dict[str, DeviceArray], over: DeviceArray, module: ModuleType) -> dict[str, Array]:
         """Blank the rows after the end of each arm, and those whose energy is `over` its ceiling; return status and
         time of the end, and the limit that was met."""
         q, qd = arrays["q"], arrays["qd"]

@@ -32,8 +32,8 @@ ENDED = ("finished", "failed", "event", "interrupted", "failed", energy_balance.
 """Names of the statuses in single runs."""
 OLD_PER_ARM = ("status", "ended", "steps", "refused")
 PER_ARM = (*OLD_PER_ARM, "limit", "energy_error")
-ABOUT: dict[str, dict[str, Any]] = {
-    "q": {"long_name": "generalised coordinates", "units": "rad or m"},
+ABOUT: dict[str, dict[str, object]] = {
+    "q": {"long_name": "generalized coordinates", "units": "rad or m"},
     "qd": {"long_name": "rates", "units": "rad/s or m/s"},
     "work": {"long_name": "work", "units": "J"},
     "status": {
@@ -50,7 +50,7 @@ ABOUT: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class BatchStats:
-    """How a batch went, as a whole; `evaluations` of the right-hand side are those of all arms together."""
+    """Statistics of a whole batch. `evaluations` of the right-hand side are those of all arms together."""
 
     method: str
     device: str

@@ -99,7 +99,17 @@ class Inquiry:
         values = _with_gains(model, arms, numbers)
         own = None if arms is None else arms[0 if len(arms) == 1 else slice(None), : len(model.parameters)]
         c = f.composition
-        *start, work = read_start(model, q0, qd0, equilibrium, loads, own, many, c.on_paths, c.before_start)
+        *start, work = read_start(
+            model,
+            q0,
+            qd0,
+            equilibrium=equilibrium,
+            loads=loads,
+            p=own,
+            many=many,
+            placed=c.on_paths,
+            before=c.before_start,
+        )
         if work is not None:
             raise UnsupportedModel(NO_JUMP)
         q, qd = (np.atleast_2d(x) for x in start)
@@ -143,7 +153,7 @@ class Inquiry:
 
     @property
     def starts_change(self) -> bool:
-        """Whether the start depends on parameters or torques: it settles, friction is loaded there, or loops close."""
+        """True if the start depends on parameters or torques: it settles, friction is loaded there, or loops close."""
         c = self.f.composition
         return bool(c.n_drive_states or self.settled or c.model.constraints)
 

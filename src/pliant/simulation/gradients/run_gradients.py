@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +19,7 @@ from pliant.model.model import Model
 from pliant.model.validity import tell
 from pliant.options import CheckpointsName, DeviceName, StepMethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
+from pliant.simulation.batch.batch_equations import DeviceArray
 from pliant.simulation.batch.batch_run import simulate_batch
 from pliant.simulation.gradients.costs import Cost
 from pliant.simulation.gradients.discrete import Found, adjoint
@@ -37,7 +37,7 @@ MOST_STEPS = 1e6
 
 @dataclass(frozen=True)
 class GradientStats:
-    """How a gradient was computed.
+    """Statistics of the computation of a gradient.
 
     Attributes
     ----------
@@ -199,12 +199,12 @@ def gradient(
 def gradient_batch(
     model: Model,
     t_end: float,
-    q0: Any = None,
-    qd0: Any = None,
+    q0: DeviceArray | StateLike | None = None,
+    qd0: DeviceArray | StateLike | None = None,
     torque: Torque | None = None,
     controller: Control | None = None,
     motion: Mapping[str, PrescribedMotion] | None = None,
-    p: Any = None,
+    p: DeviceArray | ArrayLike | None = None,
     *,
     terminal: Cost | None = None,
     running: Cost | None = None,

@@ -96,7 +96,7 @@ class Event:
     """
 
     name: str
-    condition: Callable[[Any, Any, Any], Any]
+    condition: Callable[[Expression, Expression, Expression], Expression]
     direction: int = 0
     stop: bool = True
     fatal: bool = False
@@ -187,7 +187,7 @@ class Composition:
         self.moving = len(self.free_places) + len(self.free)
         self.quaternions = tuple(self.free_places.index(k) for k in model.layout.quaternions)
 
-    def _count_states(self, law: Any) -> None:
+    def _count_states(self, law: object) -> None:
         """Set the number of states of controller and drives; a sampled controller has none in f."""
         self.sample_time: float | None = getattr(law, "sample_time", None)
         self.ticks = self.sample_time is not None and hasattr(law, "ticking")
@@ -300,20 +300,20 @@ class Composition:
         return [float(t) for t in Switches.from_record(kept).until(t_end)]
 
     @shared_property
-    def _kept_switches(self) -> dict[str, Any]:
+    def _kept_switches(self) -> dict[str, object]:
         recipe = self.recipe and f"{self.recipe} switches"
 
-        def found() -> dict[str, Any]:
+        def found() -> dict[str, object]:
             inputs = self.equations.time_inputs().numel_out(0)
-            record: dict[str, Any] = self.equations.switches.to_record()
+            record: dict[str, object] = self.equations.switches.to_record()
             return record | {"inputs": inputs}
 
         return recalled(recipe, found)  # type: ignore[no-any-return]
 
     @property
     def implicit(self) -> bool:
-        """Whether df/dx follows from inverse dynamics: nothing is prescribed, no roots are carried, no loop is closed,
-        and no joint has a quaternion, of whose length the two ways take a different view."""
+        """True if df/dx follows from inverse dynamics. Nothing is prescribed then, no roots are carried, no loop is
+        closed, and no joint has a quaternion, of whose length the two ways take a different view."""
         return self.model.layout.plain and not (self.prescribed or self.n_roots or self.model.layout.rows)
 
     @shared_property
@@ -478,7 +478,7 @@ class Composition:
 
     @property
     def is_broken(self) -> bool:
-        """Whether steps may have to end at some time: f switches, has inputs that depend on the time, or declares
+        """True if steps may have to end at some time: f switches, has inputs that depend on the time, or declares
         breaks."""
         kept = self._kept_switches
         known = kept["times"] or kept["indicators"] or kept["inputs"]
@@ -612,7 +612,7 @@ def prescribed_index(model: Model, name: str) -> int:
 
 
 def may_meet(model: Model) -> bool:
-    """Whether something acts on the arm only beyond a gap: contacts, stops, cables, ends of cylinders."""
+    """Return whether something acts on the arm only beyond a gap: contacts, stops, cables, ends of cylinders."""
     lines = (one.cable or one.cylinder for one in model.robot.couplings)
     ends = (freedom.limits for freedom in model.robot.freedoms.values())
     stops = (limits is not None and limits.stop is not None for limits in ends)

@@ -49,7 +49,7 @@ class ContentDigest:
         self._shapes[name] = rows
         self._hashes.setdefault(name, hashlib.sha256()).update(raw)
 
-    def text(self, attributes: Mapping[str, Any]) -> str:
+    def text(self, attributes: Mapping[str, object]) -> str:
         """The digest, 64 hexadecimal digits."""
         arrays = {name: [list(self._shapes[name]), found.hexdigest()] for name, found in self._hashes.items()}
         texts = {key: str(value) for key, value in attributes.items() if key != NAME}
@@ -88,7 +88,7 @@ def seal(path: Path) -> None:
 
 
 def sealed(path: Path) -> bool:
-    """Whether a file has a seal; raises `ModelError` if it does not match."""
+    """Return whether a file has a seal. Raise `ModelError` if the seal does not match."""
     with open_input(path) as file:
         size = path.stat().st_size - _SEAL_BYTES
         file.seek(max(0, size))

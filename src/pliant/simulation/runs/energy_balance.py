@@ -81,7 +81,7 @@ class EnergyBalance:
 
     @property
     def seen(self) -> bool:
-        """Whether there are rows to judge by."""
+        """True if there are rows to judge by."""
         return bool(self._extremes)
 
     def restart(self) -> None:
@@ -148,7 +148,7 @@ def energies_to_judge(model: Model, q: Array, qd: Array, p: Array | None) -> Ene
 
 
 def touches(model: Model) -> bool:
-    """Whether the arm has contacts or stops, which act now and then."""
+    """True if the arm has contacts or stops, which act now and then."""
     stops = (
         freedom.limits is not None and freedom.limits.stop is not None for freedom in model.robot.freedoms.values()
     )

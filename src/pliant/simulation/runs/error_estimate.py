@@ -203,7 +203,7 @@ def _side_by_side(blocks: list[Array]) -> Array:
 
 
 def _judgeable(model: Model, beam: BentBeam) -> bool:
-    """Whether a beam can be judged: not if it slides, or if its shapes follow the arm."""
+    """Return whether a beam can be judged. A beam that slides cannot, nor one whose shapes follow the arm."""
     return not (beam.slides or any(model.chain.links[piece.number].body.follows for piece in beam.pieces))
 
 
@@ -365,7 +365,7 @@ def _stiffness(model: Model, beam: BentBeam, p: Array) -> Array:
 
 
 def _ends(model: Model, beam: BentBeam) -> list[tuple[list[str], Array]]:
-    """For each piece the fields of its amplitudes, and how far each moves the tip of the whole beam across."""
+    """Fields of the amplitudes of each piece, and how far each moves the tip of the whole beam across."""
     found, beyond = [], 0.0
     for piece in reversed(beam.pieces):
         shapes = model.chain.links[piece.number].body.shapes

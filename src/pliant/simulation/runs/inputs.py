@@ -1,9 +1,9 @@
 """Arguments of a run as users give them, and the inputs p that follow: starts, torques, controllers, loads and breaks.
 
-`simulate`, `simulate_batch`, scenarios and everything that builds on them read their arguments here, in three steps:
+`simulate`, `simulate_batch`, scenarios and the code that uses them read their arguments here, in three steps:
 
-1. `read_start` gives coordinates and rates. Prescribed coordinates are put on their paths, amplitudes settle if that is
-   wanted, loops are closed, and a jump of a prescribed rate at the start acts as an impulse.
+1. `read_start` returns coordinates and rates. It puts prescribed coordinates on their paths, lets amplitudes settle if
+   asked, and closes loops. A jump of a prescribed rate at the start acts as an impulse.
 2. `read_torque` takes a torque or a controller: constants, samples, a Python function, or an expression. Expressions
    become part of the composed equations; the others reach them as numbers in p.
 3. `Inputs` fills p during a run and gives its values at the rows of the result afterwards.
@@ -27,7 +27,7 @@ from pliant.model.model import Model
 from pliant.model.states import EQUILIBRIUM, named_places, read_state
 from pliant.model.validity import odd_start, tell
 from pliant.options import Interpolation
-from pliant.protocols import Bindable, TorqueLaw
+from pliant.protocols import Bindable, TorqueFunction, TorqueLaw, TorqueTable, TorqueValues
 from pliant.simulation.runs.composition import TABLE_WIDTH, Composition, tick_times
 from pliant.simulation.runs.piece_tables import PieceTable
 from pliant.simulation.runs.rate_jumps import SAME
@@ -41,7 +41,6 @@ else:  # modules that make expressions, and import CasADi
     assembly, loop_statics = (LaterModule(f"pliant.model.{name}") for name in ("assembly", "loop_statics"))
     coupled_lines = LaterModule("pliant.simulation.runs.coupled_lines")
 
-TorqueFunction = Callable[[float, Array, Array], ArrayLike]
 KINDS = get_args(Interpolation)
 
 
@@ -53,51 +52,61 @@ def read_start(
     loads: Sequence[Load] = (), p: ArrayLike | None = None, many: bool = False,
     placed: Mapping[int, tuple[float, float]] | None = None, before: Mapping[int, float] | None = None,
 ) -> tuple[Array, Array, Array | None]:  # fmt: skip
-    """Coordinates and rates at the start, (n,), or (A, n) of many arms; see `pliant.model.read_state`. Third, the work
-    of a jump at the start, None where nothing jumps.
+    """Return coordinates and rates at the start, (n,), or (A, n) of many arms, and the work of a jump there.
 
-    Prescribed coordinates have the position and the rate that `placed` gives, and motors that are not given stand and
-    turn with them. A prescribed rate that `qd0` names, or else that of `before`, holds before the start: if it differs
-    from that of `placed`, the jump acts as an impulse on everything that is free. Without `before` nothing jumps. With
-    `equilibrium`, amplitudes and motors that are not named settle first, under gravity and the loads at t = 0;
+    `pliant.model.read_state` says how states are given. The work is None where nothing jumps.
+
+    Prescribed coordinates take position and rate from `placed`. Motors that are not given stand and turn with their
+    joints. The rate before the start is the one that `qd0` names, or else that of `before`. If it differs from the rate
+    in `placed`, the jump acts as an impulse on everything that is free. Without `before` nothing jumps.
+
+    With `equilibrium`, amplitudes and motors that are not named settle first, under gravity and the loads at t = 0.
     "equilibrium" for `q0` means the same.
     """
     if isinstance(q0, str) and q0 == EQUILIBRIUM:
         q0, equilibrium = None, True
-    q, _ = _placed(model, q0, "q0", many, placed or {}, None)
-    qd, jumps = _placed(model, qd0, "qd0", many, placed or {}, before)
+    paths = placed or {}
+    q, _ = _placed(model, q0, "q0", many=many, placed=paths, before=None)
+    qd, jumps = _placed(model, qd0, "qd0", many=many, placed=paths, before=before)
     tell(model, odd_start(model, q, "q0"))
     if equilibrium:
-        q, q0 = _settled(model, q, q0, loads, p, many)
+        q, q0 = _settled(model, q, q0, loads=loads, p=p, many=many)
     if model.constraints:
-        q, qd = _closed(model, q, qd, (q0, qd0), placed or {}, p, many)
+        q, qd = _closed(model, q, qd, given=(q0, qd0), placed=paths, p=p, many=many)
     if model.layout.commanded:
         coupled_lines.require_strokes(model, *_each(model, q, p))
     if not jumps:
         return q, qd, None
-    return _struck(model, q, qd, {k: jumps.get(k, np.zeros(qd.shape[:-1])) for k in placed or {}}, p, many)
+    no_jump = np.zeros(qd.shape[:-1])
+    jumps = {speed: jumps.get(speed, no_jump) for speed in paths}
+    return _struck(model, q, qd, jumps=jumps, p=p, many=many)
 
 
 def _settled(
     model: Model, q: Array, q0: StateLike | None, loads: Sequence[Load], p: ArrayLike | None, many: bool
 ) -> tuple[Array, StateLike | None]:
-    """A start at rest, and `q0` for what follows; where loops are closed, names of the coordinates that stay."""
-    given, values = _each(model, q, p)
-    if any(coupling.states for coupling in model.layout.commanded):
-        own = assembly.named_speeds(model, q0, "q0")
-        rest = np.array([loop_statics.rest_on_couplings(model, x, loads, v, own) for x, v in zip(given, values)])
+    """Return a start at rest, and `q0` for the steps that follow: where loops are closed, the coordinates that stay."""
+    starts, parameters = _each(model, q, p)
+    has_cylinders = any(coupling.states for coupling in model.layout.commanded)
+    if has_cylinders:
+        named = assembly.named_speeds(model, q0, "q0")
+        rest = np.array([loop_statics.rest_on_couplings(model, x, loads, v, named) for x, v in zip(starts, parameters)])
     else:
         places = model.layout.shaft_places() if model.layout.is_open else slice(None)
-        rest = np.array([model.equilibrium(x[places], loads, v) for x, v in zip(given, values)])
-    balls = [k for link in model.chain.links if link.joint.is_ball for k in link.joint_places]
-    kept = [*unsettled(model, q0), *([] if model.constraints else balls)]
-    rest[:, kept] = given[:, kept]
-    return rest if many else rest[0], names_that_stay(model, q0, True) if model.constraints else q0
+        rest = np.array([model.equilibrium(x[places], loads, v) for x, v in zip(starts, parameters)])
+    kept = unsettled(model, q0)
+    if not model.constraints:
+        kept += [place for link in model.chain.links if link.joint.is_ball for place in link.joint_places]
+    rest[:, kept] = starts[:, kept]
+    given = names_that_stay(model, q0, settled=True) if model.constraints else q0
+    return rest if many else rest[0], given
 
 
 def unsettled(model: Model, q0: StateLike | None) -> list[int]:
-    """Places of coordinates that do not settle because `q0` names them. Joints of an arm with loops are not among them:
-    they stay only as far as the loops allow."""
+    """Places of coordinates that do not settle because `q0` names them.
+
+    Joints of an arm with loops are not among them: they stay only as far as the loops allow.
+    """
     named = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
     if not model.constraints:
         return named
@@ -109,20 +118,25 @@ def unsettled(model: Model, q0: StateLike | None) -> list[int]:
 def names_that_stay(
     model: Model, q0: StateLike | None, settled: bool, further: Collection[str] = ()
 ) -> dict[str, float]:
-    """Coordinates that do not give way where loops are closed, in the form of a start by name: those that a start
-    gives, and `further` ones. After a start that `settled`, all motors are among them."""
-    own = assembly.named_speeds(model, q0, "q0")
-    own |= {shaft.actuated for shaft in model.layout.driven} if settled else assembly.motors_given(model, q0, own)
-    names = (*(model.speeds[k] for k in sorted(own)), *further)
+    """Coordinates that do not give way where loops are closed, in the form of a start by name.
+
+    These are the coordinates that `q0` gives, and `further` ones. After a start that `settled`, all motors are among
+    them.
+    """
+    speeds = assembly.named_speeds(model, q0, "q0")
+    motors = {shaft.actuated for shaft in model.layout.driven}
+    speeds |= motors if settled else assembly.motors_given(model, q0, speeds)
+    names = (*(model.speeds[k] for k in sorted(speeds)), *further)
     return dict.fromkeys([name for name in names if name in model.coordinates], 0.0)
 
 
 def _each(model: Model, x: Array, p: ArrayLike | None) -> tuple[Array, Array]:
-    """States (A, n) and parameters (A, P), one row for each arm; a single row serves all arms of the other."""
-    values = np.atleast_2d(model.values(p) if p is None or np.ndim(p) < 2 else np.asarray(p, dtype=float))
-    rows = np.atleast_2d(x)
-    count = max(len(rows), len(values))
-    return np.broadcast_to(rows, (count, rows.shape[1])), np.broadcast_to(values, (count, values.shape[1]))
+    """Return states (A, n) and parameters (A, P), one row for each arm. A single row of one serves all of the other."""
+    one_for_all = p is None or np.ndim(p) < 2
+    parameters = np.atleast_2d(model.values(p) if one_for_all else np.asarray(p, dtype=float))
+    states = np.atleast_2d(x)
+    arms = max(len(states), len(parameters))
+    return np.broadcast_to(states, (arms, states.shape[1])), np.broadcast_to(parameters, (arms, parameters.shape[1]))
 
 
 def _closed(
@@ -134,72 +148,81 @@ def _closed(
     p: ArrayLike | None,
     many: bool,
 ) -> tuple[Array, Array]:
-    """Starts with closed loops; arms that start alike are closed once."""
-    where, values = _each(model, q, p)
-    rates, found = np.broadcast_to(qd, (len(where), model.n)), {}
-    keys = [x.tobytes() + v.tobytes() + u.tobytes() for x, v, u in zip(where, rates, values)]
-    for key, x, v, u in zip(keys, where, rates, values):
-        if key not in found:
-            *found[key], told = assembly.closed_start(model, x, v, given, placed, u)
-            tell(model, told)
-    q, qd = (np.array([found[key][k] for key in keys]) for k in (0, 1))
+    """Return starts with closed loops. Arms that start alike are closed once."""
+    states, parameters = _each(model, q, p)
+    rates = np.broadcast_to(qd, (len(states), model.n))
+    closed: dict[bytes, tuple[Array, Array]] = {}
+    keys = [x.tobytes() + v.tobytes() + u.tobytes() for x, v, u in zip(states, rates, parameters)]
+    for key, x, v, u in zip(keys, states, rates, parameters):
+        if key not in closed:
+            closed_q, closed_qd, findings = assembly.closed_start(model, x, v, given, placed, u)
+            closed[key] = closed_q, closed_qd
+            tell(model, findings)
+    q, qd = (np.array(part) for part in zip(*(closed[key] for key in keys)))
     return (q, qd) if many else (q[0], qd[0])
 
 
 def _struck(
     model: Model, q: Array, qd: Array, jumps: Mapping[int, Array], p: ArrayLike | None, many: bool
 ) -> tuple[Array, Array, Array]:
-    """Coordinates and rates after a jump of prescribed rates at the start, and its work.
+    """Return coordinates and rates after a jump of prescribed rates at the start, and the work of the jump.
 
-    Free rates change by d_f = -M_ff^-1 M_fp d_p, then as far as the loops let them.
+    The momenta of what is free do not change: free rates change by d_f = -M_ff^-1 M_fp d_p. Loops then take the part of
+    the change that would open them.
     """
-    where, values = _each(model, q, p)
-    held = list(jumps)
+    states, parameters = _each(model, q, p)
+    arms, prescribed = len(states), list(jumps)
     free = [k for k in range(model.n) if k not in jumps]
-    change = np.zeros((len(where), model.n))
-    change[:, held] = np.stack([np.broadcast_to(jump, len(where)) for jump in jumps.values()], axis=1)
-    M = np.stack([model.mass_matrix(x, v) for x, v in zip(where, values)])
+    change = np.zeros((arms, model.n))
+    change[:, prescribed] = np.stack([np.broadcast_to(jump, arms) for jump in jumps.values()], axis=1)
+    M = np.stack([model.mass_matrix(x, v) for x, v in zip(states, parameters)])
     if free:
-        pushed = np.einsum("aij,aj->ai", M[:, free], change)
-        change[:, free] = -np.linalg.solve(M[:, free][:, :, free], pushed[..., None])[..., 0]
+        M_free = M[:, free]
+        impulse = np.einsum("aij,aj->ai", M_free, change)  # M_fp d_p, as free rates have not changed yet
+        change[:, free] = -np.linalg.solve(M_free[:, :, free], impulse[..., None])[..., 0]
     if model.constraints:
-        struck = [assembly.mechanism(model, v).struck(x, d, held) for x, v, d in zip(where, values, change)]
+        struck = [assembly.mechanism(model, v).struck(x, d, prescribed) for x, v, d in zip(states, parameters, change)]
         change = np.array(struck)
-    work = np.einsum("ai,aij,aj->a", qd + change / 2, M, change)
+    mean_rate = qd + change / 2
+    work = np.einsum("ai,aij,aj->a", mean_rate, M, change)
     after = qd + change
-    return (np.array(where), after, work) if many else (q, after[0], work[0])
+    return (np.array(states), after, work) if many else (q, after[0], work[0])
 
 
 def _placed(
-    model: Model, given: StateLike | None, name: str, many: bool, placed: Mapping[int, tuple[float, float]],
+    model: Model, given: StateLike | None, name: str, *, many: bool, placed: Mapping[int, tuple[float, float]],
     before: Mapping[int, float] | None,
 ) -> tuple[Array, dict[int, Array]]:  # fmt: skip
-    """A state with prescribed coordinates on their paths, and motors that are not given with them; second, jumps of
-    prescribed rates, by speed. A rate that jumps has its value before the start."""
+    """Return a state with prescribed coordinates on their paths, and jumps of prescribed rates, by speed.
+
+    Motors that are not given follow their joints. A rate that jumps has its value before the start.
+    """
     state = read_state(model, given, name, many)
     if not placed:
         return state, {}
-    moving = name.startswith("qd")
-    names = model.speeds if moving else model.coordinates
-    named = _given_places(model, given, name, state.shape[-1])
-    chosen = set(named) if isinstance(given, Mapping) else set()  # an array is the state of another run, no choice
+    are_rates = name.startswith("qd")
+    names = model.speeds if are_rates else model.coordinates
+    known = _given_places(model, given, name, state.shape[-1])
+    named = set(known) if isinstance(given, Mapping) else set()  # an array is the state of another run, no choice
     jumps: dict[int, Array] = {}
-    for index, (position, rate) in placed.items():
-        at = names.index(model.speeds[index])
-        earlier = state[..., at].copy() if at in chosen else np.asarray((before or {}).get(index, rate))
-        state[..., at] = rate if moving else position
-        if before is not None and (np.abs(rate - earlier) > SAME * max(1.0, abs(rate))).any():
-            state[..., at], jumps[index] = earlier, rate - earlier
-        named.add(at)
-    return (model.layout.following if moving else model.layout.followed)(state, named), jumps
+    for speed, (position, rate) in placed.items():
+        place = names.index(model.speeds[speed])
+        earlier = state[..., place].copy() if place in named else np.asarray((before or {}).get(speed, rate))
+        jump = rate - earlier
+        state[..., place] = rate if are_rates else position
+        if before is not None and (np.abs(jump) > SAME * max(1.0, abs(rate))).any():
+            state[..., place], jumps[speed] = earlier, jump
+        known.add(place)
+    follow = model.layout.following if are_rates else model.layout.followed
+    return follow(state, known), jumps
 
 
 def _given_places(model: Model, given: StateLike | None, name: str, size: int) -> set[int]:
-    """Places of a state that are given: by name, or all of them by an array of all numbers."""
+    """Places of a state that a user gives: some by name, or all by an array of all numbers."""
     if isinstance(given, Mapping):
         return named_places(model, given, name)
-    whole = given is not None and np.shape(given)[-1] == size > model.n_joints
-    return set(range(size)) if whole else set()
+    is_whole = given is not None and np.shape(given)[-1] == size > model.n_joints
+    return set(range(size)) if is_whole else set()
 
 
 # --------------------------------------------------------------------------------------------------------- torques
@@ -214,26 +237,31 @@ class SampledTorque(PieceTable):
 
     @classmethod
     def of(cls, times: Array, values: Array, kind: str) -> SampledTorque:
-        """Make pieces from samples (A, K, m) at times (K,), linear or cubic in between, or held."""
-        A, K, m = values.shape
-        side_by_side = values.transpose(1, 0, 2).reshape(K, A * m)
-        cubic = np.zeros((K + 1, 4, A * m))
-        cubic[0, 0], cubic[1:, 0] = side_by_side[0], side_by_side
+        """Make pieces from samples (A, K, m) at times (K,): linear or cubic in between, or held."""
+        arms, count, m = values.shape
+        columns = values.transpose(1, 0, 2).reshape(count, arms * m)  # one for each arm and input
+        coefficients = np.zeros((count + 1, 4, arms * m))  # of each piece; the first one is before all samples
+        coefficients[0, 0], coefficients[1:, 0] = columns[0], columns
         if kind == "linear":
-            cubic[1:-1, 1] = np.diff(side_by_side, axis=0) / np.diff(times)[:, None]
+            coefficients[1:-1, 1] = np.diff(columns, axis=0) / np.diff(times)[:, None]
         elif kind == "cubic":
             from scipy.interpolate import CubicSpline
 
-            cubic[1:-1] = np.moveaxis(CubicSpline(times, side_by_side).c[::-1], 0, 1)
-        pieces = np.empty((A, K + 1, TABLE_WIDTH, m))
-        pieces[:, :, :4] = cubic.reshape(K + 1, 4, A, m).transpose(2, 0, 1, 3)
+            rising_powers = CubicSpline(times, columns).c[::-1]
+            coefficients[1:-1] = np.moveaxis(rising_powers, 0, 1)
+        pieces = np.empty((arms, count + 1, TABLE_WIDTH, m))
+        pieces[:, :, :4] = coefficients.reshape(count + 1, 4, arms, m).transpose(2, 0, 1, 3)
         pieces[:, :, 4] = np.concatenate([[0.0], times])[None, :, None]
-        return cls(np.concatenate([[-np.inf], times]), pieces.reshape(A, K + 1, TABLE_WIDTH * m))
+        starts = np.concatenate([[-np.inf], times])
+        return cls(starts, pieces.reshape(arms, count + 1, TABLE_WIDTH * m))
 
 
 @dataclass(frozen=True)
 class TorqueInput:
-    """A torque or controller as given: at most one of these is set. Constants are (A, m), A = 1 for all arms alike."""
+    """A torque or controller as a user gives it; at most one field is set.
+
+    Constants are (A, m), with A = 1 for all arms alike.
+    """
 
     traced: TorqueLaw | Bindable | None = None
     constant: Array | None = None
@@ -243,7 +271,9 @@ class TorqueInput:
     @property
     def arms(self) -> int:
         """Number of arms that it gives values for; 1 serves any number of arms."""
-        return len(self.constant) if self.constant is not None else len(self.samples.pieces) if self.samples else 1
+        if self.constant is not None:
+            return len(self.constant)
+        return 1 if self.samples is None else len(self.samples.pieces)
 
 
 def read_torque(model: Model, given: Any, name: str, many: bool = False) -> TorqueInput:
@@ -256,7 +286,8 @@ def read_torque(model: Model, given: Any, name: str, many: bool = False) -> Torq
         return TorqueInput(function=given)
     if _is_table(given, many):
         return TorqueInput(samples=SampledTorque.of(*_samples(model, given, name, many)))
-    return TorqueInput(constant=np.atleast_2d(_columns(model, given, name, (1, 2) if many else (1,))))
+    constant = _columns(model, given, name, axes=(1, 2) if many else (1,))
+    return TorqueInput(constant=np.atleast_2d(constant))
 
 
 def one_table(*given: TorqueInput) -> SampledTorque | None:
@@ -268,19 +299,21 @@ def one_table(*given: TorqueInput) -> SampledTorque | None:
 
 
 def looked_up(composed: Composition, *given: TorqueInput) -> PieceTable | None:
-    """Pieces of all inputs that are looked up by the time: samples among torque and controller, then series."""
-    torque, series = one_table(*given), composed.table
-    return torque.beside(series) if torque is not None and series is not None else torque or series
+    """Pieces of all inputs that are looked up by the time: samples of torque or controller, then series."""
+    samples, series = one_table(*given), composed.table
+    if samples is None or series is None:
+        return samples or series
+    return samples.beside(series)
 
 
-def _is_table(given: Any, many: bool) -> TypeGuard[tuple[Any, ...]]:
-    """Whether a torque is samples: times and values, and perhaps what lies in between."""
+def _is_table(given: object, many: bool) -> TypeGuard[TorqueTable]:
+    """Return whether a torque is samples: times and values, and perhaps the kind of interpolation."""
     if not (isinstance(given, tuple) and len(given) in (2, 3) and np.ndim(given[0]) == 1):
         return False
     return isinstance(given[1], Mapping) or np.ndim(given[1]) in ((2, 3) if many else (2,))
 
 
-def _columns(model: Model, given: Any, name: str, axes: tuple[int, ...]) -> Array:
+def _columns(model: Model, given: TorqueValues, name: str, axes: tuple[int, ...]) -> Array:
     """(..., m) finite numbers from an array, or from a mapping of joints and couplings to numbers or arrays (...,)."""
     m, names = model.layout.n_inputs, model.layout.inputs
     forms = {1: f"({m},)", 2: f"(arms, {m})", 3: f"(arms, K, {m})"}
@@ -305,10 +338,11 @@ def _columns(model: Model, given: Any, name: str, axes: tuple[int, ...]) -> Arra
     return array
 
 
-def _samples(model: Model, given: tuple[Any, ...], name: str, many: bool) -> tuple[Array, Array, str]:
+def _samples(model: Model, given: TorqueTable, name: str, many: bool) -> tuple[Array, Array, str]:
     """Times (K,), values (A, K, m) and the kind of interpolation, checked."""
-    times, kind = np.asarray(given[0], dtype=float), given[2] if len(given) == 3 else "linear"
-    values = _columns(model, given[1], name, (2, 3) if many else (2,))
+    times = np.asarray(given[0], dtype=float)
+    values = _columns(model, given[1], name, axes=(2, 3) if many else (2,))
+    kind = given[2] if len(given) == 3 else "linear"
     rising = len(times) >= 2 and np.isfinite(times).all() and (np.diff(times) > 0).all()
     if values.shape[-2] != len(times) or not rising:
         raise ModelError(
@@ -323,8 +357,8 @@ def _samples(model: Model, given: tuple[Any, ...], name: str, many: bool) -> tup
 class Inputs:
     """Inputs p of the composed equations during a run: held torques, samples, Python functions.
 
-    Functions and a sampled controller are called every `period` seconds, and their torques held. Without a period,
-    functions are called at every stage of the integrator, by `callback`.
+    Functions and a sampled controller are called every `period` seconds, and their torques are held in between. Without
+    a period, the integrator calls the functions at every stage, by `callback`.
     """
 
     def __init__(
@@ -337,15 +371,15 @@ class Inputs:
     ) -> None:
         m = model.layout.n_inputs
         self.model, self.composed = model, composed
-        self.functions = [g.function for g in given if g.function is not None]
-        self.constant = sum((g.constant[0] for g in given if g.constant is not None), start=np.zeros(m))
+        self.functions = [drive.function for drive in given if drive.function is not None]
+        self.constant = sum((drive.constant[0] for drive in given if drive.constant is not None), start=np.zeros(m))
         self.table, self.parameters = looked_up(composed, *given), model.values(p)
         self.p = np.concatenate([self.constant, self._rows(np.zeros(1))[0], composed.numbers, self.parameters])
         self.samples = None if self.table is None else self._sampled(self.table)
         self.held: list[tuple[float, Array]] = []
         self.sampler = composed.sampler()
-        called = bool(self.functions) or self.sampler is not None
-        self.period = (sample_time or composed.sample_time) if called else None
+        is_called = bool(self.functions) or self.sampler is not None
+        self.period = (sample_time or composed.sample_time) if is_called else None
         self.ticks: CompiledTicks | None = None
         self._compiled = composed.ticks and not self.functions and sample_time is None
         at_stages = bool(self.functions) and self.period is None
@@ -353,7 +387,7 @@ class Inputs:
         self.n_callback = m if at_stages else 0
 
     def hold(self, t_end: float) -> Hold | None:
-        """Calls at the sample times of a run, None where nothing is sampled."""
+        """Return the calls at the sample times of a run, None where nothing is sampled."""
         if self.period is None:
             return None
         times = tick_times(self.period, t_end)
@@ -425,7 +459,8 @@ class Inputs:
         q, qd = self.composed.full_state(t, x)
         value = self.torque(t, q, qd)
         if self.sampler is not None:
-            felt = [self._felt(t, x, p, value)] if getattr(self.composed.controller, "senses", False) else []
+            has_sensors = getattr(self.composed.controller, "senses", False)
+            felt = [self._felt(t, x, p, others=value)] if has_sensors else []
             value = value + self.sampler(t, q, qd, *felt)
         return value
 
@@ -434,30 +469,33 @@ class Inputs:
         from pliant.control.controllers.controller import Felt
 
         split = len(p) - len(self.parameters)
-        values = p[split:].copy()  # a stepper may have changed them
+        parameters = p[split:].copy()  # a stepper may have changed them
 
         def accelerations(command: Array) -> Array:
-            given = np.concatenate([others + command, p[len(others) : split]])[None]
-            _, _, qdd, _ = self.composed.torques(np.array([t]), x[None], given, values)
+            inputs = np.concatenate([others + command, p[len(others) : split]])[None]
+            _, _, qdd, _ = self.composed.torques(np.array([t]), x[None], inputs, parameters)
             return np.asarray(qdd[0])
 
-        return Felt(self.composed.loads, self.composed.base, accelerations, values)
+        return Felt(self.composed.loads, self.composed.base, accelerations, parameters)
 
     def at_start(self, q: Array, qd: Array) -> Array:
-        """All of p at t = 0."""
-        return np.concatenate([self.history(np.zeros(1), q[None], qd[None])[0], self.parameters])
+        """Return all of p at t = 0."""
+        inputs = self.history(np.zeros(1), q[None], qd[None])[0]
+        return np.concatenate([inputs, self.parameters])
 
     def history(self, t: Array, q: Array, qd: Array) -> Array:
-        """(N, ...) p without the parameters at the rows of the result: held torques, samples, numbers."""
-        m = self.model.layout.n_inputs
-        held = np.tile(self.constant, (len(t), 1))
-        if (ticked := self._ticked()) is not None:
+        """Return p (N, ...) without the parameters at the rows of the result: held torques, samples, numbers."""
+        m, ticked = self.model.layout.n_inputs, self._ticked()
+        if ticked is not None:
             times, values = ticked
-            held = values[np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 1)]
+            last_tick = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 1)
+            torques = values[last_tick]
         elif self.functions:
-            held = np.array([self.torque(float(a), b, c) for a, b, c in zip(t, q, qd)]).reshape(len(t), m)
-        numbers = self.composed.numbers
-        return np.hstack([held, self._rows(t), np.broadcast_to(numbers, (len(t), len(numbers)))])
+            torques = np.array([self.torque(float(a), b, c) for a, b, c in zip(t, q, qd)]).reshape(len(t), m)
+        else:
+            torques = np.tile(self.constant, (len(t), 1))
+        numbers = np.broadcast_to(self.composed.numbers, (len(t), len(self.composed.numbers)))
+        return np.hstack([torques, self._rows(t), numbers])
 
     def _ticked(self) -> tuple[Array, Array] | None:
         """Times (K,) at which torques were set so far, and these (K, m)."""
@@ -469,7 +507,7 @@ class Inputs:
 
 
 def read_breaks(given: Sequence[float]) -> list[float]:
-    """Times at which the user wants a step to end, checked."""
+    """Check and return the times at which the user wants a step to end."""
     found = np.asarray(given, dtype=float)
     if found.ndim != 1 or not np.isfinite(found).all():
         raise ModelError(f"breaks: got {given!r}, expected finite times in seconds")

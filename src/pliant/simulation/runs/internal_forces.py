@@ -141,7 +141,7 @@ class RunHistory:
         without EA is not stretched.
         """
         place, eta = self.station(link, x)
-        section = self._section(place, "give the fibre as at=(y, z) in metres") if at is None else None
+        section = self._section(place, "give the fiber as at=(y, z) in meters") if at is None else None
         if section is not None and not section.is_drawn:
             return self.largest_strains(place, [eta], *section.half_sizes(np.array([eta])))[:, 0]
         fibres: tuple[Any, ...] = (at,) if section is None else tuple(map(tuple, section.outline().tolist()))
@@ -199,7 +199,7 @@ class RunHistory:
         section_data(self.model.chain.links[place])
         return place, eta
 
-    def over_time(self, what: tuple[object, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
+    def over_time(self, what: tuple[Any, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
         """Values (N, size) of expressions over the run. Their kernel is kept with the model by the name `what`."""
 
         def trace() -> ca.Function:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.model.model import Model
 from pliant.simulation.runs.composition import Event
 
@@ -43,11 +44,12 @@ class JointLimit:
     fatal: bool = False
 
     def left(self, q: Any, qd: Any) -> Any:
-        """Whether arms have left the range, from arrays (n_q, ...) and (n, ...) of NumPy or CuPy; False for NaN."""
+        """Return which arms have left the range, from arrays (n_q, ...) and (n, ...) of NumPy or CuPy. NaN counts as
+        inside."""
         out = self.direction * (q[self.index] - self.value)
         return (out > 0) | ((out == 0) & (self.direction * qd[self.speed] > 0))
 
-    def told(self, q: Any) -> str:
+    def told(self, q: Array) -> str:
         """Message that a run begins beyond the limit, and what to do."""
         return (
             f"q0: got {q[self.index]:.6g} for {self.name} of {self.value:.6g}, so that the run ends where it begins; "

@@ -124,8 +124,8 @@ def judge_run(result: Result) -> Findings:
 def asks_forces(
     model: Model, loads: Sequence[Load], base: MovingBase | None, p: Array | None, qd: Array, qdd: Array | None = None
 ) -> bool:
-    """Whether the forces of a run are to be judged: always, unless only bodies lack second order, and only slow joints
-    move them."""
+    """Return whether the forces of a run are to be judged. They are, unless only bodies lack second order, and only
+    slow joints move them."""
     tied = model.robot.couplings or model.robot.contacts or model.constraints
     return bool(
         model.level.in_doubt or len(loads) or base is not None or tied or speeds_bound(model, p, qd, qdd).noticed

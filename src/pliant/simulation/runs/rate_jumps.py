@@ -137,7 +137,7 @@ def _neighbors(breaks: Array, t_end: float) -> tuple[Array, Array]:
 
 
 def _jumps(before: Array, after: Array, moved: Array) -> Booleans:
-    """Whether two values, some roundings of the time apart, differ by more than it `moved` in that time."""
+    """Return whether two values, some roundings of the time apart, differ by more than they `moved` in that time."""
     return np.asarray(
         np.abs(after - before) > moved + SAME * np.maximum(1.0, np.maximum(np.abs(before), np.abs(after)))
     )

@@ -51,9 +51,9 @@ MEASURED, CLOCK = "measured.", "time."
 
 @dataclass(frozen=True)
 class RunStats:
-    """How a run went: `status` is "finished", "event", "stopped" by a limit of time or steps, "interrupted", "failed",
-    or "energy error" if it reached its end with an energy that does not balance; `energy_error` is that error as a part
-    of the energy that moved.
+    """Statistics of a run. `status` is "finished", "event", "stopped" by a limit of time or steps, "interrupted",
+    "failed", or "energy error" if it reached its end with an energy that does not balance. `energy_error` is that error
+    as a part of the energy that moved.
 
     `wall` are the seconds of the integration; building, tracing and compiling took `compile` seconds more.
     """
@@ -407,7 +407,7 @@ class Result:
 
     @cached_property
     def validity(self) -> tuple[Validity, ...]:
-        """For each link that bends: how far its sections turned, and the error of small deflections and few shapes.
+        """Slope of the sections of each link that bends, and the error of small deflections and few shapes.
 
         The estimate takes some rows of the run and the forces in each of them, and computes where an exact beam under
         the same forces would have its tip. An estimate from the share of the last shape in the strain energy counts
@@ -607,7 +607,7 @@ class Result:
 
         data = xr.Dataset(
             {
-                "q": (("time", "coordinate"), self.q, {"long_name": "generalised coordinates", "units": "rad or m"}),
+                "q": (("time", "coordinate"), self.q, {"long_name": "generalized coordinates", "units": "rad or m"}),
                 "qd": (("time", [*columns][-1]), self.qd, {"long_name": "rates", "units": "rad/s or m/s"}),
                 "tau": (("time", "joint"), self.tau, {"long_name": "joint torques", "units": "N m or N"}),
                 "tip": (("time", "axis"), self.tip, {"long_name": "tip position", "units": "m"}),
@@ -737,7 +737,7 @@ class Result:
         return target
 
     @stages.work("plot", "drawing a figure")  # it includes the import of Matplotlib
-    def plot(self, *what: str, **options: Any) -> Figure:
+    def plot(self, *what: str, **options: object) -> Figure:
         """Figure of the run: see `pliant.view.plot`.
 
         Parameters
@@ -757,7 +757,7 @@ class Result:
         return figure
 
     @stages.work("compare", "drawing a figure")
-    def compare(self, other: Result, **options: Any) -> Figure:
+    def compare(self, other: Result, **options: object) -> Figure:
         """Figure of this run and another one: see `pliant.view.compare`.
 
         Parameters
@@ -793,7 +793,7 @@ class Result:
         return written
 
     @stages.work("to_video", "drawing a movie")
-    def to_video(self, path: str | os.PathLike[str], **options: Any) -> Path:
+    def to_video(self, path: str | os.PathLike[str], **options: object) -> Path:
         """Write the run as a movie, .mp4 or .gif: see `pliant.view.to_video`.
 
         Parameters

@@ -12,10 +12,11 @@ from pliant.compute.integrate.solution import Solution
 from pliant.compute.integrate.stiffness import difference_jacobian
 from pliant.model.model import Model
 from pliant.model.robot import Robot
+from pliant.protocols import TorqueFunction
 from pliant.robot.files.text_table import robot_mass
 from pliant.robot.parts.rigid_body import inertia_matrix
 from pliant.simulation.runs.composition import Composition
-from pliant.simulation.runs.inputs import Inputs, TorqueFunction
+from pliant.simulation.runs.inputs import Inputs
 
 FASTEST = 300.0
 """m/s, root mean square over the mass of an arm: the tip of a rod is then at 520 m/s, and a rod of steel breaks."""
@@ -72,7 +73,7 @@ def _mass_and_inertia(robot: Robot) -> tuple[float, float]:
 
 
 def ran_away(solution: Solution) -> bool:
-    """Whether a run ended at its ceiling."""
+    """Return whether a run ended at its ceiling."""
     return solution.failure is not None and solution.failure.kind == "runaway"
 
 
@@ -176,6 +177,6 @@ class _Loop:
         if not fastest > 0:
             return "it took most of the power, though the loop starts stable; take shorter steps, or check the torque"
         return (
-            f"it took most of the power; linearised at the start, the loop has an unstable pole at {fastest:.3g} 1/s; "
+            f"it took most of the power; linearized at the start, the loop has an unstable pole at {fastest:.3g} 1/s; "
             "lower the gains, or sample more often"
         )

@@ -54,7 +54,7 @@ def versions() -> dict[str, str]:
 
 
 def attributes(
-    robot: Robot, options: Mapping[str, object], made_by: Mapping[str, str], **stats: DataclassInstance
+    robot: Robot, options: Mapping[str, Any], made_by: Mapping[str, str], **stats: DataclassInstance
 ) -> dict[str, object]:
     """Attributes that make a file readable alone; `stats` is one dataclass under the name of its attribute."""
     ((key, value),) = stats.items()

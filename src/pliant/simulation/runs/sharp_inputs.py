@@ -77,7 +77,7 @@ def sharp_times(signals: Signals, start: float, end: float, breaks: Array, cells
 
 
 def _passed_over(a: Array, b: Array) -> Booleans:
-    """Whether a step that has grown in an earlier cell might pass over each cell."""
+    """Return for each cell whether a step that has grown in an earlier cell might pass over it."""
     out = np.zeros(len(a), dtype=bool)
     reaching: list[tuple[float, float]] = []  # cells before, ever shorter, as (length, time they reach)
     for k, (left, right) in enumerate(zip(a.tolist(), b.tolist())):
@@ -131,7 +131,7 @@ class _Cells:
         return cls(a, b, stretch, place, first @ weights, lambda a, b: raw(a, b) @ weights)
 
     def described(self) -> Booleans:
-        """Whether a polynomial describes each of the cells."""
+        """Return for each cell whether a polynomial describes it."""
         return np.asarray(np.abs(self.values @ BEYOND_POLYNOMIAL).max(axis=1) <= TOLERANCE)
 
     def split(self, most: int, shortest: float) -> _Cells:

@@ -99,11 +99,11 @@ def simulate(
         Duration, seconds.
     q0, qd0 : optional
         State at the start: a mapping from names of coordinates to values, the joints `(n_joints,)`, or all coordinates
-        `(n,)`. What is not given is that of the undeformed arm at rest (a sliding beam has its free length); motors of
-        elastic drives that are not given stand and turn with their joints. Prescribed coordinates begin on their paths.
-        A rate named for one in `qd0`, or else the rate of its path before t = 0, is that before the start, and a jump
-        from there is an impulse on all that is free. "equilibrium" is static rest with the joints
-        at zero; an angle may be text, as "90 deg".
+        `(n,)`. Coordinates that are not given are those of the undeformed arm at rest (a sliding beam has its free
+        length). Motors of elastic drives that are not given stand and turn with their joints. Prescribed coordinates
+        begin on their paths. Their rate before the start is the one named in `qd0`, or else that of the path before
+        t = 0. A jump from there is an impulse on all that is free. "equilibrium" is static rest with the joints at
+        zero. An angle may be text, as "90 deg".
     torque : optional
         Constant `(n_joints,)` or a mapping from joints to numbers; samples `(times, values)` with values
         `(K, n_joints)` or a mapping from joints to `(K,)`, linear in between (or `(times, values, "cubic")`,
@@ -114,8 +114,8 @@ def simulate(
         Like `torque`, and added to it; or an object of `pliant.control`.
     motion : mapping, optional
         Prescribed coordinates by name (a joint, or `joint.motor`), each a trajectory or a function of t in CasADi
-        operations that returns the position. What moves a coordinate acts on it: a joint is moved on its link side, and
-        the motor of an elastic drive hangs on it by its spring. The torque it needs is in the result.
+        operations that returns the position. A prescribed joint is moved on its link side, and the motor of an elastic
+        drive follows through its spring. The torque that the motion needs is in the result.
     method : str
         "auto", or one of `pliant.compute.integrate.METHODS`.
     rtol, atol : float
@@ -125,8 +125,8 @@ def simulate(
     output_step : float, optional
         Spacing of the result; by default t_end / 1000 (every step of a fixed-step method if that is coarser).
     progress : bool or callable, optional
-        A bar on long runs in a terminal by default, and before it what is traced and compiled, if that takes longer
-        than a second; False is silence; a function gets the fraction done.
+        By default long runs in a terminal show a bar, and before it tracing and compiling if these take longer than a
+        second. False shows nothing. A function is called with the fraction done.
     loads : sequence, optional
         Objects of `pliant.loads`: wrenches, distributed loads.
     base : optional

@@ -1,26 +1,31 @@
-"""What acts on the arm of a scenario from outside: loads and the motion of its base, made from plain data.
+"""Loads on the arm of a scenario and the motion of its base, made from plain data.
 
 A vector is three numbers, or a trajectory of three coordinates such as `{type: sine, amplitude: [0, 5, 0],
-frequency: 2}`: the words of a file for what `pliant.loads` takes as functions of time.
+frequency: 2}`. Such a trajectory takes the place of a function of time in `pliant.loads`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pliant.arrays import Array
 from pliant.base.choices import Named
 from pliant.base.signatures import checked
 from pliant.control.trajectories.trajectories import Trajectory, numbers
 from pliant.errors import ModelError
 from pliant.mechanics.loads.moving_base import Base, BasePath
+from pliant.mechanics.loads.point_wrenches import Vector
 from pliant.mechanics.loads.wrenches import Distributed, Wrench
 from pliant.options import AxesName, Station, WrenchAxesName
 
 ZERO = (0.0, 0.0, 0.0)
+VectorSignal: TypeAlias = ArrayLike | Trajectory
+"""Three numbers, or a trajectory of three coordinates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +50,8 @@ class _BasePath(BasePath):
 
 @checked
 def wrench(
-    force: Any = ZERO,
-    moment: Any = ZERO,
+    force: VectorSignal = ZERO,
+    moment: VectorSignal = ZERO,
     link: str | None = None,
     x: float | Station = "tip",
     axes: WrenchAxesName = "base",
@@ -75,13 +80,13 @@ def wrench(
 
 @checked
 def distributed(
-    force: Any = ZERO,
-    moment: Any = ZERO,
+    force: VectorSignal = ZERO,
+    moment: VectorSignal = ZERO,
     link: str | None = None,
     start: float | Station = 0.0,
     end: float | Station = "tip",
     axes: AxesName = "base",
-    profile: Mapping[str, Any] | None = None,
+    profile: Mapping[str, ArrayLike] | None = None,
 ) -> Distributed:
     """Force and moment per length: see `pliant.loads.Distributed`.
 
@@ -105,7 +110,7 @@ def distributed(
     return _Distributed(f, n, place, start, end, axes, _profile(profile), _breaks(force, moment))
 
 
-def shaken(acceleration: Any = ZERO, angular_velocity: Any = ZERO) -> Base:
+def shaken(acceleration: VectorSignal = ZERO, angular_velocity: VectorSignal = ZERO) -> Base:
     """A base by its acceleration and angular velocity in its own axes: see `pliant.loads.Base`.
 
     Parameters
@@ -119,7 +124,7 @@ def shaken(acceleration: Any = ZERO, angular_velocity: Any = ZERO) -> Base:
     return _Base(a, omega, breaks=_breaks(acceleration, angular_velocity))
 
 
-def carried(position: Any = ZERO, rpy: Any = ZERO) -> BasePath:
+def carried(position: VectorSignal = ZERO, rpy: VectorSignal = ZERO) -> BasePath:
     """A base by its place and attitude in axes that stand still: see `pliant.loads.BasePath`.
 
     Parameters
@@ -140,10 +145,10 @@ LOADS = Named(
     },
 )
 """Loads by name, each made from plain data by keyword."""
-BASES: dict[str, Callable[..., Any]] = {"carried": carried, "shaken": shaken}
+BASES: dict[str, Callable[..., Base | BasePath]] = {"carried": carried, "shaken": shaken}
 
 
-def _vector(name: str, given: Any) -> Any:
+def _vector(name: str, given: VectorSignal) -> Vector:
     """Three numbers, or a function of t from a trajectory of three coordinates."""
     if isinstance(given, Trajectory):
         if given.n != 3:
@@ -152,11 +157,11 @@ def _vector(name: str, given: Any) -> Any:
     return tuple(float(v) for v in numbers(name, given, 3))
 
 
-def _breaks(*given: Any) -> tuple[float, ...]:
+def _breaks(*given: VectorSignal) -> tuple[float, ...]:
     return tuple(b for item in given for b in getattr(item, "breaks", ()))
 
 
-def _profile(given: Mapping[str, Any] | None) -> Callable[[Any], Any] | None:
+def _profile(given: Mapping[str, ArrayLike] | None) -> Callable[[Array], Array] | None:
     if given is None:
         return None
     if not isinstance(given, Mapping) or set(given) != {"x", "factor"}:
@@ -164,5 +169,5 @@ def _profile(given: Mapping[str, Any] | None) -> Callable[[Any], Any] | None:
     x = numbers("profile.x", given["x"])
     factor = numbers("profile.factor", given["factor"], len(x))
     if len(x) < 2 or not (np.diff(x) > 0).all():
-        raise ModelError(f"profile.x: got {given['x']!r}, expected at least two rising stations in metres")
+        raise ModelError(f"profile.x: got {given['x']!r}, expected at least two rising stations in meters")
     return lambda stations: np.interp(stations, x, factor)

@@ -1,6 +1,6 @@
 """Trajectories, controllers, loads by name: `{type: cycloidal, from: 0, to: 90 deg, duration: 2}`.
 
-A part names an entry of a registry and gives its parameters; the signature of the entry says which keys there are.
+A part names an entry of a registry and gives its parameters. Its keys are the parameters in the signature of the entry.
 Parts may hold parts: the reference of a controller is a trajectory, a shaped trajectory has a shaper. To offer more,
 add to the tables of `pliant.control`: any class or function of keyword parameters will do.
 """
@@ -24,9 +24,9 @@ from pliant.robot.parts.fields import Description, angle
 from pliant.robot.parts.keys import documented
 from pliant.simulation.scenario.environment import BASES, LOADS
 
-Maker = Callable[..., Any]
+Maker = Callable[..., object]
 Kind = Literal["trajectory", "controller", "shaper", "sensor", "observer", "load", "base"]
-Trouble = tuple[Place, PydanticCustomError, Any]
+Trouble = tuple[Place, PydanticCustomError, object]
 
 REGISTRY: dict[Kind, Mapping[str, Maker]] = {
     "trajectory": TRAJECTORIES,
@@ -37,7 +37,7 @@ REGISTRY: dict[Kind, Mapping[str, Maker]] = {
     "load": LOADS,
     "base": BASES,
 }
-"""What scenario files may name; the first four are the tables of `pliant.control` themselves."""
+"""Names that scenario files may use. The first four are the tables of `pliant.control` themselves."""
 
 _KEYS = {"start": "from", "goal": "to", "begin": "start"}  # words of files for parameters of trajectories
 
@@ -56,12 +56,12 @@ class Part(Description):
     'pd'
     """
 
-    kind: Kind = Field(description="of the registry")
-    type: str = Field(description="its name there")
-    parameters: dict[str, Any] = Field({}, description="by name")
+    kind: Kind = Field(description="kind of the part")
+    type: str = Field(description="name of the part in the registry")
+    parameters: dict[str, Any] = Field({}, description="parameters by name")
 
-    def to_dict(self) -> dict[str, Any]:
-        """As it stands in a file; angles are plain numbers.
+    def to_dict(self) -> dict[str, object]:
+        """Return the part in the form of a file; angles are plain numbers.
 
         Returns
         -------
@@ -71,11 +71,11 @@ class Part(Description):
 
     @property
     def knows_no_robot(self) -> bool:
-        """Whether a controller is the same for robots with other numbers."""
+        """True if a controller is the same for robots with other numbers."""
         return bool(getattr(REGISTRY[self.kind][self.type], "knows_no_robot", False))
 
     def make(self) -> Any:
-        """The object itself; raises `PliantError` with the reason if its parameters do not fit.
+        """Make the object itself. Raise `PliantError` with the reason if its parameters do not fit.
 
         Returns
         -------
@@ -87,8 +87,8 @@ class Part(Description):
         return maker(**{names[key]: _made(value) for key, value in self.parameters.items()})
 
 
-def read_part(value: Any, kind: Kind) -> Part:
-    """A part from a mapping of a file; every wrong key is a fault of its own."""
+def read_part(value: object, kind: Kind) -> Part:
+    """Read a part from a mapping of a file. Every wrong key is a fault of its own."""
     if isinstance(value, Part):
         return value
     if not isinstance(value, Mapping):
@@ -142,7 +142,7 @@ def _file_keys(maker: Maker, kind: Kind) -> dict[str, str]:
     return {name: renamed.get(name, name.rstrip("_")) for name in inspect.signature(maker).parameters}
 
 
-def _key_troubles(given: Mapping[str, Any], maker: Maker, kind: Kind) -> Iterator[Trouble]:
+def _key_troubles(given: Mapping[str, object], maker: Maker, kind: Kind) -> Iterator[Trouble]:
     keys = _file_keys(maker, kind)
     meant = ""
     for key in given:
@@ -155,7 +155,7 @@ def _key_troubles(given: Mapping[str, Any], maker: Maker, kind: Kind) -> Iterato
             yield (keys[name],), clash(f"missing key `{keys[name]}`"), None
 
 
-def _value(entry: Any) -> Any:
+def _value(entry: object) -> object:
     """Numbers, texts, lists and mappings; a text that reads as an angle is one, a mapping with `type` is a part."""
     if isinstance(entry, Mapping):
         return read_part(entry, _kind(entry)) if "type" in entry else {str(k): _value(v) for k, v in entry.items()}
@@ -169,13 +169,13 @@ def _value(entry: Any) -> Any:
     return entry
 
 
-def _kind(entry: Mapping[str, Any]) -> Kind:
-    """Of which kind an inner part is; one of unknown name is most likely a misspelt trajectory."""
+def _kind(entry: Mapping[str, object]) -> Kind:
+    """Kind of an inner part. One of unknown name is most likely a misspelt trajectory."""
     name = str(entry.get("type"))
     return next((kind for kind, names in REGISTRY.items() if name in names), "trajectory")
 
 
-def _made(value: Any) -> Any:
+def _made(value: object) -> object:
     if isinstance(value, Part):
         return value.make()
     if isinstance(value, Mapping):
@@ -183,7 +183,7 @@ def _made(value: Any) -> Any:
     return [_made(item) for item in value] if isinstance(value, list) else value
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Part):
         return value.to_dict()
     if isinstance(value, Mapping):
@@ -193,21 +193,22 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class PartSchema:
-    """For editors: the parts of a kind, each with its keys. It is made when it is asked for, and knows additions."""
+    """JSON schema of the parts of a kind, for editors. It is made when it is asked for, so that it contains later
+    additions."""
 
     kind: Kind
 
     @property
-    def json_schema(self) -> dict[str, Any]:
-        """One of all that the registry has now."""
+    def json_schema(self) -> dict[str, object]:
+        """Schema of all parts that the registry has now."""
         found = [_part_schema(name, maker, self.kind) for name, maker in REGISTRY[self.kind].items()]
         return {"title": self.kind, "anyOf": found}
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, core: object, handler: object) -> dict[str, object]:
         return self.json_schema
 
 
-def _part_schema(name: str, maker: Maker, kind: Kind) -> dict[str, Any]:
+def _part_schema(name: str, maker: Maker, kind: Kind) -> dict[str, object]:
     keys = part_keys(maker, kind)
     return {
         "type": "object",
@@ -218,7 +219,7 @@ def _part_schema(name: str, maker: Maker, kind: Kind) -> dict[str, Any]:
     }
 
 
-def part_keys(maker: Maker, kind: Kind) -> dict[str, tuple[str, Any]]:
+def part_keys(maker: Maker, kind: Kind) -> dict[str, tuple[str, object]]:
     """Keys of a part: what the docstring says, and the default (`...` where there is none)."""
     said, parameters = documented(maker), inspect.signature(maker).parameters
     return {
@@ -230,8 +231,8 @@ def part_keys(maker: Maker, kind: Kind) -> dict[str, tuple[str, Any]]:
     }
 
 
-def _entry(kind: Kind) -> Any:
-    """How a field of a scenario reads and writes a part of one kind."""
+def _entry(kind: Kind) -> tuple[PlainValidator, PlainSerializer, PartSchema]:
+    """Annotations with which a field of a scenario reads and writes a part of one kind."""
     return (
         PlainValidator(lambda value: read_part(value, kind)),
         PlainSerializer(lambda part: part.to_dict()),

@@ -1,11 +1,11 @@
-"""What sensors of a scenario have read, written as a recording of a real arm would be: a table, and a file that says
-what its columns are and what drove the run. `pliant validate` and `pliant identify` read it."""
+"""Recording of a scenario by its sensors, written as that of a real arm. A table has the readings. A second file says
+what its columns are and what drove the run. `pliant validate` and `pliant identify` read both."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pliant.simulation.scenario.scenario import Scenario
 
 INSTRUMENT = (*(each.name for each in fields(Sensor)), "resolution")
-"""Keys of a sensor that say how it errs: of a real one nobody knows them."""
+"""Keys of the errors of a sensor, which are unknown for a real one."""
 DRIVES = ("torque", "motion", "controller", "model")
-"""Of a scenario, which a recording file has as well."""
+"""Keys of a scenario that a recording file has as well."""
 
 
 def write_recording(scenario: Scenario, result: Result, path: Path) -> list[Path]:
-    """The table (`path` with .readings.csv), then the file itself."""
+    """Write the table (`path` with .readings.csv), then the file itself."""
     table = path.with_suffix(".readings.csv")
     content = _table(result)
     with atomic_write(table) as partial:
@@ -37,7 +37,7 @@ def write_recording(scenario: Scenario, result: Result, path: Path) -> list[Path
 
 
 def _table(result: Result) -> bytes:
-    """Rows at all times at which something was read; what was not read then is empty."""
+    """Rows at all times at which a sensor was read. Cells of other sensors are empty."""
     times = np.unique(np.concatenate([one.t for one in result.measured.values()]))
     columns = {"time": times}
     for name, one in result.measured.items():
@@ -47,8 +47,8 @@ def _table(result: Result) -> bytes:
     return "\n".join([",".join(columns), *rows, ""]).encode()
 
 
-def _said(scenario: Scenario, result: Result, table: str) -> dict[str, Any]:
-    """What the file says."""
+def _said(scenario: Scenario, result: Result, table: str) -> dict[str, object]:
+    """Content of the file that describes the table."""
     plain = scenario.to_dict()
     sensors = {
         sensor.label(scenario.built): {key: value for key, value in part.to_dict().items() if key not in INSTRUMENT}

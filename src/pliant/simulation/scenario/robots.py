@@ -18,20 +18,20 @@ from pliant.simulation.scenario.parts import nested, raise_together
 
 
 class UrdfRobot(Description):
-    """`{urdf: arm.urdf, flexible: side.yaml, tip: tool0, floating: true}`: what `pliant.load` takes for a URDF file."""
+    """Robot from a URDF file, with the arguments of `pliant.load`: `{urdf: arm.urdf, flexible: side.yaml, tip: tool0,
+    floating: true}`."""
 
     urdf: str = Field(description="file, beside the scenario", examples=["arm.urdf"])
-    flexible: str | dict[str, Any] | None = Field(
-        None, description="side file, or what would stand in it", examples=["side.yaml"]
-    )
+    flexible: str | dict[str, Any] | None = Field(None, description="side file, or its content", examples=["side.yaml"])
     tip: str | None = Field(
         None, description="link at the end of the chain; the whole tree without it", examples=["tool0"]
     )
     floating: bool = Field(False, description="whether the root flies freely", examples=[True])
 
 
-def read_robot(value: Any, info: ValidationInfo) -> Any:
-    """Paths are seen from the scenario file; a mapping without `urdf` is that of a robot file."""
+def read_robot(value: object, info: ValidationInfo) -> object:
+    """Read the robot of a scenario. Paths are relative to the scenario file, and a mapping without `urdf` is a robot
+    file."""
     paths = paths_of(info.context)
     try:
         if isinstance(value, str | os.PathLike):
@@ -46,7 +46,7 @@ def read_robot(value: Any, info: ValidationInfo) -> Any:
 
 
 def _of_name(name: str, paths: FilePaths) -> Robot:
-    """A file, else a bundled arm."""
+    """Read a file, else a bundled arm."""
     path = paths.look_for(name)
     if path is not None and not (path.is_dir() and name in arms()):
         return load_file(path, paths.beside(path))

@@ -1,4 +1,4 @@
-"""The scenario itself: frozen, checked as a whole when it is read, runnable."""
+"""Scenario of one run: frozen, checked as a whole when it is read, runnable."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from typing import Annotated, Any, Self
 import casadi as ca
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from pliant.arrays import Array
 from pliant.base.signatures import checked
 from pliant.base.writing import atomic_write, inside
 from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.options import FigureFormat, FigureName, FormulationName, MethodName, RotationName, StiffeningChoice
+from pliant.protocols import Bindable, MovingBase
 from pliant.robot.files.documents import read_document, validated
 from pliant.robot.files.error_messages import clash, fault
 from pliant.robot.files.file_paths import FilePaths, SearchPaths
@@ -50,7 +53,7 @@ from pliant.simulation.scenario.robots import RobotEntry
 from pliant.simulation.scenario.values import StateValues, Torque, TorqueSamples, as_given, unknown_names
 
 
-def _file_name(value: Any) -> str:
+def _file_name(value: object) -> str:
     """A relative path that stays inside the folder of outputs."""
     path = PurePosixPath(value) if isinstance(value, str) and value.strip() else PurePosixPath("/")
     if not path.name or path.is_absolute() or ".." in path.parts or "\\" in str(value) or "\0" in str(value):
@@ -58,11 +61,11 @@ def _file_name(value: Any) -> str:
     return str(path)
 
 
-def _names(value: Any) -> list[Any]:
+def _names(value: object) -> list[object]:
     return [value] if isinstance(value, str) else sequence(value, "a list of names")
 
 
-def _steps(value: Any) -> int:
+def _steps(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise fault("a whole number of steps, 1 or more")
     return value
@@ -74,7 +77,7 @@ _ONE = Alternatives(({"type": "string"},))
 
 
 class ModelOptions(Description):
-    """Which equations: see `pliant.Model`.
+    """Options of the equations: see `pliant.Model`.
 
     Examples
     --------
@@ -82,17 +85,15 @@ class ModelOptions(Description):
     'exact'
     """
 
-    formulation: FormulationName = Field(
-        "denoc", description="by which the equations are written", examples=["lagrange"]
-    )
-    rotation: RotationName = Field("exact", description="of a bent link's tip", examples=["linear"])
+    formulation: FormulationName = Field("denoc", description="formulation of the equations", examples=["lagrange"])
+    rotation: RotationName = Field("exact", description="rotation of the tip of a bent link", examples=["linear"])
     stiffening: bool | StiffeningChoice = Field(
         "auto", description="order to which bent beams are followed", examples=["second-order"]
     )
 
 
 class Initial(Description):
-    """The state at the start, by name or as lists; zero where nothing is said.
+    """State at the start, by name or as lists; zero for all that is not given.
 
     Examples
     --------
@@ -115,7 +116,7 @@ class Initial(Description):
 
 
 class Outputs(Description):
-    """What a run leaves in its folder.
+    """Files that a run leaves in its folder.
 
     Examples
     --------
@@ -129,7 +130,7 @@ class Outputs(Description):
     csv: FileName | None = Field(None, description="file of a table with a header", examples=["run.csv"])
     recording: FileName | None = Field(
         None,
-        description="file of what sensors have read, for validate and identify; its table stands beside it",
+        description="file of the readings of sensors, for validate and identify; its table is written beside it",
         examples=["rig.yaml"],
     )
     page: FileName | None = Field(
@@ -156,9 +157,11 @@ class Scenario(Document):
 
     name: str | None = Field(None, description="a title", examples=["free swing"])
     robot: RobotEntry = Field(description="a file, a bundled arm, or the robot itself", examples=["two-link"])
-    model: ModelOptions = Field(ModelOptions(), description="which equations", examples=[{"formulation": "denoc"}])
+    model: ModelOptions = Field(
+        ModelOptions(), description="options of the equations", examples=[{"formulation": "denoc"}]
+    )
     initial: Initial = Field(Initial(), description="the state at the start", examples=[{"q": {"upper": "-90 deg"}}])
-    duration: Positive = Field(description="s, of the run", examples=[5.0])
+    duration: Positive = Field(description="s, duration of the run", examples=[5.0])
     torque: Torque | None = Field(
         None, description="N m or N, by joint: constants, or samples {times, values}", examples=[{"upper": 2.0}]
     )
@@ -169,7 +172,7 @@ class Scenario(Document):
     )
     controller: ControllerPart | None = Field(
         None,
-        description="by type and parameters",
+        description="controller, by type and parameters",
         examples=[{"type": "pd", "kp": [400, 200], "kd": [40, 20], "reference": [0, 0]}],
     )
     loads: tuple[LoadPart, ...] = Field(
@@ -182,7 +185,7 @@ class Scenario(Document):
     )
     sensors: tuple[SensorPart, ...] = Field(
         (),
-        description="what reads the run, each on a clock of its own",
+        description="sensors that read the run, each with its own clock",
         examples=[[{"type": "encoder", "joint": "upper", "resolution": 4096, "sample_time": 0.001}]],
     )
     limits: bool = Field(
@@ -195,25 +198,27 @@ class Scenario(Document):
     rtol: Positive = Field(1e-8, description="relative local error", examples=[1e-08])
     atol: NonNegative = Field(1e-10, description="absolute local error", examples=[1e-10])
     step: Positive | None = Field(
-        None, description="s, of fixed-step methods; the largest of adaptive ones", examples=[0.001]
+        None, description="s, step of fixed-step methods; largest step of adaptive ones", examples=[0.001]
     )
     output_step: Positive | None = Field(
-        None, description="s, between rows of the result; a thousandth of the duration by default", examples=[0.002]
+        None,
+        description="s, time between rows of the result; a thousandth of the duration by default",
+        examples=[0.002],
     )
     breaks: tuple[NonNegative, ...] = Field((), description="s, further times at which steps end", examples=[[0.5]])
     time_limit: Positive | None = Field(
-        None, description="s, of the clock, that the run may take, compiling included", examples=[60.0]
+        None, description="s, time that the run may take by the clock, compiling included", examples=[60.0]
     )
     max_steps: Steps | None = Field(
         None, description="greatest number of integrator steps, refused ones included", examples=[1000000]
     )
-    outputs: Outputs = Field(Outputs(), description="what the run leaves behind", examples=[{"csv": "run.csv"}])
+    outputs: Outputs = Field(Outputs(), description="files that the run writes", examples=[{"csv": "run.csv"}])
 
     # -------------------------------------------------------------------------------------------------------- checking
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """Names against the arm, once the arm itself is sound."""
+        """Check names against the arm, once the arm itself is sound."""
         try:
             built = self.built
         except PliantError as error:
@@ -260,7 +265,7 @@ class Scenario(Document):
             )
 
     def _sensor_troubles(self, built: Model) -> Iterator[Trouble]:
-        """Sensors that do not suit this arm, and recordings of what they cannot say."""
+        """Sensors that do not suit this arm, and recordings that cannot describe their sensors."""
         names: list[str] = []
         for k, sensor in enumerate(self.sensing):
             try:
@@ -283,10 +288,12 @@ class Scenario(Document):
                         None,
                     )
 
-    def _misfits(self, built: Model, controller: Any, loads: tuple[Any, ...], base: Any) -> Iterator[Trouble]:
-        """Parts that are sound by themselves and do not suit this arm."""
+    def _misfits(
+        self, built: Model, controller: Bindable | None, loads: tuple[Load, ...], base: MovingBase | None
+    ) -> Iterator[Trouble]:
+        """Parts that are valid by themselves but do not suit this arm."""
         t, q, qd = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", built.n_q), ("qd", built.n)))
-        trials: list[tuple[tuple[int | str, ...], Callable[[], Any]]] = []
+        trials: list[tuple[tuple[int | str, ...], Callable[[], object]]] = []
         if controller is not None:
             trials.append((("controller",), lambda: controller.bind(built)))
         for k, load in enumerate(loads):
@@ -305,7 +312,7 @@ class Scenario(Document):
 
     @cached_property
     def built(self) -> Model:
-        """The model of the run."""
+        """Model of the run."""
         return Model(self.robot, self.model.formulation, self.model.rotation, self.model.stiffening)
 
     @cached_property
@@ -316,7 +323,7 @@ class Scenario(Document):
 
     @cached_property
     def surroundings(self) -> dict[str, Any]:
-        """Loads and base as objects, by the words of `simulate`."""
+        """Loads and base as objects, by the names of the arguments of `simulate`."""
         base = None if self.base is None else self.base.make()
         return {"loads": tuple(part.make() for part in self.loads), "base": base}
 
@@ -325,8 +332,8 @@ class Scenario(Document):
         """Sensors as objects."""
         return tuple(part.make() for part in self.sensors)
 
-    def start(self) -> tuple[Any, Any]:
-        """q and qd (n,) at the start, as `simulate` reads them.
+    def start(self) -> tuple[Array, Array]:
+        """Return q and qd (n,) at the start, as `simulate` reads them.
 
         Returns
         -------
@@ -343,7 +350,7 @@ class Scenario(Document):
         q, qd, _ = read_start(self.built, initial.q, initial.qd, initial.equilibrium, loads)
         return q, qd
 
-    def run(self, progress: Any = None) -> Result:
+    def run(self, progress: bool | Callable[[float], None] | None = None) -> Result:
         """Simulate; see `pliant.simulate` for what it returns and raises.
 
         Parameters
@@ -357,11 +364,27 @@ class Scenario(Document):
         """
         controller, motion = self.driving
         return simulate(
-            self.built, self.duration, self.initial.q, self.initial.qd, as_given(self.torque), controller,
-            motion or None, self.method, self.rtol, self.atol, self.step, self.output_step, progress,
-            **self.surroundings, limits=self.limits, breaks=self.breaks, equilibrium=self.initial.equilibrium,
-            sensors=self.sensing, time_limit=self.time_limit, max_steps=self.max_steps,
-        )  # fmt: skip
+            self.built,
+            self.duration,
+            self.initial.q,
+            self.initial.qd,
+            torque=as_given(self.torque),
+            controller=controller,
+            motion=motion or None,
+            method=self.method,
+            rtol=self.rtol,
+            atol=self.atol,
+            step=self.step,
+            output_step=self.output_step,
+            progress=progress,
+            **self.surroundings,
+            limits=self.limits,
+            breaks=self.breaks,
+            equilibrium=self.initial.equilibrium,
+            sensors=self.sensing,
+            time_limit=self.time_limit,
+            max_steps=self.max_steps,
+        )
 
     def write(self, result: Result, folder: str | os.PathLike[str] = ".") -> list[Path]:
         """Write the outputs that the scenario asks for into a folder; returns their paths, data first.
@@ -431,8 +454,8 @@ class Scenario(Document):
         """
         return read_scenario(Path(path), FilePaths.of_file(path, search_paths))
 
-    def replace(self, **changes: Any) -> Self:
-        """The scenario with some entries changed, checked anew.
+    def replace(self, **changes: object) -> Self:
+        """Return the scenario with some entries changed, checked anew.
 
         Parameters
         ----------
@@ -451,7 +474,7 @@ class Scenario(Document):
         return type(self)(**{**{key: getattr(self, key) for key in type(self).model_fields}, **changes})
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data as it stands in a scenario file, with the robot written out.
+        """Return plain data in the form of a scenario file, with the robot written out.
 
         Returns
         -------
@@ -488,14 +511,14 @@ class Scenario(Document):
 
 
 def require_inside(outputs: Outputs, folder: Path) -> None:
-    """Refuse outputs that a link would take out of their folder."""
+    """Raise an error for outputs that a link would take out of their folder."""
     for name in (outputs.netcdf, outputs.csv, outputs.recording, outputs.page):
         if name is not None:
             inside(folder, name)
 
 
 def read_scenario(path: Path, paths: FilePaths) -> Scenario:
-    """The scenario of a file; `paths` says what it may read."""
+    """Read the scenario of a file. `paths` gives the folders that it may read."""
     data, lines = read_document(path, "a scenario file has at least `robot` and `duration`")
     if "links" in data and "robot" not in data:
         raise ModelError(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from pliant.arrays import Array
 from pliant.robot.files.error_messages import clash, fault, suggestion
 from pliant.robot.parts.fields import ANGLE, Description, angle, number, sequence
 from pliant.simulation.scenario.parts import Trouble, raise_together
@@ -17,14 +18,14 @@ Named = dict[str, float]
 Listed = tuple[float, ...]
 
 
-def read_values(value: Any, read: Callable[[Any], float] = angle) -> Named | Listed:
+def read_values(value: object, read: Callable[[object], object] = angle) -> Named | Listed:
     """Angles or lengths: a mapping from names, or a list."""
-    entries: Sequence[tuple[Any, Any]]
+    entries: Sequence[tuple[int | str, object]]
     if isinstance(value, Mapping):
         entries = list(value.items())
     else:
         entries = list(enumerate(sequence(value, "a mapping of names to values, or a list of values")))
-    made: dict[Any, float] = {}
+    made: dict[Any, Any] = {}
     troubles: list[Trouble] = []
     for key, entry in entries:
         try:
@@ -35,11 +36,11 @@ def read_values(value: Any, read: Callable[[Any], float] = angle) -> Named | Lis
     return made if isinstance(value, Mapping) else tuple(made.values())
 
 
-def _numbers(value: Any) -> tuple[float, ...]:
+def _numbers(value: object) -> tuple[float, ...]:
     return tuple(number(entry) for entry in sequence(value, "a list of numbers"))
 
 
-def _columns(value: Any) -> dict[str, tuple[float, ...]]:
+def _columns(value: object) -> dict[str, tuple[float, ...]]:
     if not isinstance(value, Mapping):
         raise fault("a mapping from joints to lists of numbers, one for each time")
     return {str(name): _numbers(column) for name, column in value.items()}
@@ -76,7 +77,7 @@ class TorqueSamples(Description):
         return self
 
 
-def read_torque(value: Any) -> Named | Listed | TorqueSamples:
+def read_torque(value: object) -> Named | Listed | TorqueSamples:
     """Constants by joint or as a list, or samples."""
     if isinstance(value, TorqueSamples):
         return value
@@ -85,14 +86,16 @@ def read_torque(value: Any) -> Named | Listed | TorqueSamples:
     return read_values(value, number)
 
 
-def as_given(torque: Named | Listed | TorqueSamples | None) -> Any:
+def as_given(torque: Named | Listed | TorqueSamples | None) -> Named | Listed | tuple[Array, dict[str, Array]] | None:
     """A torque in the form that `simulate` takes."""
     if isinstance(torque, TorqueSamples):
         return np.array(torque.times), {name: np.array(column) for name, column in torque.values.items()}
     return torque
 
 
-def unknown_names(given: Any, known: Sequence[str], what: str, counts: Sequence[int]) -> Iterator[Trouble]:
+def unknown_names(
+    given: Mapping[str, object] | Sequence[object] | None, known: Sequence[str], what: str, counts: Sequence[int]
+) -> Iterator[Trouble]:
     """Faults of a mapping whose keys are not `known`, or of a list whose length is none of `counts`."""
     if isinstance(given, Mapping):
         for name in given:
@@ -103,20 +106,20 @@ def unknown_names(given: Any, known: Sequence[str], what: str, counts: Sequence[
         yield (), fault(f"{wanted} numbers ({', '.join(known[: max(counts)])}), not {len(given)}"), list(given)
 
 
-def _serialised(value: Any) -> Any:
+def _serialised(value: TorqueSamples | Mapping[str, object] | Iterable[object]) -> object:
     if isinstance(value, TorqueSamples):
         return {"times": list(value.times), "values": {name: list(column) for name, column in value.values.items()}}
     return dict(value) if isinstance(value, Mapping) else list(value)
 
 
-def _of_a_joint(value: Any) -> Any:
+def _of_a_joint(value: object) -> object:
     """A coordinate, or the pose or velocity of a joint with a quaternion: `{position: [...], rpy: [...]}`."""
     if isinstance(value, Mapping):
         return {str(key): _deep(entry) for key, entry in value.items()}
     return _deep(value) if isinstance(value, list | tuple) else angle(value)
 
 
-def _deep(value: Any) -> Any:
+def _deep(value: object) -> object:
     return [_deep(entry) for entry in value] if isinstance(value, list | tuple) else angle(value)
 
 

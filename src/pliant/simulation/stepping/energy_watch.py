@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pliant.arrays import Array
@@ -25,7 +23,7 @@ class EnergyWatch:
     def __init__(self, model: Model) -> None:
         self._model, self._balance = model, EnergyBalance(model)
         self._steps, self._next, self._told = 0, 1, False
-        self._first: tuple[Any, ...] = ()
+        self._first: tuple[float, Array, Array, Array, Array] | None = None
         self._work: Array = np.zeros(1)
         self._worked: Array = np.zeros(1)
 
@@ -45,7 +43,7 @@ class EnergyWatch:
         self._next += min(self._steps, SELDOM)
         if self._first:
             self._add(*self._first)
-            self._first = ()
+            self._first = None
         self._add(t, q, qd, work, p)
         part = self.part
         if not self._told and part.max() > ALLOWED:

@@ -1,4 +1,4 @@
-"""How long a fixed step may be."""
+"""Longest length of a fixed step."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pliant.robot.tree import BASE
 from pliant.simulation.runs.coupled_lines import line_histories
 
 RADIANS = 0.4
-"""Of the fastest mode in a step: RK4 is stable to 2.8, and true to 1e-4 of a swing at this."""
+"""Phase of the fastest mode in a step. RK4 is stable up to 2.8, and errs by 1e-4 of a swing at this value."""
 SLIPS = 0.3
-"""Of the time in which friction begins to slip, in a step: RK4 is stable to 0.4."""
+"""Length of a step over the time in which friction begins to slip. RK4 is stable up to 0.4."""
 OTHER_POSES = 1.3
-"""They are up to a third faster."""
+"""Factor on the fastest mode, since at other poses modes are up to a third faster."""
 HIT = 1.0
-"""m/s, speed at which a contact is hit that does not say one."""
+"""Speed of a hit, m/s, for contacts that give none."""
 
 
 def fastest_mode(model: Model) -> float:
@@ -27,26 +27,26 @@ def fastest_mode(model: Model) -> float:
 
 
 class Yields:
-    """How far an arm at rest gives way to a force in a time squared: 1/kg of a force along a line, 1/(kg m^2) of a
-    torque; loops that hold it are left out, with which it is no softer."""
+    """Acceleration of an arm at rest per force: 1/kg along a line, 1/(kg m^2) of a torque. Loops are left out, since
+    with them the arm is no softer."""
 
     def __init__(self, model: Model) -> None:
         self.model, self.rest = model, model.layout.rest()
         self._inverse = np.linalg.inv(model.mass_matrix(self.rest))
 
     def speed(self, name: str) -> float:
-        """Of a joint by its name."""
+        """Acceleration of a joint per its torque or force, by its name."""
         k = self.model.speed_index(name)
         return float(self._inverse[k, k])
 
     def lines(self) -> Array:
-        """(couplings,) of each line."""
+        """Acceleration (couplings,) along each line per its force."""
         model, many = self.model, np.tile(self.rest, (self.model.n, 1))
         _, slopes, _ = line_histories(model, many, np.eye(model.n), model.nominal_parameters)
         return np.asarray(np.einsum("ik,ij,jk->k", slopes, self._inverse, slopes))
 
     def point(self, frame: str) -> float:
-        """Of a frame, in the direction in which it is softest; nothing of the ground."""
+        """Acceleration of a frame per force in its softest direction, 0 for the ground."""
         if frame in (BASE, WORLD):
             return 0.0
         J = self.model.jacobian(self.rest, frame=frame)[3:]
@@ -54,8 +54,8 @@ class Yields:
 
 
 def pressing_squares(model: Model, by: Yields) -> list[float]:
-    """Squares of frequencies, (rad/s)^2, that stops, springs, cables and contacts add where they are met: a cable that
-    is taut, a sphere that is pressed in as deep as a hit at the speed of its restitution does."""
+    """Squares of frequencies, (rad/s)^2, that stops, springs, cables and contacts add where they act. Cables are taut
+    then, and spheres pressed in as deep as by a hit at the speed of their restitution."""
     ends = {name: freedom.limits for name, freedom in model.robot.freedoms.items()}
     stops = {name: limits.stop for name, limits in ends.items() if limits is not None and limits.stop is not None}
     found = [stop.stiffness * by.speed(name) for name, stop in stops.items()]
@@ -88,8 +88,8 @@ def oil_rates(model: Model, by: Yields) -> list[float]:
 
 
 def sticking_rates(model: Model, by: Yields) -> list[float]:
-    """Frequencies of joints and motors that stick to friction with a stiffness, and rates of its damping, rad/s; those
-    of one that slides fast are higher, and hang on its speed."""
+    """Frequencies of joints and motors that stick to friction with a stiffness, and rates of its damping, rad/s. Those
+    of a joint that slides fast are higher, and depend on its speed."""
     rates: list[float] = []
     for name, freedom in model.robot.freedoms.items():
         rubbed = {name: freedom.friction}
@@ -103,7 +103,8 @@ def sticking_rates(model: Model, by: Yields) -> list[float]:
 
 
 def longest_step(model: Model) -> float:
-    """Seconds that an explicit method with fixed steps should not exceed, by what bends, bounces and slips fastest.
+    """Longest step, s, of explicit methods with fixed steps, by the fastest vibration, rebound or slip. Friction of
+    contacts that stick is left out: a fixed step lets them creep to and fro at their stick_speed.
 
     Friction of contacts that stick is left out: a fixed step lets them creep to and fro at their stick_speed.
     """

@@ -1,4 +1,5 @@
-"""Times at which a stretch must end: where the equations are not smooth, found as far ahead as a run has come."""
+"""Times at which a stretch must end because the equations are not smooth there. They are found as far ahead as a run
+has come."""
 
 from __future__ import annotations
 
@@ -11,13 +12,14 @@ from pliant.simulation.runs.composition import Composition
 from pliant.simulation.runs.rate_jumps import Impulses
 
 AHEAD = 4.0
-"""Times the present one, to which they are looked for."""
+"""Factor on the present time up to which they are searched."""
 SAME = 1e-9
-"""Of a step: a break or a sample so near to its end is at its end."""
+"""Part of a step: a break or a sample so near to its end counts as at its end."""
 
 
 class Interruptions:
-    """`following(t)` is the next of them behind t; `known` is the time until which all are known."""
+    """Times at which stretches end. `following(t)` is the next one after t, `known` the time until which all are
+    known."""
 
     def __init__(self, composed: Composition) -> None:
         self._composed = composed
@@ -28,10 +30,10 @@ class Interruptions:
         self._impulses = Impulses.none(len(composed.prescribed))
 
     def look(self, t: float) -> None:
-        """Find all until some time behind t."""
+        """Find all until some time after t."""
         if t < self.known:
             return
-        while self.known <= t:  # windows that do not hang on when somebody asks
+        while self.known <= t:  # the windows do not depend on the times asked for
             start, self.known = self.known, max(1.0, AHEAD * self.known)
             kinks = self._composed.kinks(2 * self.known)
             self._sharp = np.append(self._sharp, self._composed.sharp(start, self.known, kinks).times)
@@ -39,12 +41,12 @@ class Interruptions:
         self._impulses = self._composed.impulses(self._times, self.known, self._sharp)
 
     def following(self, t: float) -> float:
-        """The next one behind t, or the time until which all are known."""
+        """Next one after t, or the time until which all are known."""
         k = int(np.searchsorted(self._times, t, side="right"))
         return float(self._times[k]) if k < len(self._times) else self.known
 
     def jump(self, t: float) -> tuple[Array, Array, Array] | None:
-        """Time behind, and prescribed rates before and after, where these jump at t."""
+        """Time, and prescribed rates before and after, if these jump at t."""
         found = np.flatnonzero(self._impulses.times == t)
         if not len(found):
             return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pliant.algebra.tableaux import explicit
-from pliant.arrays import Array
+from pliant.arrays import Array, Booleans, Integers
 from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.tape import one_sided_time
 from pliant.errors import UnsupportedModel, warn_user
@@ -19,13 +20,15 @@ from pliant.simulation.stepping.energy_watch import EnergyWatch
 from pliant.simulation.stepping.interruptions import SAME, Interruptions
 from pliant.simulation.stepping.validity_watch import ValidityWatch
 
+SavedArms = tuple[float, Array, Array, NDArray[np.object_]]
+"""Time, states, inputs, and where arms stand still."""
 BROKEN = "broke down"
 MOST_STEPS = 1e7
-"""Of one arm in one step of the caller."""
+"""Integrator steps of one arm in one step of the caller, at most."""
 
 
 class ManyArms:
-    """B arms of one model with one clock; `stopped` (B,) says where an arm stands still and why."""
+    """B arms of one model with one clock. `stopped` (B,) gives the reason why an arm stands still."""
 
     def __init__(
         self, f: BatchEquations, limits: list[JointLimit], method: str, step: float | None, rtol: float, atol: float,
@@ -52,24 +55,24 @@ class ManyArms:
         self.start(q, qd)
 
     def _held(self, t: float) -> Array:
-        """(1, ...) what series say at a time."""
+        """Pieces (1, ...) of the series that hold at a time."""
         return np.ascontiguousarray(self._f.composition.series_at(np.array([t])))
 
     def start(self, q: Array, qd: Array) -> None:
-        """All arms back to time 0, at these states."""
+        """Put all arms back to time 0, at these states."""
         self.t = 0.0
         self.place(q, qd, slice(None))
 
-    def place(self, q: Array, qd: Array, arms: Any = slice(None)) -> None:
-        """Some arms at these states now."""
+    def place(self, q: Array, qd: Array, arms: slice | Integers = slice(None)) -> None:
+        """Put some arms at these states now."""
         x = self._f.start(q, qd, np)
         self.x[arms] = self._f.loaded(x, self._held(self.t), self.p[arms])
         self.stopped[arms] = ""
-        self._judge(np.isfinite(self.x).all(axis=1))
+        self._judge(np.asarray(np.isfinite(self.x).all(axis=1)))
         self.balanced()
 
     def balanced(self) -> None:
-        """Let the energy balance from the present states on, of which some were set from outside."""
+        """Let the energy balance begin at the present states, some of which were set from outside."""
         self.energy.begin(*self._seen())
 
     def _seen(self) -> tuple[float, Array, Array, Array, Array]:
@@ -77,12 +80,13 @@ class ManyArms:
         q, qd = self.coordinates()
         return self.t, q, qd, self.x[:, -1], self.p[:, self._m :]
 
-    def command(self, tau: Any) -> None:
-        """Torques (m,) or (B, m) from now on."""
+    def command(self, tau: ArrayLike) -> None:
+        """Set torques (m,) or (B, m) from now on."""
         self.p[:, : self._m] = tau
 
-    def advance(self, dt: float) -> Any:
-        """Which arms (B,) went on for the time `dt`; others have stopped, and stay where they are."""
+    def advance(self, dt: float) -> Booleans:
+        """Advance by `dt`. Return which arms (B,) went on for that time; others have stopped, and stay where they
+        are."""
         end, near = self.t + dt, SAME * dt
         self._breaks.look(end + near)
         still, before = self.stopped != "", self.x.copy()
@@ -99,18 +103,18 @@ class ManyArms:
                 )
             if stop >= end - near:
                 break
-        sound = np.isfinite(self.x).all(axis=1)
+        sound = np.asarray(np.isfinite(self.x).all(axis=1))
         self.x[still | ~sound] = before[still | ~sound]
         self._judge(sound)
         if self.energy.due():
             seen = self._seen()
             self.energy.look(*seen)
             self._validity.look(*seen[:3], self.x, self.p)
-        return self.stopped == ""
+        return np.asarray(self.stopped == "")
 
     def _stretch(self, end: float, length: float) -> None:
-        """All arms to a time, without a look at what came of them. A whole step has the length that was asked for, not
-        one with the rounding of the clock: so bits do not hang on the time."""
+        """Advance all arms to a time, without judging them. A whole step has the length that was asked for, without the
+        rounding of the clock, so that bits do not depend on the time."""
         count = 0
         if self._fixed:
             count = max(1, int(np.ceil(length / self._step * (1 - 1e-10)))) if self._step is not None else 1
@@ -126,8 +130,8 @@ class ManyArms:
             self._told = True
             warn_user(passing_words(int(counts[:, 1].max())))
 
-    def _judge(self, sound: Any) -> None:
-        """Note who has left a limit or broken down."""
+    def _judge(self, sound: Booleans) -> None:
+        """Note arms that have left a limit or broken down."""
         moving = self.stopped == ""
         self.stopped[moving & ~sound] = BROKEN
         if self._limits:
@@ -143,12 +147,12 @@ class ManyArms:
         q, qd = self._f.coordinate_kernel(np.full(1, self.t), self.x, self._held(self.t), self.p)
         return q, qd
 
-    def save(self) -> tuple[Any, ...]:
-        """All that the next step follows from."""
+    def save(self) -> SavedArms:
+        """Return the state from which the next step follows."""
         return self.t, self.x.copy(), self.p.copy(), self.stopped.copy()
 
-    def restore(self, kept: tuple[Any, ...]) -> None:
-        """Go on from there."""
+    def restore(self, kept: SavedArms) -> None:
+        """Go on from a saved state."""
         t, x, p, stopped = kept
         self.t, self.x, self.p, self.stopped = t, x.copy(), p.copy(), stopped.copy()
         self.balanced()

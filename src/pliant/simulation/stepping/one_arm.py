@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.compute.integrate.loop_state import LoopStatus
@@ -37,9 +38,17 @@ class OneArm:
         watch = Events(self._kernel.address, len(limits), direction, owner=self._kernel) if self._kernel else None
         x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_drive_states else None)
         self._run = OpenRun(
-            composed.problem(), x0, inputs.p, method, step, rtol, composed.tolerances(atol), inputs.callback,
-            inputs.n_callback, watch,
-        )  # fmt: skip
+            composed.problem(),
+            x0,
+            inputs.p,
+            method=method,
+            step=step,
+            rtol=rtol,
+            atol=composed.tolerances(atol),
+            callback=inputs.callback,
+            n_callback=inputs.n_callback,
+            events=watch,
+        )
         self._x0, self._run.ceiling = x0, float(ceiling(composed, inputs.functions, qd))
         self._breaks = Interruptions(composed)
         self._torque = self._run.p[: composed.m]
@@ -53,11 +62,11 @@ class OneArm:
         self.balanced()
 
     def balanced(self) -> None:
-        """Let the energy balance from the present state on, which was set from outside."""
+        """Let the energy balance begin at the present state, which was set from outside."""
         self.energy.begin(*self._seen())
 
     def _look(self) -> None:
-        """At the energy, and at what the model holds for."""
+        """Judge the energy, and the limits of the model."""
         seen = self._seen()
         self.energy.look(*seen)
         self._validity.look(*seen[:3], self.x, self.p)
@@ -69,7 +78,7 @@ class OneArm:
         return run.t, q[None], qd[None], run.x[-1:], run.p[None, len(run.p) - P :]
 
     def start(self, q: Array, qd: Array) -> None:
-        """Back to time 0, at this state."""
+        """Put the arm back to time 0, at this state."""
         self._run.restart()
         self._inputs.sampler, self._samples, self._held[:] = self._composed.sampler(), 0, 0.0
         self._torque[:] = self._inputs.constant[:] = 0.0
@@ -82,7 +91,7 @@ class OneArm:
         self.balanced()
 
     def place(self, q: Array, qd: Array) -> None:
-        """At this state now; what else has states, such as a controller, goes on."""
+        """Put the arm at this state now. Other states, such as those of a controller, go on."""
         c = self._composed
         self._run.x[: c.moving] = np.concatenate([q[c.free_places], qd[c.free]])
         self.stopped = self._left()
@@ -100,11 +109,11 @@ class OneArm:
 
     @property
     def p(self) -> Array:
-        """What the equations are given: torques and parameters, a view (1, ...)."""
+        """Inputs of the equations, torques and parameters: a view (1, ...)."""
         return self._run.p[None]
 
-    def command(self, tau: Any) -> None:
-        """Torques from now on."""
+    def command(self, tau: ArrayLike) -> None:
+        """Set torques from now on."""
         if self._asks:
             self._inputs.constant[:] = tau
             np.add(self._inputs.constant, self._held, out=self._torque)
@@ -112,7 +121,7 @@ class OneArm:
             self._torque[:] = tau
 
     def advance(self, dt: float) -> bool:
-        """Whether the arm went on for the time `dt`; where not, it stopped at a limit."""
+        """Advance by `dt`. Return whether the arm went on for that time; if not, it stopped at a limit."""
         if self.stopped:
             raise SimulationError(
                 f"step: the arm stands at a limit ({self.stopped}) since t = {self.t:g} s; reset or restore it, or "
@@ -137,7 +146,7 @@ class OneArm:
         raise self._broken(status, end)
 
     def _in_pieces(self, end: float, near: float) -> int:
-        """To `end`, with samples taken and breaks met on the way."""
+        """Advance to `end`; take samples and meet breaks on the way."""
         run = self._run
         self._breaks.look(end + near)
         while True:
@@ -148,7 +157,7 @@ class OneArm:
                 return status
 
     def _meet(self, near: float) -> None:
-        """What happens at the present time: a jump of prescribed rates, a sample of the controller."""
+        """Do what falls on the present time: a jump of prescribed rates, a sample of the controller."""
         run = self._run
         if self._next <= run.t + near:
             run.t = self._next
@@ -165,12 +174,12 @@ class OneArm:
         self._plan(near)
 
     def _plan(self, near: float = 0.0) -> None:
-        """The next time at which something happens."""
+        """Set the next time at which something happens."""
         sample = math.inf if self._period is None else self._samples * self._period
         self._next = min(sample, self._breaks.following(self._run.t + near))
 
     def _look_up(self) -> None:
-        """What series say from now on."""
+        """Set the pieces of the series that hold from now on."""
         c = self._composed
         self._run.p[c.m : c.m + c.n_series] = c.series_at(one_sided_time.after(np.array([self._run.t])))[0]
 
@@ -193,7 +202,7 @@ class OneArm:
         )
 
     def save(self) -> tuple[Any, ...]:
-        """All that the next step follows from."""
+        """Return the state from which the next step follows."""
         sampler = self._inputs.sampler
         if sampler is not None and not hasattr(sampler, "memory"):
             raise UnsupportedModel(
@@ -205,7 +214,7 @@ class OneArm:
         return self._run.memory, self._run.x.copy(), self._run.p.copy(), self.stopped, held
 
     def restore(self, kept: tuple[Any, ...]) -> None:
-        """Go on from there."""
+        """Go on from a saved state."""
         self._run.memory, self._run.x[:], self._run.p[:], self.stopped, held = kept
         self._inputs.constant[:], self._held[:], self._samples, following, memory = held
         if memory is not None:

@@ -1,6 +1,7 @@
-"""`Stepper`: an arm, or many, that its caller advances; laws, loads and motions compiled into one function.
+"""`Stepper`: an arm, or many, that its caller advances. Laws, loads and motions are compiled into one function.
 
-The engines (`one_arm.py`, `many_arms.py`) own time and states; here arguments are read, and states and readings given.
+The engines (`one_arm.py`, `many_arms.py`) own time and states. This module reads arguments and returns states and
+readings.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from pliant.arrays import Array, StateLike
+from pliant.arrays import Array, Booleans, Integers, StateLike
 from pliant.base.signatures import checked, near, shown
 from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.control.sensing.sensors import Encoder, Measurement, Sensor, TipPosition
@@ -23,7 +24,7 @@ from pliant.model.damping_drift import drifted_rows
 from pliant.model.model import Model
 from pliant.model.validity import tell
 from pliant.options import StepMethodName
-from pliant.protocols import Control, MovingBase, PrescribedMotion
+from pliant.protocols import Control, MovingBase, PrescribedMotion, TorqueValues
 from pliant.simulation.batch.batch_equations import composed as batch_equations
 from pliant.simulation.batch.batch_equations import read_drive, rows
 from pliant.simulation.runs.composition import Composition, compose
@@ -55,17 +56,18 @@ class ArmState(NamedTuple):
 
 @dataclass(frozen=True)
 class SavedState:
-    """What `Stepper.save` gives and `Stepper.restore` takes: all that the next steps follow from; it can be pickled.
+    """State that `Stepper.save` returns and `Stepper.restore` takes. The next steps follow from it alone, and it can be
+    pickled.
 
     Attributes
     ----------
     of : tuple
-        What it is a state of; a stepper of something else refuses it.
+        Identity of the stepper; `restore` of another one raises `ModelError`.
     kept : tuple
         The state.
     """
 
-    of: tuple[Any, ...]
+    of: tuple[object, ...]
     kept: tuple[Any, ...]
 
 
@@ -80,30 +82,30 @@ class Stepper:
     Parameters
     ----------
     model : Model
-        The arm. What shall change between steps, such as a payload, is named in `robot.model(parameters=[...])`.
+        The arm. Name numbers that change between steps, such as a payload, in `robot.model(parameters=[...])`.
     method : str
         "rk4" and "midpoint" have fixed steps; "dopri5", "dop853" and "rodas5p" (for stiff arms) choose their own. Many
         arms: "rk4" and "dopri5".
     step : float, optional
-        Longest step inside `step(dt)`, seconds: a stretch is divided evenly. By default what the fastest mode of the
-        arm asks of "rk4" and "midpoint"; other methods have no bound.
+        Longest step inside `step(dt)`, seconds: a stretch is divided evenly. By default "rk4" and "midpoint" follow
+        the fastest mode of the arm, and other methods have no bound.
     controller : optional
         As in `simulate`; its torques are added to those given to `step`. Sampled controllers, and with `sample_time`
-        Python functions, are asked at their times and held. Many arms: what is traced.
+        Python functions, are called at their times, and their torques held. Many arms take traced controllers only.
     loads : sequence of Load, optional
         Objects of `pliant.loads`.
     motion, base : optional
         Prescribed coordinates and motion of the base, as in `simulate`.
     sensors : sequence of Sensor, optional
-        What `outputs` reads, in this order; by default an encoder at each joint and the position of the tip.
+        Sensors that `outputs` reads, in this order; by default an encoder at each joint and the position of the tip.
     q0, qd0 : optional
         Start, given as for `simulate`; for many arms also with an axis in front.
     p : array or mapping, optional
         Values of the model's parameters, all of them or by name; nominal ones by default.
     count : int, optional
-        How many arms; without it one, and no axis for it.
+        Number of arms. Without it there is one, and no axis for arms.
     sample_time : float, optional
-        Ask a Python function this often and hold its value.
+        Seconds between calls of a Python function, whose value is held in between.
     limits : bool
         Whether an arm stops where a joint leaves the limits of the robot file.
     equilibrium : bool
@@ -111,7 +113,7 @@ class Stepper:
     rtol, atol : float
         Local error of methods that choose their steps.
     seed : int
-        Of the noise of sensors.
+        Seed of the noise of sensors.
 
     Attributes
     ----------
@@ -122,8 +124,8 @@ class Stepper:
 
     Notes
     -----
-    Equal to `simulate` with the same method and step to round-off. Nothing computed in one step is used in the next, so
-    that `restore` gives the same bits.
+    Results equal those of `simulate` with the same method and step to round-off. No step uses what an earlier one
+    computed besides the state, so that after `restore` the same bits follow.
 
     Examples
     --------
@@ -178,21 +180,22 @@ class Stepper:
         self._rng, self._seed = np.random.default_rng(seed), seed
         self._equilibrium = equilibrium
         self.composition, inputs, f = self._compose(controller, motion or {}, acting, base, sample_time, values)
-        start = self._start(q0, qd0, values)
-        bounds = joint_limits(model, limits)
-        lengths = (method, self.step_length, rtol, atol)
+        q, qd = self._start(q0, qd0, values)
+        bounds, length = joint_limits(model, limits), self.step_length
         self._engine: OneArm | ManyArms
         if inputs is not None:
-            self._engine = OneArm(self.composition, inputs, bounds, *lengths, *start)
+            self._engine = OneArm(
+                self.composition, inputs, bounds, method=method, step=length, rtol=rtol, atol=atol, q=q, qd=qd
+            )
         else:
-            self._engine = ManyArms(f, bounds, *lengths, values, *start)
+            self._engine = ManyArms(f, bounds, method=method, step=length, rtol=rtol, atol=atol, p=values, q=q, qd=qd)
         self._advance, self._command = self._engine.advance, self._engine.command
 
     def _compose(
-        self, controller: Any, motion: Mapping[str, Any], loads: tuple[Any, ...], base: Any, sample_time: float | None,
-        p: Array,
+        self, controller: Control | None, motion: Mapping[str, PrescribedMotion], loads: tuple[Load, ...],
+        base: MovingBase | None, sample_time: float | None, p: Array,
     ) -> tuple[Composition, Inputs | None, Any]:  # fmt: skip
-        """The equations, and what feeds those of one arm or those of many."""
+        """Return the equations, and the inputs of one arm or the batch equations of many."""
         if self.count is not None:
             held = TorqueInput(constant=np.zeros((1, self._m)))
             drives = held, read_drive(self.model, controller, "controller")
@@ -206,12 +209,22 @@ class Stepper:
         composition = compose(self.model, None, drive.traced, motion, loads, base, False, looked_up=True, closed=True)
         return composition, Inputs(self.model, composition, [drive], p[0], sample_time), None
 
-    def _start(self, q0: Any, qd0: Any, p: Array, now: bool = False) -> tuple[Array, Array]:
-        """A state to begin from, or to be in `now`, which is behind all jumps."""
+    def _start(self, q0: StateLike | None, qd0: StateLike | None, p: Array, now: bool = False) -> tuple[Array, Array]:
+        """Return a state to begin from, or to be in `now`, after all jumps."""
         many, c = self.count is not None, self.composition
         own = p if many else p[0]
         before = None if now else c.before_start
-        *start, _ = read_start(self.model, q0, qd0, self._equilibrium, c.loads, own, many, c.on_paths, before)
+        *start, _ = read_start(
+            self.model,
+            q0,
+            qd0,
+            equilibrium=self._equilibrium,
+            loads=c.loads,
+            p=own,
+            many=many,
+            placed=c.on_paths,
+            before=before,
+        )
         if not many:
             return start[0], start[1]
         for name, array in zip(("q0", "qd0"), start):
@@ -220,8 +233,8 @@ class Stepper:
         q, qd = (np.broadcast_to(array, (len(p), array.shape[1])) for array in start)
         return q, qd
 
-    def _values(self, given: Any, now: Array | None = None) -> Array:
-        """(B or 1, P) parameters: those given, all or by name, over those of now or nominal ones."""
+    def _values(self, given: ArrayLike | Mapping[str, ArrayLike] | None, now: Array | None = None) -> Array:
+        """Parameters (B or 1, P): those given, all or by name, in place of present or nominal ones."""
         names, arms = self.model.parameters, self.count or 1
         values = np.tile(self.model.nominal_parameters, (arms, 1)) if now is None else now.copy()
         if given is None:
@@ -245,7 +258,7 @@ class Stepper:
 
     # ------------------------------------------------------------------------------------------------ stepping
 
-    def step(self, dt: float, tau: Any = None) -> None:
+    def step(self, dt: float, tau: TorqueValues | None = None) -> None:
         """Advance by `dt` seconds under torques that are held.
 
         Parameters
@@ -258,12 +271,12 @@ class Stepper:
 
         Notes
         -----
-        An arm that meets a joint limit stops there: `stopped` names it. Many arms are looked at when the time is over.
+        An arm that meets a joint limit stops there: `stopped` names it. Many arms are checked at the end of the step.
 
         Raises
         ------
         SimulationError
-            The arm stands at a limit since an earlier step, or broke down; of many arms, all of them.
+            The arm stands at a limit since an earlier step, or broke down; of many arms, if all of them do.
         """
         try:
             fits = 0.0 < dt < LONGEST
@@ -272,16 +285,17 @@ class Stepper:
         if not fits:
             raise ModelError(f"dt: got {shown(dt)}, expected a positive number of seconds, below {LONGEST:g}")
         if tau is not None:
+            given: Any = tau
             try:
-                wide = len(tau) if self.count is None else np.shape(tau)[-1]
-                if wide != self._m or isinstance(tau, str | bytes):
+                wide = len(given) if self.count is None else np.shape(given)[-1]
+                if wide != self._m or isinstance(given, str | bytes):
                     raise ValueError
-                self._command(tau)
+                self._command(given)
             except (TypeError, ValueError, IndexError):
                 self._command(self._torques(tau))
         self._advance(float(dt))
 
-    def _torques(self, tau: Any) -> Array:
+    def _torques(self, tau: TorqueValues) -> Array:
         constant = read_torque(self.model, tau, "tau", many=self.count is not None).constant
         if constant is None or len(constant) not in (1, self.count or 1):
             raise ModelError(
@@ -289,8 +303,13 @@ class Stepper:
             )
         return constant[0] if self.count is None else constant
 
-    def reset(self, q0: Any = None, qd0: Any = None, arms: Any = None) -> None:
-        """Back to a start, with the parameters of now.
+    def reset(
+        self,
+        q0: StateLike | None = None,
+        qd0: StateLike | None = None,
+        arms: Sequence[int] | Integers | Booleans | slice | None = None,
+    ) -> None:
+        """Put arms back to a start, with the present parameters.
 
         Parameters
         ----------
@@ -324,13 +343,13 @@ class Stepper:
         return self._engine.t
 
     @property
-    def stopped(self) -> Any:
+    def stopped(self) -> str | NDArray[np.object_]:
         """Name of the limit at which the arm stands, empty while it moves; of many arms an array."""
         stopped = self._engine.stopped
         return stopped if isinstance(stopped, str) else stopped.copy()
 
     @property
-    def energy_error(self) -> Any:
+    def energy_error(self) -> float | Array:
         """Error of the energy as a part of what moved, as in `simulate`, since the states or parameters were set last;
         of many arms an array. It is looked at after 1, 2, 4, ... steps, later after every 256."""
         part = self._engine.energy.part
@@ -345,7 +364,7 @@ class Stepper:
         return ArmState(*self.composition.full_state(self._engine.t, self._engine.x[0]))
 
     @state.setter
-    def state(self, value: tuple[Any, Any]) -> None:
+    def state(self, value: tuple[StateLike | None, StateLike | None]) -> None:
         q0, qd0 = value
         self._engine.place(*self._start(q0, qd0, self._own, now=True))
 
@@ -366,12 +385,12 @@ class Stepper:
         return p[:, p.shape[1] - len(self.model.parameters) :]
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, float | Array]:
         """Values of the model's parameters by name."""
         columns = self._own.T.copy() if self.count is not None else self._own[0].tolist()
         return dict(zip(self.model.parameters, columns))
 
-    def change(self, parameters: Mapping[str, Any] | ArrayLike) -> None:
+    def change(self, parameters: Mapping[str, ArrayLike] | ArrayLike) -> None:
         """Give parameters of the model other values from now on; coordinates and rates stay.
 
         Parameters
@@ -436,8 +455,7 @@ class Stepper:
     # ------------------------------------------------------------------------------------------------ keeping
 
     def save(self) -> SavedState:
-        """All that the next steps follow from: time, states, torques, parameters, the memory of sampled controllers
-        and of the sensors' noise.
+        """Save time, states, torques, parameters, and the memory of sampled controllers and of the noise of sensors.
 
         Returns
         -------
@@ -471,8 +489,8 @@ class Stepper:
         self._rng.bit_generator.state = deepcopy(noise)
 
     @property
-    def _of(self) -> tuple[Any, ...]:
-        """What a saved state fits to."""
+    def _of(self) -> tuple[object, ...]:
+        """Identity of the stepper, to which a saved state must fit."""
         model, controller = self.model, self.composition.controller
         sizes = (self._engine.x.shape[-1], self._engine.p.shape[-1], self.count)
         law = type(controller).__name__

@@ -1,4 +1,4 @@
-"""Whether arms that their caller advances stay within what their model holds for, looked at now and then."""
+"""Check now and then that arms that their caller advances stay within the limits of their model."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pliant.simulation.runs.neglected_terms import Farthest, asks_forces, judge_
 
 
 class ValidityWatch:
-    """Judges slopes of beams, and what a model of first order by our own choice leaves out, in states that are shown to
-    it; each finding is told once."""
+    """Judges slopes of beams, and the terms that a model of first order leaves out by "auto", in states that are shown
+    to it. Each finding gives one warning."""
 
     def __init__(self, composition: Composition) -> None:
         self._composition, self._model = composition, composition.model
