@@ -19,7 +19,7 @@ class PliantError(Exception):
     Parameters
     ----------
     message : str
-        What went wrong; a very long text is shortened.
+        Description of the error; a very long text is shortened.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class SimulationError(PliantError):
     Parameters
     ----------
     message : str
-        What went wrong, when and where.
+        Description of the error, with time and place.
     result : Result, optional
         The part that was computed.
 
@@ -86,7 +86,7 @@ class Interrupted(KeyboardInterrupt):
     Parameters
     ----------
     message : str
-        What was interrupted, and where.
+        Description of the interrupted call.
     result : Result, BatchResult, SweepResult or Identification, optional
         The part that was computed.
 

@@ -90,7 +90,7 @@ def plain_number(text: str) -> float:
 
 
 def whole_number(text: str) -> int:
-    """Whole number of a file, likewise."""
+    """Whole number of a file, with the same rules as `plain_number`."""
     require_plain(text)
     return int(text)
 

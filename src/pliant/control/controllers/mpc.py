@@ -719,4 +719,5 @@ class PredictiveLaw(Law):
             memory["plan"] = pilot.solver.plan.copy()
             return found.tau
 
-        return HeldLaw(compute, self.model.n_joints, 1, 0, {"plan": pilot.solver.plan.copy()})
+        memory = {"plan": pilot.solver.plan.copy()}
+        return HeldLaw(compute=compute, m=self.model.n_joints, ticks=1, late=0, memory=memory)

@@ -111,4 +111,7 @@ class _EstimatedLaw(Law):
 
         own: Memory = {"running": given.estimator.running(given.start), "z": self.inner.initial_state}
         own["readout"] = self.clock.readout(model, sensed.sensors, float(self.sample_time or 0.0), given.seed)
-        return HeldLaw(compute, model.n_joints, self.clock.period, self.clock.late, own, watching(sensed))
+        return HeldLaw(
+            compute=compute, m=model.n_joints, ticks=self.clock.period, late=self.clock.late, memory=own,
+            watch=watching(sensed),
+        )  # fmt: skip

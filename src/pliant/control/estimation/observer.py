@@ -285,7 +285,10 @@ class _SampledFeedback(Law):
 
         own: Memory = {"xh": np.zeros(len(f.A)), "applied": np.zeros(model.n_joints), "acted": f.u0}
         own["readout"] = self.clock.readout(model, f.measurement.sensors, float(self.sample_time or 0.0), self.seed)
-        return HeldLaw(compute, model.n_joints, self.clock.period, self.clock.late, own, watching(f.measurement))
+        return HeldLaw(
+            compute=compute, m=model.n_joints, ticks=self.clock.period, late=self.clock.late, memory=own,
+            watch=watching(f.measurement),
+        )  # fmt: skip
 
 
 def watching(sensed: Measurement) -> Callable[..., None]:

@@ -181,7 +181,10 @@ class SampledLaw(Law):
         own: Memory = {"z": self.inner.initial_state}
         if seen is not None:
             own["readout"] = self.clock.readout(model, seen.sensors, float(self.sample_time or 0.0))
-        return HeldLaw(compute, model.n_joints, self.clock.period, self.clock.late, own, watch if seen else None)
+        return HeldLaw(
+            compute=compute, m=model.n_joints, ticks=self.clock.period, late=self.clock.late, memory=own,
+            watch=watch if seen else None,
+        )  # fmt: skip
 
 
 @dataclass
