@@ -1,4 +1,4 @@
-"""The types of arrays and expressions that annotations share."""
+"""Types of arrays and expressions, shared by annotations."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ StateLike = ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]]
 """Coordinates as `pliant.model.read_state` reads them: `AnglesLike`, by name or not, or "equilibrium"."""
 if TYPE_CHECKING:
     Expression = ca.SX
-else:  # whoever reads annotations at run time needs no CasADi
+else:  # reading annotations at run time needs no CasADi
     Expression = Any
-"""Symbols and what is computed from them; numbers (`casadi.DM`, floats) pass for one wherever CasADi takes them."""
+"""CasADi expression. Numbers (`casadi.DM`, floats) are accepted wherever CasADi accepts them."""

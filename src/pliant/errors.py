@@ -1,4 +1,4 @@
-"""What can go wrong, in four words. Every message says the name, what was given, what was expected and what to do."""
+"""Exceptions and warnings. A message gives the name, the value that was given, what is expected and what to do."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 LONGEST = 3000
 """Characters of a message; what a user gave may be a megabyte long."""
 PASSED = ("pliant", "contextlib", "pydantic")
-"""Packages whose lines are not those of a user."""
+"""Packages that are not code of a user."""
 
 
 class PliantError(Exception):
-    """Base of every error that pliant raises on purpose.
+    """Base class of the errors that pliant raises on purpose.
 
     Parameters
     ----------
     message : str
-        What went wrong; shortened where it is very long.
+        Description of the error; a very long text is shortened.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class PliantError(Exception):
 
 
 class ModelError(PliantError, ValueError):
-    """The description of an arm, or an argument about it, cannot be right.
+    """The description of an arm, or an argument of a function, is invalid.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class ModelError(PliantError, ValueError):
 
 
 class UnsupportedModel(PliantError):
-    """A formulation, method or back end was asked for something that it does not have.
+    """A formulation, method or back end does not support what was asked for.
 
     Examples
     --------
@@ -57,14 +57,14 @@ class UnsupportedModel(PliantError):
 
 
 class SimulationError(PliantError):
-    """A run could not be finished; `result` holds what had been computed, if anything.
+    """A run could not be finished. `result` holds the part that was computed, if any.
 
     Parameters
     ----------
     message : str
-        What went wrong, when and where.
+        Description of the error, with time and place.
     result : Result, optional
-        What had been computed.
+        The part that was computed.
 
     Examples
     --------
@@ -79,16 +79,16 @@ class SimulationError(PliantError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a computation; `result` holds what had been computed, if anything.
+    """Ctrl-C ended a computation. `result` holds the part that was computed, if any.
 
-    It is a KeyboardInterrupt and no `PliantError`: who catches errors of pliant does not catch Ctrl-C.
+    It is a KeyboardInterrupt and no `PliantError`: `except PliantError` does not catch Ctrl-C.
 
     Parameters
     ----------
     message : str
-        What was interrupted, and where.
+        Description of the interrupted call.
     result : Result, BatchResult, SweepResult or Identification, optional
-        What had been computed.
+        The part that was computed.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the user, the nearest that is in no package of `PASSED`: Python shows it once for each."""
+    """Warn at the user's line: the nearest caller outside the packages of `PASSED`. Python shows it once per line."""
     frame, level = currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PASSED:
         frame, level = frame.f_back, level + 1
@@ -114,12 +114,12 @@ def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def install(extra: str) -> str:
-    """How to get an extra. Pliant is on no package index: a name there would be somebody else's package."""
+    """Instruction to install an extra. Pliant is on no package index; a package of this name there is another one."""
     return f"in the folder of pliant's source, run: pip install '.[{extra}]'"
 
 
 def extra(module: str, message: str, kind: type[PliantError] = PliantError) -> Any:
-    """A module that pliant does without; where it is asked for and missing, the message says how to get it."""
+    """Import an optional module; if it is missing, raise `kind` with a message that says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:

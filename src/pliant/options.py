@@ -1,12 +1,12 @@
-"""Names that options take: each set stands here once.
+"""Names of options. Each set is defined here once.
 
-An annotation with one of these is what an editor completes, what `mypy` checks, and what `@checked` holds a call
-against; `typing.get_args` gives the names where code needs them.
+Editors complete these annotations, `mypy` checks them, and `@checked` compares arguments with them at run time.
+`typing.get_args` returns the names for code that needs them.
 """
 
 from typing import Literal
 
-# What a model is made of
+# Models
 FormulationName = Literal["denoc", "dual-screw", "gibbs-appell", "lagrange", "recursive-lagrange"]
 RotationName = Literal["exact", "linear"]
 StiffeningName = Literal["first-order", "second-order"]
@@ -24,7 +24,7 @@ FunctionName = Literal[
     "multipliers", "gaps", "driven_dynamics",
 ]  # fmt: skip
 
-# What a description says
+# Descriptions of robots
 JointType = Literal[
     "revolute", "prismatic", "fixed", "universal", "cylindrical", "planar", "spherical", "free",
 ]  # fmt: skip
@@ -41,7 +41,7 @@ ShapeMethod = Literal["modes", "elements", "auto"]
 BoundaryName = Literal["clamped-free", "clamped-mass", "pinned"]
 Normalisation = Literal["unit", "tip"]
 
-# Where something acts or is read
+# Places of loads and sensors
 Station = Literal["tip", "middle"]
 AxesName = Literal["base", "link", "section"]
 WrenchAxesName = Literal["base", "link", "section", "frame"]
@@ -54,7 +54,7 @@ InterfaceKind = Literal["rigid", "average"]
 LengthUnit = Literal["m", "cm", "mm", "in"]
 MassUnit = Literal["kg", "g", "t", "lbf s2/in"]
 
-# How a run is computed
+# Computation of a run
 PackedName = Literal["rk4", "dopri5"]
 ExplicitName = Literal[PackedName, "dop853"]
 StepMethodName = Literal[ExplicitName, "rodas5p", "midpoint"]

@@ -1,7 +1,7 @@
-"""Files of arrays, checked before a library reads values: HDF5 files and Zarr folders that hold all their data.
+"""Checks of HDF5 files and Zarr folders before a library reads values: all data must be inside.
 
 HDF5 and Zarr files can name other files and the code that unpacks their values. Both libraries follow such names
-without asking, so that the metadata are looked at first, by calls that open nothing.
+without asking. So pliant reads the metadata first, by calls that open nothing else.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from pliant.base.reading import open_input, read_input, require_regular
 from pliant.errors import ModelError
 
 FILTERS = range(1, 7)
-"""Numbers of the filters of HDF5 itself: deflate, shuffle, fletcher32, szip, nbit, scaleoffset; others are plugins."""
+"""Numbers of the filters of HDF5: deflate, shuffle, fletcher32, szip, nbit, scaleoffset. Others are plugins."""
 COMPRESSORS = ("blosc", "zstd", "gzip", "zlib", "lz4", "bz2")
 """Compressors of Zarr arrays of version 2."""
 CODECS = ("bytes", "vlen-utf8", "blosc", "zstd", "gzip", "crc32c")
 """Codecs of Zarr arrays of version 3."""
 TEXT_FILTER = [{"id": "vlen-utf8"}]
-"""Filters of a Zarr array of version 2 that holds texts of any length; no other array has any."""
+"""Filters of a Zarr array of version 2 with texts of any length. Other arrays have none."""
 NUMBERS = {f"{kind}{8 * size}": size for kind in ("int", "uint", "float") for size in (1, 2, 4, 8)} | {"bool": 1}
 POINTER = 8
-"""Bytes of a text of any length, at least."""
+"""Least number of bytes of a text of any length."""
 MOST_TEXT = 64 << 20
-"""Bytes of a chunk of texts of any length."""
+"""Largest number of bytes of a chunk of texts of any length."""
 METADATA = ("zarr.json", ".zarray")
 MOST_METADATA = 256 << 20
 MOST_AXES = 32
@@ -37,14 +37,17 @@ _NUMBERS_2 = re.compile(r"[<>|][biuf]([1248])")
 _TEXTS_2 = re.compile(r"[<>|][SU]([0-9]{1,9})")
 OWN = "save it with its values in it"
 
+Description = dict[str, Any]
+"""Metadata of an array, as JSON."""
+
 
 def check_hdf5(path: str | os.PathLike[str]) -> None:
-    """Check that an HDF5 file has all its values in it, and needs no filter that is a plugin.
+    """Check that an HDF5 file holds all its values and needs no plugin filter.
 
     Raises
     ------
     ModelError
-        It has links other than plain ones, data sets with values in other files, or foreign filters.
+        The file has links other than plain ones, data sets with values in other files, or foreign filters.
     """
     import h5py
     from h5py import h5d, h5g, h5l, h5o
@@ -74,12 +77,12 @@ def check_hdf5(path: str | os.PathLike[str]) -> None:
 
 
 def check_zarr(folder: Path) -> int:
-    """Check that a Zarr folder holds plain files, and arrays of numbers and texts by known codecs; the bytes of all.
+    """Check that a Zarr folder holds plain files with arrays of numbers and texts in known codecs; return all bytes.
 
     Raises
     ------
     ModelError
-        It has links, or arrays of objects, or names codecs that the writers of runs do not use.
+        The folder has links or arrays of objects, or names codecs that pliant does not write.
     """
     require_regular(folder, folder=True)
     return sum(_array_bytes(path, folder) for path in _metadata(folder))
@@ -91,7 +94,7 @@ def _metadata(folder: Path) -> Iterator[Path]:
 
 
 def _array_bytes(path: Path, folder: Path) -> int:
-    """Bytes of the array that a file describes; a group has none."""
+    """Bytes of the array that a metadata file describes; 0 for a group."""
     place = path.relative_to(folder).as_posix()
     try:
         about = json.loads(read_input(path, MOST_METADATA).decode(), object_pairs_hook=_without_repeats)
@@ -112,8 +115,8 @@ def _array_bytes(path: Path, folder: Path) -> int:
         raise ModelError(f"{place}: not the description of an array ({str(error)[:100]})") from None
 
 
-def _compressor(about: dict[str, Any]) -> str:
-    """Codec that packs the bytes of an array last; empty where none does."""
+def _compressor(about: Description) -> str:
+    """Name of the last compressor of an array; empty if there is none."""
     if "codecs" not in about:
         return str((about.get("compressor") or {"id": ""})["id"])
     names = [codec["name"] if isinstance(codec, dict) else codec for codec in about["codecs"]]
@@ -121,8 +124,8 @@ def _compressor(about: dict[str, Any]) -> str:
 
 
 def _check_chunks(folder: Path, codec: str, most: int) -> None:
-    """Check that no chunk of an array says that it unpacks to more than `most` bytes: memory is asked for by what is
-    said."""
+    """Check that no chunk of an array claims to unpack to more than `most` bytes: libraries allocate what a chunk
+    claims."""
     if codec not in SAID:
         return
     for root, _, names in os.walk(folder):
@@ -146,7 +149,7 @@ def _said_by_lz4(head: bytes) -> int:
 
 
 def _said_by_zstd(head: bytes) -> int:
-    """Content size of a frame (RFC 8878, 3.1.1.1); 0 where it is not stated."""
+    """Content size of a frame (RFC 8878, 3.1.1.1); 0 if it is not stated."""
     if head[:4] != b"\x28\xb5\x2f\xfd":
         return 0
     about = int.from_bytes(head[4:5], "little")
@@ -158,32 +161,33 @@ def _said_by_zstd(head: bytes) -> int:
 
 
 HEADER = 18
-"""Bytes of a chunk that say how large it is when it is unpacked, at most."""
+"""Largest number of bytes of a header that states the unpacked size of a chunk."""
 SAID = {"blosc": _said_by_blosc, "lz4": _said_by_lz4, "zstd": _said_by_zstd}
-"""Compressors whose libraries ask for memory by what a chunk says: bytes from its first ones."""
+"""Compressors whose libraries allocate the size that a chunk states; each function reads it from the header."""
 
 
 class _Unknown(Exception):
-    """Part of a description that the writers of runs do not use."""
+    """Part of a description that pliant does not write."""
 
 
-def _demand(name: str, given: Any, known: bool) -> None:
+def _demand(name: str, given: object, known: bool) -> None:
     if not known:
         raise _Unknown(f"{name} {json.dumps(given)[:80]}")
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeats(pairs: list[tuple[str, object]]) -> Description:
     if len(found := dict(pairs)) < len(pairs):
         raise ValueError("a name stands twice")
     return found
 
 
-def _chunk(about: dict[str, Any]) -> Any:
-    return about["chunks"] if "chunks" in about else about["chunk_grid"]["configuration"]["chunk_shape"]
+def _chunk(about: Description) -> list[int]:
+    found: list[int] = about["chunks"] if "chunks" in about else about["chunk_grid"]["configuration"]["chunk_shape"]
+    return found
 
 
-def _of_version_2(about: dict[str, Any]) -> int:
-    """Bytes of an item of an array as `.zarray` describes it."""
+def _of_version_2(about: Description) -> int:
+    """Bytes of an item of an array that `.zarray` describes."""
     kind, packed, filters = about["dtype"], about.get("compressor"), about.get("filters")
     text = kind == "|O"
     plain = isinstance(kind, str) and (_NUMBERS_2.fullmatch(kind) or _TEXTS_2.fullmatch(kind))
@@ -196,8 +200,8 @@ def _of_version_2(about: dict[str, Any]) -> int:
     return int(plain[1]) * (4 if "U" in kind else 1)
 
 
-def _of_version_3(about: dict[str, Any]) -> int:
-    """Bytes of an item of an array as `zarr.json` describes it."""
+def _of_version_3(about: Description) -> int:
+    """Bytes of an item of an array that `zarr.json` describes."""
     kind = about["data_type"]
     name = kind["name"] if isinstance(kind, dict) else kind
     _demand("data type", kind, name in ("string", "fixed_length_utf32") or name in NUMBERS)

@@ -1,19 +1,20 @@
-"""Choices by name: a module each in the folder of its kind, or a line each in a table."""
+"""Choices by name: one module each in a folder, or one line each in a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
-def implementation(package: str, name: str) -> Any:
-    """Module of a choice: `maxwell-slip` of the package is its file maxwell_slip.py."""
+def implementation(package: str, name: str) -> ModuleType:
+    """Module of a choice: `maxwell-slip` is the file maxwell_slip.py of the package."""
     return import_module(f"{package}.{name.replace('-', '_')}")
 
 
 class Named(Mapping[str, Any]):
-    """Classes by name, imported when they are asked for; `places` has module and class below the package."""
+    """Classes by name, imported on first use. `places` gives module and class below the package."""
 
     def __init__(self, package: str, places: Mapping[str, str]) -> None:
         self._package, self._places = package, places

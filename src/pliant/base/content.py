@@ -1,4 +1,4 @@
-"""What an object holds, as text: equal text means that the same follows from it."""
+"""Content of an object as text. Objects with equal text give equal results."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 
 DEEPEST = 12
-"""Of objects inside objects; beyond, there may be no end."""
+"""Largest depth of nested objects; deeper ones may be circular."""
 
 
 class _Unknown(Exception):
     pass
 
 
-def content(*values: Any, by: str = "recipe") -> str | None:
-    """Of numbers, text, arrays, containers and objects of pliant's own classes; None where something else, such as a
-    function, is inside, of which nobody can say what it does. A model says `by` which of its texts it is known: its
-    `recipe`, or its `form`, which leaves the values of its parameters open.
+def content(*values: object, by: str = "recipe") -> str | None:
+    """Return the content of numbers, text, arrays, containers and objects of pliant's own classes as text.
+
+    None if anything else is inside, such as a function, whose effect cannot be known. `by` names the attribute that
+    stands for a model: its `recipe`, or its `form`, which leaves the values of its parameters open.
 
     Examples
     --------
@@ -35,7 +36,7 @@ def content(*values: Any, by: str = "recipe") -> str | None:
         return None
 
 
-def _text(value: Any, depth: int, by: str) -> Any:
+def _text(value: object, depth: int, by: str) -> object:
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is float:
@@ -45,18 +46,18 @@ def _text(value: Any, depth: int, by: str) -> Any:
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biuf":
         array = np.ascontiguousarray(value)
         return array.dtype.str, np.shape(value), hashlib.sha256(array.tobytes()).hexdigest()
-    if type(value) in (list, tuple):
+    if type(value) is list or type(value) is tuple:
         return type(value).__name__, [_text(item, depth - 1, by) for item in value]
     if type(value) is dict:
         return "dict", [(_text(key, depth - 1, by), _text(item, depth - 1, by)) for key, item in value.items()]
     return _object(value, depth - 1, by)
 
 
-def _object(value: Any, depth: int, by: str) -> Any:
+def _object(value: object, depth: int, by: str) -> object:
     kind = type(value)
     if not kind.__module__.startswith("pliant."):
         raise _Unknown
-    if hasattr(value, "recipe"):  # a model says itself what it follows from
+    if hasattr(value, "recipe"):  # a model knows its own content
         known = getattr(value, by, value.recipe)
         if known is None:
             raise _Unknown
@@ -64,7 +65,7 @@ def _object(value: Any, depth: int, by: str) -> Any:
     if hasattr(value, "digest") and callable(value.digest):
         return kind.__qualname__, value.digest()
     if isinstance(value, tuple):
-        held: Mapping[str, Any] = dict(enumerate(value))  # type: ignore[arg-type]
+        held: Mapping[Any, object] = dict(enumerate(value))
     elif is_dataclass(value):
         held = {field.name: getattr(value, field.name) for field in fields(value)}
     elif hasattr(value, "__dict__"):

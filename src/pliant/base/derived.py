@@ -1,4 +1,4 @@
-"""What is derived from an object and worth keeping with it: a cache that belongs to its owner and has a bound."""
+"""Bounded cache of things that are derived from an object. The object owns the cache."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pliant.base.stages import stage
 
 T = TypeVar("T")
 MOST = 32
-"""Entries of one kind."""
+"""Largest number of entries of one kind."""
 SYMBOLS = threading.RLock()
-"""Held by whoever makes expressions: CasADi lets other threads run while it computes with symbols, and two of them at
-once crash the process. A fork waits for it and then for that of the compiler (`compute/llvm/llvm.py`), which is taken
-in the same order by who traces and compiles."""
+"""Lock of all code that makes expressions. CasADi lets other threads run while it computes with symbols, and two such
+threads crash the process. A fork takes this lock and then that of the compiler (`compute/llvm/llvm.py`). Code that
+traces and compiles takes both in the same order."""
 
 
 class Same:
-    """An object as a key: equal only to itself, and alive as long as the key is."""
+    """Object as a key: equal only to itself, and kept alive by the key."""
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
     def __hash__(self) -> int:
@@ -34,7 +34,7 @@ class Same:
 
 
 class Derived:
-    """Things made from the owner, by kind and key; of each kind those that were asked for last.
+    """Things made from the owner, by kind and key. Of each kind the most recently used are kept.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Derived:
         self._kinds: dict[str, dict[Hashable, Any]] = {}
 
     def __call__(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` gave for this key, or gives now."""
+        """Return the kept result of `make` for this key, or call `make` and keep the result."""
         with SYMBOLS:
             kept = self._kinds.setdefault(kind, {})
             if key in kept:
@@ -56,26 +56,26 @@ class Derived:
             else:
                 with stage(f"preparing {kind}"):
                     value = make()
-            kept[key] = value  # the last one asked for goes last
+            kept[key] = value  # the most recently used one goes last
             while len(kept) > self._most:
                 kept.pop(next(iter(kept)))
             return value
 
     def count(self, kind: str) -> int:
-        """How many things of a kind are kept."""
+        """Number of things of a kind that are kept."""
         return len(self._kinds.get(kind, ()))
 
 
 class symbolic_property(cached_property[T], Generic[T]):
-    """A cached property that makes expressions."""
+    """Cached property that makes expressions."""
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         with SYMBOLS:
             return super().__get__(instance, owner)
 
 
 class shared_property(symbolic_property[T]):
-    """What objects that differ in numbers alone have in common; the `first` of them keeps it."""
+    """Property that is shared by objects which differ in numbers alone. The `first` of them keeps it."""
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return super().__get__(instance.first, owner)

@@ -1,4 +1,4 @@
-"""Ctrl-C without loss, time limits, and processes that end with the one that started them."""
+"""Ctrl-C without loss of results, time limits, and child processes that end with their parent."""
 
 from __future__ import annotations
 
@@ -10,28 +10,31 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import FrameType
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pliant.errors import Interrupted, SimulationError
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnContext
+    from multiprocessing.process import BaseProcess
 
 T = TypeVar("T")
 GENERATOR = 0x20
-"""Flag of the code of a generator; the module `inspect`, which has its name, takes long to import."""
+"""Flag of the code of a generator. The module `inspect`, which defines its name, takes long to import."""
 LOOK = 0.05
-"""Seconds between two looks whether Ctrl-C waits."""
+"""Seconds between two checks for a waiting Ctrl-C."""
 
 
 @dataclass
 class Waiting:
-    """A stretch in which Ctrl-C is noted; a second one interrupts as it always does."""
+    """Block in which the first Ctrl-C is noted only. A second one interrupts as usual."""
 
     came: bool = False
 
-    def note(self, number: int, frame: Any) -> None:
-        """The handler of the signal."""
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Handle the signal."""
         if self.came:
             signal.default_int_handler(number, frame)
         self.came = True
@@ -46,9 +49,9 @@ def _in_main_thread() -> bool:
 
 @contextmanager
 def held_back() -> Iterator[Waiting]:
-    """Ctrl-C waits until the block is over, so that what it does is whole; a block inside another is the same.
+    """Let Ctrl-C wait until the block is over, so that its work is complete. A block inside another is part of it.
 
-    Handlers that are not Python's own, nor ours, stay.
+    Handlers other than Python's own and pliant's stay in place.
     """
     global _now
     before = signal.getsignal(signal.SIGINT)
@@ -67,13 +70,13 @@ def held_back() -> Iterator[Waiting]:
 
 
 def pending() -> bool:
-    """Whether Ctrl-C waits for the end of a block."""
+    """Return whether Ctrl-C waits for the end of a block."""
     return _now is not None and _now.came and _in_main_thread()
 
 
 @dataclass
 class _Guard:
-    """Of the main thread: whether it is in a call that Ctrl-C shall end, and whether it came."""
+    """State of the main thread: whether it is in a call that Ctrl-C shall end, and whether Ctrl-C came."""
 
     inside: bool = False
     came: bool = False
@@ -82,28 +85,32 @@ class _Guard:
 _guard = _Guard()
 
 
-def _insist(number: int, frame: Any) -> None:
-    """The handler of the signal in such a call: a KeyboardInterrupt now, and again wherever pliant calls something,
-    since one that CasADi meets while it reads an argument is lost: it takes it for a wrong type."""
+def _insist(number: int, frame: FrameType | None) -> None:
+    """Handle the signal in such a call: raise a KeyboardInterrupt now, and again wherever pliant calls something.
+
+    CasADi loses an interrupt that comes while it reads an argument: it takes it for a wrong type.
+    """
     _guard.came = True
     sys.setprofile(_raise_again)
     signal.default_int_handler(number, frame)
 
 
-def _raise_again(frame: Any, event: str, arg: Any) -> None:
+def _raise_again(frame: FrameType, event: str, arg: object) -> None:
     name = frame.f_globals.get("__name__", "")
     own = event in ("call", "c_call") and name.startswith("pliant.") and name != __name__
     code = frame.f_code
     if code.co_flags & GENERATOR or code.co_name == "__del__":
-        return  # Python may be closing it, and would print what comes out of it and go on
-    if own and sys.exc_info()[1] is None:  # else it is on its way, and what cleans up is left alone
+        return  # Python may be closing it, and would print the exception and go on
+    if own and sys.exc_info()[1] is None:  # else it is on its way: do not interrupt the code that cleans up
         raise KeyboardInterrupt
 
 
 @contextmanager
 def interruptible(name: str) -> Iterator[None]:
-    """A KeyboardInterrupt before there is a result becomes an `Interrupted` without one, wherever it came; a call
-    inside another is part of it. Handlers that are not Python's own stay."""
+    """Turn a KeyboardInterrupt that comes before there is a result into an `Interrupted` without one.
+
+    A call inside another is part of it. Handlers other than Python's own stay in place.
+    """
     if _guard.inside and _in_main_thread():
         yield
         return
@@ -129,11 +136,11 @@ def interruptible(name: str) -> Iterator[None]:
 
 
 class TimeOver(BaseException):
-    """The time limit of a call is over; no `Exception`, so that who catches errors to try something else does not."""
+    """The time limit of a call is over. It is no `Exception`, so that `except Exception` does not catch it."""
 
 
 class _Own(threading.local):
-    """Time limit of one thread."""
+    """Time limit of this thread."""
 
     limit: TimeLimit | None = None
 
@@ -143,14 +150,14 @@ _own = _Own()
 
 @dataclass(frozen=True)
 class TimeLimit:
-    """Seconds of the clock that a call may take since this was made; None is no limit."""
+    """Wall-clock seconds that a call may take, counted from now; None is no limit."""
 
     seconds: float | None
     began: float = field(default_factory=time.perf_counter)
 
     @contextmanager
     def holds(self, name: str) -> Iterator[None]:
-        """A block in which `require_time` raises once the time is over; without a result, that is an error."""
+        """Block in which `require_time` raises once the time is over. Without a result that is a `SimulationError`."""
         if self.seconds is None:
             yield
             return
@@ -159,8 +166,8 @@ class TimeLimit:
             yield
         except TimeOver as over:
             raise SimulationError(
-                f"{name}: {over} was over before there was a result; what was compiled is kept: call again, or allow "
-                "more time"
+                f"{name}: {over} was over before there was a result; compiled code is kept: call again, or allow more "
+                "time"
             ) from None
         finally:
             _own.limit = before
@@ -172,18 +179,18 @@ class TimeLimit:
 
 
 def time_limit() -> TimeLimit | None:
-    """The time limit that holds in this thread."""
+    """Return the time limit of this thread."""
     return _own.limit
 
 
 def require_time() -> None:
-    """Raise `TimeOver` if a time limit holds in this thread and is over."""
+    """Raise `TimeOver` if this thread has a time limit that is over."""
     if _own.limit is not None:
         _own.limit.require()
 
 
 class _Beside(Generic[T]):
-    """Work that was begun in a thread of its own."""
+    """Work in a thread of its own."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
@@ -195,7 +202,7 @@ class _Beside(Generic[T]):
     def _run(self) -> None:
         try:
             self._found.append(self._work())
-        except BaseException as error:  # raised again where it is waited for
+        except BaseException as error:  # `result` raises it again
             self._failed.append(error)
         self._done.set()
 
@@ -207,7 +214,7 @@ class _Beside(Generic[T]):
             require_time()
 
     def result(self) -> T:
-        """Wait for the end, whatever happens, and return what the work gave."""
+        """Wait for the end, whatever happens, and return the result of the work."""
         self._done.wait()
         if self._failed:
             raise self._failed[0]
@@ -215,11 +222,10 @@ class _Beside(Generic[T]):
 
 
 def abandonable(work: Callable[[], T]) -> T:
-    """What `work` gives, which spends long in code that knows no signals: Ctrl-C, or the end of a time limit, ends the
-    wait for it at once.
+    """Return the result of `work`, which may spend long in code that handles no signals.
 
-    What was begun then goes on by itself, and is waited for when Python ends. Other threads, which get no signals, do
-    the work themselves where they have no time limit.
+    Ctrl-C, or the end of a time limit, ends the wait at once. The work then goes on in its thread, and Python waits for
+    it at exit. Other threads than the main one get no signals: without a time limit they do the work themselves.
     """
     if not _in_main_thread() and _own.limit is None:
         return work()
@@ -229,8 +235,10 @@ def abandonable(work: Callable[[], T]) -> T:
 
 
 def haltable(work: Callable[[], T], halt: Callable[[], None]) -> tuple[T, KeyboardInterrupt | TimeOver | None]:
-    """Return what `work` gives, and what cut it short: after Ctrl-C, or when a time limit is over, `halt` is called,
-    which makes it end soon with what it has."""
+    """Return the result of `work`, and the exception that cut it short, if any.
+
+    After Ctrl-C, or when a time limit is over, `halt` is called, which makes the work end soon with a partial result.
+    """
     if not _in_main_thread() and _own.limit is None:
         return work(), None
     with held_back():
@@ -240,42 +248,42 @@ def haltable(work: Callable[[], T], halt: Callable[[], None]) -> tuple[T, Keyboa
         except (KeyboardInterrupt, TimeOver) as end:
             halt()
             reason = end
-            _own.limit = None  # it has been told: what is left is done in peace, so that the result is kept
+            _own.limit = None  # the work has been told to end: let it finish, so that the result is kept
         return begun.result(), reason
 
 
 class Lifeline:
-    """Ends the processes of a pool when it is cut, or when the process that holds it is gone, however that ended.
+    """Ends the processes of a pool when it is cut, or when the process that holds it has ended in any way.
 
     Parameters
     ----------
     context : multiprocessing context
-        One that spawns: a forked child would hold the other end as well.
+        A context that spawns: a forked child would hold the other end as well.
     """
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: SpawnContext) -> None:
         self.end, self._held = context.Pipe(duplex=False)
         self._others = {child.pid for child in _children()}
 
     def cut(self) -> None:
-        """End the processes now, those among them that have only begun to load what they need as well."""
+        """End the processes now, even those that are still loading modules."""
         self._held.close()
         for child in _children():
             if child.pid not in self._others:
                 child.kill()
 
 
-def _children() -> list[Any]:
-    from multiprocessing import active_children  # which takes long to import, and most runs start no process
+def _children() -> list[BaseProcess]:
+    from multiprocessing import active_children  # takes long to import, and most runs start no process
 
-    return list(active_children())
+    return active_children()
 
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Processes that start in this block never hear Ctrl-C, which is their parent's to answer.
+    """Block Ctrl-C in processes that start in this block: their parent handles it.
 
-    (A child that is still loading its modules would tell of it at length.)
+    A child that is still loading its modules would print a long traceback.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -288,7 +296,7 @@ def deaf_children() -> Iterator[None]:
 
 
 def hang_on(lifeline: Connection) -> None:
-    """What a process of a pool does first."""
+    """Initialize a process of a pool: ignore Ctrl-C, and end with the lifeline."""
     if _in_main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
@@ -297,4 +305,4 @@ def hang_on(lifeline: Connection) -> None:
 def _end_with(lifeline: Connection) -> None:
     with suppress(EOFError, OSError):
         lifeline.recv()
-    os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))  # nothing of it is worth an orderly end
+    os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))  # it has nothing to save

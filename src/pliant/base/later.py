@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for, so that a start brings in what it needs."""
+"""Names of a package that are imported on first use, which keeps the start of pliant fast."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 
 def later(package: str, where: Mapping[str, str]) -> Callable[[str], Any]:
-    """`__getattr__` of a package: its names, by the modules that define them, within the package or from `pliant.`
-    on."""
+    """Return a `__getattr__` for a package. `where` gives the module of each name, inside the package or from
+    `pliant.` on."""
 
     def find(name: str) -> Any:
         if name not in where:
@@ -28,7 +28,7 @@ def later(package: str, where: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 class LaterModule:
-    """A module that is imported when something of it is first asked for."""
+    """Module that is imported when one of its attributes is first used."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -38,12 +38,12 @@ class LaterModule:
 
 
 def alias_modules(places: Mapping[str, str]) -> None:
-    """Make modules importable under other names as well, with all that is below them."""
+    """Make modules, and all modules below them, importable under other names too."""
     sys.meta_path.insert(0, _Aliases(places))
 
 
 class _Alias(Loader):
-    """Loads a module that has another name, once."""
+    """Loader of a module under another name; the module is loaded once."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -58,7 +58,7 @@ class _Alias(Loader):
 
 
 class _Aliases(MetaPathFinder):
-    """Finds modules under their other names."""
+    """Finder of modules under their other names."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self.places = places

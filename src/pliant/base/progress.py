@@ -1,4 +1,4 @@
-"""How far a long run is: a bar in a terminal, after the first seconds; else a stage, which a notebook shows."""
+"""Progress of a long run: a bar in a terminal after the first seconds, else a stage, which a notebook shows."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pliant.base.stages import heard, say, stage
 
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
 PATIENCE = 1.5
-"""Seconds after which a run counts as long."""
+"""Seconds after which the bar appears."""
 
 
 @contextmanager
 def reporter(
     progress: bool | Callable[[float], None] | None, t_end: float, doing: str = "simulating", unit: str = " s"
 ) -> Iterator[Callable[[float], None] | None]:
-    """A function of the time reached: the caller's own (with the fraction done), a bar on standard error, a stage, or
-    None."""
+    """Yield a function of the time reached, or None. It calls `progress` with the fraction done, or updates a bar on
+    standard error or a stage."""
     if callable(progress):
         given = progress
         yield lambda t: given(min(t / t_end, 1.0))
@@ -40,8 +43,8 @@ class _Bar:
     def __init__(self, total: float, patience: float, doing: str, unit: str) -> None:
         self.doing, self.unit = doing, unit
         self.total, self.patience, self.begin = total, patience, time.perf_counter()
-        self.display: Any = None
-        self.task: Any = None
+        self.display: Progress | None = None
+        self.task: TaskID
 
     def update(self, t: float) -> None:
         if self.display is None:

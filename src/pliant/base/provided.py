@@ -1,4 +1,4 @@
-"""Functions of higher rooms that lower ones offer as methods: pictures, pages and exports of a robot, model or run."""
+"""Functions of higher rooms that classes of lower ones offer as methods: pictures, pages, exports."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _PLACES: dict[str, str] = {}
 
 
 def provide(places: Mapping[str, str]) -> None:
-    """Say where functions are defined, as `{"name": "module"}`; a module is imported when its function is called."""
+    """Register functions as `{"name": "module"}`. A module is imported when its function is called."""
     _PLACES.update(places)
 
 
 def provided(name: str) -> Callable[..., Any]:
-    """A function of a higher room."""
+    """Return a registered function of a higher room."""
     found: Callable[..., Any] = getattr(import_module(_PLACES[name]), name)
     return found

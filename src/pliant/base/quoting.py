@@ -1,7 +1,7 @@
-"""Text of files as text: nothing in it is markup where it is shown.
+"""Quoting of text from files, so that nothing in it acts as markup.
 
-Names of robots, of files and whatever else a file says come from strangers. Wherever they are put among HTML, Markdown,
-LaTeX or the labels of a figure, they pass through `quoted`.
+Names of robots, of files and all other text of a file are untrusted. `quoted` escapes them wherever they are put into
+HTML, Markdown, LaTeX or the labels of a figure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from typing import Literal
 
 JOINER = "\u2060"
-"""A character without width: between the marks of an address it keeps readers of Markdown from making a link."""
+"""Character without width. Between the marks of an address it keeps Markdown from making a link."""
 _ADDRESS = re.compile(r"(?i)(?<=http:)(?=//)|(?<=https:)(?=//)|(?<=www)(?=\.)|(?<=@)")
 Place = Literal["html", "markdown", "latex", "figure"]
 
@@ -24,10 +24,10 @@ _LATEX = {
 
 
 def quoted(text: str, into: Place) -> str:
-    """The text as it has to be written so that a reader of HTML, Markdown, LaTeX or a figure sees it letter by letter.
+    """Return the text escaped so that HTML, Markdown, LaTeX or a figure shows it letter by letter.
 
-    Markdown may be that of a page, which runs what stands in braces: marks become character references, and line breaks
-    hard ones. Characters that cannot be seen become question marks, since some of them turn the direction of text.
+    Markdown may be that of a page, which runs text in braces: marks become character references, and line breaks become
+    hard ones. Invisible characters become question marks, since some of them reverse the direction of text.
     """
     seen = re.sub(r"[^\S\n ]", " ", text)
     seen = "".join(c if c.isprintable() or c == "\n" else "?" for c in seen)
@@ -41,7 +41,7 @@ def quoted(text: str, into: Place) -> str:
 
 
 def _markdown_line(line: str) -> str:
-    """Letters, and marks that mean nothing inside a line, as they are."""
+    """Keep letters, and marks without a meaning inside a line."""
     line = _ADDRESS.sub(JOINER, line.strip())
     return "".join(
         c if c.isalnum() or c in f" ,;'={JOINER}" or (k and c in "-.") else f"&#{ord(c)};" for k, c in enumerate(line)

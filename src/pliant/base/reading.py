@@ -1,4 +1,4 @@
-"""Input files, opened in one place: regular files of sensible size, so that nothing waits for a pipe or a device."""
+"""Opening of input files: only regular files of limited size, so that nothing waits for a pipe or a device."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _PIECE = 1 << 20
 
 
 def open_input(path: str | os.PathLike[str]) -> BinaryIO:
-    """A regular file, open for reading; the open file itself is looked at, so that nobody can exchange it meanwhile.
+    """Open a regular file for reading. The check is made on the open file, so that nobody can exchange it meanwhile.
 
     Raises
     ------
     ModelError
-        It is missing, may not be read, or is a folder, a pipe, a socket or a device.
+        The file is missing, may not be read, or is a folder, a pipe, a socket or a device.
     """
     try:
         handle = os.open(path, _FLAGS)
     except OSError as error:
         raise ModelError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None
-    except ValueError as error:  # a NUL in the name, or letters that the system's file names have not
+    except ValueError as error:  # a NUL in the name, or letters that the file system does not allow
         raise ModelError(f"{os.fspath(path)!r}: cannot be read: {error}") from None
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
@@ -43,7 +43,7 @@ def open_input(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def read_input(path: str | os.PathLike[str], most: int, remedy: str = "is it the right file?") -> bytes:
-    """The bytes of a regular file, of which there are at most `most`."""
+    """Return the bytes of a regular file; raise `ModelError` if there are more than `most`."""
     with open_input(path) as file:
         try:
             raw = read_at_most(file.read, most + 1, os.fstat(file.fileno()).st_size)
@@ -56,7 +56,7 @@ def read_input(path: str | os.PathLike[str], most: int, remedy: str = "is it the
 
 
 def read_at_most(read: Callable[[int], bytes], most: int, expected: int = 0) -> bytes:
-    """Bytes of an open file by its `read`, not more than `most`; memory is asked for as there are bytes."""
+    """Return at most `most` bytes of an open file by its `read`. Memory grows with the bytes that arrive."""
     pieces = [read(min(expected, most))]
     while piece := read(min(_PIECE, most - sum(map(len, pieces)))):
         pieces.append(piece)
@@ -64,7 +64,7 @@ def read_at_most(read: Callable[[int], bytes], most: int, expected: int = 0) -> 
 
 
 def require_regular(path: str | os.PathLike[str], folder: bool = False) -> None:
-    """Check that a library may open it: a regular file, or with `folder` a folder of such without links."""
+    """Check that a library may open a path: a regular file, or with `folder` a folder of these, without links."""
     if not folder:
         open_input(path).close()
         return
@@ -78,24 +78,24 @@ def require_regular(path: str | os.PathLike[str], folder: bool = False) -> None:
 
 
 def not_regular(path: str | os.PathLike[str], mode: int) -> str:
-    """The words for what is not a regular file."""
+    """Error message for a path that is not a regular file."""
     kind = next((words for test, words in _KINDS if test(mode)), "something else")
     return f"{os.fspath(path)}: got {kind}, expected a regular file"
 
 
 def plain_number(text: str) -> float:
-    """Number as files write it: without the digits of other scripts and the underscores that Python takes."""
+    """Number of a file: no digits of other scripts and no underscores, which Python would accept."""
     require_plain(text)
     return float(text)
 
 
 def whole_number(text: str) -> int:
-    """Whole number as files write it."""
+    """Whole number of a file, with the same rules as `plain_number`."""
     require_plain(text)
     return int(text)
 
 
 def require_plain(text: str | bytes) -> None:
-    """Check that words which are read as numbers have letters of ASCII alone, and no underscore."""
+    """Check that text which is read as numbers is ASCII and has no underscore."""
     if not text.isascii() or (b"_" in text if isinstance(text, bytes) else "_" in text):
         raise ValueError(f"{text[:40]!r} is no number")

@@ -1,9 +1,9 @@
-"""What the annotations of public functions promise, held at the door: `@checked` refuses what cannot be right.
+"""Runtime argument checks, derived from type annotations.
 
-A public function says in its signature what it takes: a `Model`, a number, numbers, one of the names of an option, a
-path. `@checked` reads that and answers anything else with one `ModelError` that names the argument, what was given and
-what was expected, so that the function itself, and everything behind it, may trust kinds and look after values only.
-An annotation that it does not know (`Any`, a protocol, an alias) admits everything.
+The signature of a public function states what it takes: a `Model`, a number, numbers, one of the names of an option, a
+path. `@checked` raises `ModelError` for anything else. The message names the argument, what was given and what is
+expected. So the function itself may trust types and checks values only. An annotation that `@checked` does not know
+(`Any`, a protocol, an alias) admits everything.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ import sys
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeGuard, TypeVar, get_args, get_origin
 
 import numpy as np
 
 from pliant.errors import ModelError
 
 F = TypeVar("F", bound=Callable[..., Any])
-Test = Callable[[Any], bool]
+Test = Callable[[object], bool]
 WIDTH = 80
 LONGEST_NAME = 200
 
 
 def checked(target: F) -> F:
-    """The function, or the class whose constructor it is, with its arguments held against their annotations."""
+    """Return the function, or the class with its constructor, that checks its arguments against their annotations."""
     if isinstance(target, type):
-        modules = [vars(sys.modules[base.__module__]) for base in target.__mro__]  # also of fields that are inherited
+        modules = [vars(sys.modules[base.__module__]) for base in target.__mro__]  # also for inherited fields
         target.__init__ = _held(target.__init__, lambda: ChainMap(*modules))  # type: ignore[misc]
         return target
-    return _held(target, lambda: getattr(inspect.unwrap(target), "__globals__", {}))  # not of the decorator
+    return _held(target, lambda: getattr(inspect.unwrap(target), "__globals__", {}))  # not those of the decorator
 
 
-def _held(target: F, names: Callable[[], Mapping[str, Any]]) -> F:
-    """The function with its arguments held against their annotations, whose `names` are asked for at the first call."""
+def _held(target: F, names: Callable[[], Mapping[str, object]]) -> F:
+    """Return the function that checks its arguments. The first call looks up the `names` of the annotations."""
     signature = inspect.signature(target)
     texts = {
         name: f"Sequence[{p.annotation}]" if p.kind is p.VAR_POSITIONAL else str(p.annotation)
@@ -53,7 +53,7 @@ def _held(target: F, names: Callable[[], Mapping[str, Any]]) -> F:
         return {name: _test(ast.parse(text, mode="eval").body, names()) for name, text in texts.items()}
 
     @functools.wraps(target)
-    def held(*given: Any, **named: Any) -> Any:
+    def held(*given: object, **named: object) -> object:
         try:
             arguments = signature.bind(*given, **named).arguments
         except TypeError:
@@ -70,7 +70,7 @@ def _held(target: F, names: Callable[[], Mapping[str, Any]]) -> F:
 
 
 def shown(value: object) -> str:
-    """What was given, in a few words."""
+    """Return a short text for a given value."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype.name} of shape {value.shape}"
     if value is None:
@@ -85,8 +85,8 @@ def shown(value: object) -> str:
 
 
 def near(given: object, known: Iterable[str]) -> str | None:
-    """The name that was probably meant: a slip of the keyboard away, with the same beginning, or with it as one of its
-    words. Names that merely share letters, as `width` and `twist` do, are not near."""
+    """Return the known name that was probably meant: one with few typing errors, the same beginning, or a word in
+    common. Names that merely share letters, as `width` and `twist` do, are not near."""
     if not isinstance(given, str) or not 0 < len(typed := _plain(given)) <= LONGEST_NAME:
         return None
     names, found = list(known), {}
@@ -102,12 +102,12 @@ def near(given: object, known: Iterable[str]) -> str | None:
 
 
 def _plain(name: str) -> str:
-    """A name in small letters and digits."""
+    """Return the lower-case letters and digits of a name."""
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
 def _name_words(name: str) -> set[str]:
-    """Words of three letters or more in a name."""
+    """Return the words of three letters or more in a name."""
     return {word for word in re.split(r"[^a-z0-9]+", name.lower()) if len(word) > 2}
 
 
@@ -116,7 +116,7 @@ def _begins(start: str, whole: str, least: int) -> bool:
 
 
 def _slips(one: str, other: str) -> int:
-    """Letters to add, drop, change or swap with a neighbor until one text is the other."""
+    """Edit distance: number of letters to add, drop, change or swap with a neighbor."""
     before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
     for i, a in enumerate(one, 1):
         row = [i]
@@ -128,8 +128,8 @@ def _slips(one: str, other: str) -> int:
     return last[-1]
 
 
-def require_loads(loads: Iterable[Any]) -> None:
-    """Loads and motions of the base are whatever gives an expression."""
+def require_loads(loads: Iterable[object]) -> None:
+    """Check that loads and motions of the base have a method `expression`."""
     for load in loads:
         if not hasattr(load, "expression"):
             raise ModelError(f"loads, base: got {shown(load)}, expected objects of pliant.loads such as Wrench or Base")
@@ -138,8 +138,8 @@ def require_loads(loads: Iterable[Any]) -> None:
 # --------------------------------------------------------------------------------------------------- annotations
 
 
-def _test(node: ast.expr, names: Mapping[str, Any]) -> Test:
-    """What an annotation admits."""
+def _test(node: ast.expr, names: Mapping[str, object]) -> Test:
+    """Test of a value against an annotation."""
     if isinstance(node, ast.BinOp):
         left, right = _test(node.left, names), _test(node.right, names)
         return lambda value: left(value) or right(value)
@@ -177,7 +177,7 @@ def _is_dots(node: ast.expr) -> bool:
 
 
 def _container(name: str, inner: list[Test]) -> Test:
-    """Mappings, sequences and iterables, and what they hold."""
+    """Test of a mapping, sequence, iterable or tuple and its entries."""
     if name == "Mapping":
         key, entry = inner if len(inner) == 2 else (_anything, _anything)
         return lambda value: isinstance(value, Mapping) and all(key(k) and entry(v) for k, v in value.items())
@@ -200,14 +200,14 @@ def _anything(value: object) -> bool:
     return True
 
 
-def _is_sequence(value: object) -> bool:
+def _is_sequence(value: object) -> TypeGuard[Sequence[object]]:
     return (isinstance(value, Sequence) and not isinstance(value, bytes)) or (
         isinstance(value, np.ndarray) and value.ndim > 0
     )
 
 
 def _is_number(value: object) -> bool:
-    """A real number that is one: no bool, no NaN, no endless integer; an array of no axes will do."""
+    """Return True for a real number or an array without axes; not for a bool, NaN or an integer of over 64 bits."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
@@ -225,8 +225,8 @@ def _is_switch(value: object) -> bool:
     return isinstance(value, bool | np.bool_) or (_is_whole(value) and value in (0, 1))
 
 
-def _are_numbers(value: Any) -> bool:
-    """Anything NumPy reads as real numbers, and symbols of CasADi."""
+def _are_numbers(value: object) -> bool:
+    """Return True for everything that NumPy reads as real numbers, and for symbols of CasADi."""
     if type(value).__module__.startswith("casadi") or hasattr(value, "__cuda_array_interface__"):
         return True
     if isinstance(value, str | bytes | Mapping) or value is None:
@@ -237,14 +237,14 @@ def _are_numbers(value: Any) -> bool:
         return False
 
 
-def _are_angles(value: Any) -> bool:
-    """Numbers, or text for some of them, as "90 deg"."""
+def _are_angles(value: object) -> bool:
+    """Return True for numbers, some of which may be text such as "90 deg"."""
     entries = value if isinstance(value, list | tuple) else ()
     return isinstance(value, str) or _are_numbers(value) or (bool(entries) and all(map(_are_angles, entries)))
 
 
-def _is_state(value: Any) -> bool:
-    """Coordinates by name or in a row, or a word for them."""
+def _is_state(value: object) -> bool:
+    """Return True for coordinates by name or in a row, or a word for them."""
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and _is_state(entry) for key, entry in value.items())
     return _are_angles(value)
@@ -266,12 +266,12 @@ WORDS = {
     "Array": "real numbers", "AnglesLike": "numbers, angles such as '90 deg'",
     "StateLike": "numbers, angles such as '90 deg', a mapping of names to them, 'equilibrium'",
     "Callable": "a function", "PathLike": "a path", "None": "None", "Mapping": "a mapping",
-    "Sequence": "a list", "Iterable": "a list", "tuple": "a tuple", "Any": "anything",
+    "Sequence": "a list", "Iterable": "a list", "tuple": "a tuple", "Any": "anything", "object": "anything",
 }  # fmt: skip
 
 
-def _words(annotation: str, names: Mapping[str, Any]) -> list[str]:
-    """What an annotation admits, as a user reads it: text, a path, None; 'exact', 'linear'."""
+def _words(annotation: str, names: Mapping[str, object]) -> list[str]:
+    """Values that an annotation admits, in words of a message: text, a path, None; 'exact', 'linear'."""
 
     def words(node: ast.expr) -> list[str]:
         if isinstance(node, ast.BinOp):

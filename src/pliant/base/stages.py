@@ -1,7 +1,7 @@
-"""What takes long, told while it lasts: building, tracing, compiling, and calls that work for seconds.
+"""Messages about work that takes long: building, tracing, compiling, and other calls of seconds.
 
-Most starts find everything in the cache and say nothing. What takes longer than a second is told in a terminal or a
-notebook, or to whoever listens: the page of sliders shows it. A file that takes the errors of a script stays clean.
+Most starts find everything in the cache and show nothing. Work of more than a second is shown in a terminal or a
+notebook, or passed to a listener: the page of sliders shows it. Nothing is written to a redirected standard error.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from contextlib import contextmanager
 from pliant.base.interrupts import interruptible, require_time
 
 PATIENCE = 1.0
-"""Seconds after which something is told."""
+"""Seconds after which the first message appears."""
 EVERY = 0.5
-"""Seconds between two words about it."""
+"""Seconds between two messages."""
 WIDTH = 100
-"""Letters of a line that is written over."""
+"""Letters of the line, which each message overwrites."""
 
 Listener = Callable[[str], None]
-"""Gets what is being done, and an empty text at the end; called from a thread of its own."""
+"""Function that is called with the present work, and an empty text at the end, from a thread of its own."""
 
 
 class _Own(threading.local):
-    """Of one thread: what it is doing, outermost first; who listens, last of all those that were asked for; how many
-    preparations it is in, and the seconds that it has spent on them."""
+    """State of this thread: texts of its stages, outermost first; its listeners, of which the last counts; the number
+    of preparations that it is in, and the seconds that it has spent on them."""
 
     def __init__(self) -> None:
         self.doing: list[str] = []
@@ -40,7 +40,7 @@ _own = _Own()
 
 @contextmanager
 def stage(text: str) -> Iterator[None]:
-    """Something that may take long; a stage inside another is told in its place. None begins when a time limit of
+    """Block that may take long. The innermost stage is the one that is shown. No stage begins when a time limit of
     `pliant.base.interrupts` is over."""
     require_time()
     doing = _own.doing
@@ -67,20 +67,20 @@ def stage(text: str) -> Iterator[None]:
 
 @contextmanager
 def work(name: str, text: str) -> Iterator[None]:
-    """A call of the user's that may take long: it is told, and Ctrl-C ends it. It may stand before a function."""
+    """Call of the user that may take long: it is shown, and Ctrl-C ends it. Also a decorator."""
     with interruptible(name), stage(text):
         yield
 
 
 def say(text: str) -> None:
-    """How far the innermost stage is, in place of its text."""
+    """Replace the text of the innermost stage, for example by how far it is."""
     if _own.doing:
         _own.doing[-1] = text
 
 
 @contextmanager
 def preparation(text: str) -> Iterator[None]:
-    """A stage of building, tracing or compiling, whose time is no part of that of a run; see `prepared`."""
+    """Stage of building, tracing or compiling. Its time does not count as time of a run; see `prepared`."""
     begin = time.perf_counter()
     _own.preparing += 1
     try:
@@ -93,18 +93,18 @@ def preparation(text: str) -> Iterator[None]:
 
 
 def prepared() -> float:
-    """Seconds that this thread has spent on preparations."""
+    """Return the seconds that this thread has spent on preparations."""
     return _own.prepared
 
 
 def working_time() -> float:
-    """A clock, in seconds, that stands still while this thread prepares something."""
+    """Return the time in seconds of a clock that stops during preparations of this thread."""
     return time.perf_counter() - _own.prepared
 
 
 @contextmanager
 def listening(listener: Listener | None) -> Iterator[None]:
-    """What this thread does is told to this listener and to nobody else; None is silence."""
+    """Send messages about this thread to this listener only; None for no messages."""
     _own.listeners.append(listener)
     try:
         yield
@@ -126,12 +126,12 @@ def _listener() -> Listener | None:
 
 
 def heard() -> bool:
-    """Whether anybody is told of the stages of this thread."""
+    """Return whether messages about the stages of this thread go anywhere."""
     return _listener() is not None
 
 
 def _surroundings() -> Listener | None:
-    """A line that is written over, where somebody sees it."""
+    """Return the line of a terminal or notebook; None if standard error is neither."""
     return _line if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules) else None
 
 

@@ -1,7 +1,8 @@
-"""When this process began to import pliant (source that changed later may not be what runs), and Ctrl-C from then on.
+"""Time at which this process began to import pliant, and Ctrl-C from then on.
 
-A command that is interrupted while it imports modules has nothing to lose, and libraries take an interrupt for an
-error of their own. Before this module Python starts by itself, and answers Ctrl-C in its own words.
+Source that changed after this time may not be the code that runs. A command that is interrupted while it imports
+modules has nothing to lose, and libraries may take an interrupt for an error of their own. So it ends at once. Before
+this module is imported, Python handles Ctrl-C.
 """
 
 import _signal  # type: ignore[import-not-found] # `signal` imports modules that take longer than all else here
@@ -16,7 +17,7 @@ INTERRUPTED = 130
 
 
 def leave(number: int, frame: FrameType | None) -> None:
-    """Handler of Ctrl-C of a command that is starting: one line, and out."""
+    """Handle Ctrl-C in a command that is starting: print one line and exit."""
     os.write(2, b"interrupted\n")
     os._exit(INTERRUPTED)
 

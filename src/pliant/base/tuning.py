@@ -1,30 +1,31 @@
-"""Numbers that change without anything being traced anew: gains, goals, durations.
+"""Tunable numbers: gains, goals, durations. They may change without a new trace.
 
 A class of controllers or motions names them in `tunable`: attributes that are numbers, or hold objects with such
-numbers. Its expressions hold as well when symbols stand there, so that a run takes the numbers as inputs.
+numbers. Its expressions accept symbols in their place, so that a run takes the numbers as inputs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import TypeVar, cast
 
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Booleans
 from pliant.base.content import content
 
 FOLLOWING = ("breaks", "_function", "_kernel")
 """Attributes that follow from the numbers and enter no expression."""
 
-Change = Callable[[Array], Any]
+T = TypeVar("T")
+Change = Callable[[Array], object]
 
 
-def mapped(part: Any, change: Change) -> Any:
-    """A copy with `change(number or array)` in place of every tunable number; what has none is given back as it is.
+def mapped(part: T, change: Change) -> T:
+    """Return a copy with `change(number or array)` in place of every tunable number; a part without any is returned.
 
-    Only classes of pliant's own are looked into: another may do with its numbers what no symbol can.
+    User-defined classes are not changed: they may use operations that symbols do not support.
 
     Examples
     --------
@@ -32,10 +33,14 @@ def mapped(part: Any, change: Change) -> Any:
     >>> float(move.goal[0]), float(move.duration), move.n
     (10.0, 20.0, 1)
     """
-    if type(part) in (tuple, list):
-        return type(part)(mapped(item, change) for item in part)
+    return cast(T, _mapped(part, change))
+
+
+def _mapped(part: object, change: Change) -> object:
+    if type(part) is tuple or type(part) is list:
+        return type(part)(_mapped(item, change) for item in part)
     if type(part) is dict:
-        return {key: mapped(item, change) for key, item in part.items()}
+        return {key: _mapped(item, change) for key, item in part.items()}
     names = getattr(part, "tunable", ()) if type(part).__module__.startswith("pliant.") else ()
     if not names:
         return part
@@ -48,31 +53,32 @@ def mapped(part: Any, change: Change) -> Any:
     return changed
 
 
-def _changed(value: Any, change: Change) -> Any:
-    if type(value) in (tuple, list):
+def _changed(value: object, change: Change) -> object:
+    if type(value) is tuple or type(value) is list:
         return type(value)(_changed(item, change) for item in value)
     if isinstance(value, float | np.floating | np.ndarray):
         return change(np.asarray(value, dtype=float))
-    return mapped(value, change)
+    return _mapped(value, change)
 
 
-def numbers_of(part: Any) -> Array:
-    """All tunable numbers, one after the other."""
+def numbers_of(part: object) -> Array:
+    """Return all tunable numbers in one array."""
     found: list[Array] = []
     mapped(part, lambda number: found.append(number[entries(number)]))
     return np.concatenate(found) if found else np.zeros(0)
 
 
-def entries(number: Array) -> Any:
-    """Which entries of a number or an array are inputs: of a square matrix, such as a gain, its diagonal and what is
-    not zero, else all."""
+def entries(number: Array) -> Booleans:
+    """Return which entries of a number or an array are inputs: the diagonal and nonzero entries of a square matrix,
+    such as a gain; all entries of other arrays."""
     if number.ndim == 2 and number.shape[0] == number.shape[1]:
-        return (number != 0) | np.eye(len(number), dtype=bool)
+        chosen: Booleans = (number != 0) | np.eye(len(number), dtype=bool)
+        return chosen
     return np.ones(number.shape, dtype=bool)
 
 
-def form(part: Any) -> str | None:
-    """All that the expressions of a part follow from but its tunable numbers, as text; see `content`.
+def form(part: object) -> str | None:
+    """Return all that determines the expressions of a part, except its tunable numbers, as text; see `content`.
 
     Examples
     --------
@@ -80,4 +86,4 @@ def form(part: Any) -> str | None:
     >>> form(first) == form(second) != form(pliant.control.Cycloidal([0.0], [1.0], 2.0))
     True
     """
-    return content(mapped(part, lambda number: entries(number)), by="form")
+    return content(mapped(part, entries), by="form")

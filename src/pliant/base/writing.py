@@ -1,4 +1,4 @@
-"""Files written whole or not at all: beside the target first, then in its place."""
+"""Atomic writes: a file is written beside its target first, then takes its place."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from types import TracebackType
 
 from pliant.base.reading import not_regular
 from pliant.errors import ModelError, PliantError
 
 ABANDONED = 24 * 3600.0
-"""Seconds after which an unfinished file of another machine is one that nobody will finish."""
+"""Seconds after which an unfinished file of another machine counts as abandoned."""
 _PART = re.compile(r"\.([0-9a-f]{8})-(\d+)-\w+\.part")
 _swept: set[Path] = set()
 
 
 def unfinished(target: Path, folder: bool = False) -> Path:
-    """A new file (or folder) beside `target` to be written first, which says whose it is.
+    """Create a temporary file (or folder) beside `target`. Its name contains the process.
 
-    What processes left there that are no more is removed, once per folder and process.
+    The first call for a folder removes the files of dead processes there.
     """
     prefix = f".{target.name[:60]}.{_here()}-{os.getpid()}-"
     try:
@@ -36,7 +36,7 @@ def unfinished(target: Path, folder: bool = False) -> Path:
         if folder:
             return Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=target.parent))
         handle, name = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=target.parent)
-    except (OSError, ValueError) as error:  # ValueError: letters that the system's file names have not
+    except (OSError, ValueError) as error:  # ValueError: letters that the file system does not allow
         reason = getattr(error, "strerror", "") or error
         raise PliantError(f"{target}: could not be written: cannot write there ({reason})") from error
     os.close(handle)
@@ -44,7 +44,7 @@ def unfinished(target: Path, folder: bool = False) -> Path:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """The path of a file in a folder; links to folders elsewhere are not followed."""
+    """Return the path of a file in a folder; raise `ModelError` if a link leads elsewhere."""
     path = folder / name
     if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(folder)):
         raise ModelError(f"{path}: leads out of {folder} by a link; remove the link, or choose another folder")
@@ -52,7 +52,7 @@ def inside(folder: Path, name: str) -> Path:
 
 
 def sweep_up(folder: Path) -> None:
-    """Remove what dead processes had begun to write in a folder."""
+    """Remove unfinished files of dead processes from a folder."""
     place = folder.resolve()
     if place in _swept:
         return
@@ -65,7 +65,7 @@ def sweep_up(folder: Path) -> None:
 
 
 def _is_dead(place: str, process: int, path: Path) -> bool:
-    if place != _here() or os.name == "nt":  # whose processes cannot be asked from here
+    if place != _here() or os.name == "nt":  # processes that cannot be queried from here
         return time.time() - path.lstat().st_mtime > ABANDONED
     try:
         os.kill(process, 0)
@@ -78,7 +78,7 @@ def _is_dead(place: str, process: int, path: Path) -> bool:
 
 @functools.cache
 def _here() -> str:
-    """Where numbers of processes mean the same: this machine, or the container that we are in."""
+    """Identifier of this machine, or of this container: process numbers are unique within it."""
     try:
         numbers = os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -87,14 +87,14 @@ def _here() -> str:
 
 
 class atomic_write:
-    """A temporary path beside the target that takes its place when, and only when, writing it has succeeded.
+    """Temporary path beside the target. It replaces the target only if writing has succeeded.
 
     Parameters
     ----------
     target : Path
     room : int
-        Bytes that will be written, where that is known: a disk without them refuses at once. (HDF5 meets a full disk
-        late, and is not quiet about it.)
+        Bytes that will be written, if known: a disk that is too full fails at once. HDF5 notices a full disk late and
+        prints many messages.
     """
 
     def __init__(self, target: Path, room: int = 0) -> None:
@@ -110,7 +110,9 @@ class atomic_write:
                     os.posix_fallocate(file.fileno(), 0, self.room)
         return self.partial
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         with self._removed_if_it_fails():
             if error is not None:
                 raise error
@@ -123,7 +125,7 @@ class atomic_write:
 
     @contextmanager
     def _removed_if_it_fails(self) -> Iterator[None]:
-        """Whatever happens, Ctrl-C while the disk is waited for among it, leaves no unfinished file."""
+        """Remove the unfinished file after any exception, Ctrl-C during a disk write included."""
         try:
             yield
         except BaseException as error:

@@ -1,4 +1,4 @@
-"""Trajectories, controllers, shapers, sensors, observers, optimal motions: each an expression, none sees a kernel."""
+"""Trajectories, controllers, shapers, sensors, observers and optimal motions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trajectories, controllers and sensors by the names that files give them: a line each, with module and class."""
+"""Tables of trajectories, controllers and sensors: names in files, with module and class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TRAJECTORIES = Named(
         "waypoints": "trajectories.splines.Waypoints",
     },
 )
-"""Trajectories by name, each made from plain data by keyword."""
+"""Trajectories by name. Each is built from plain data by keywords."""
 
 CONTROLLERS = Named(
     "pliant.control",
@@ -41,7 +41,7 @@ CONTROLLERS = Named(
         "switch": "controllers.phases.Switch",
     },
 )
-"""Controllers by name, each made from plain data (and trajectories or other controllers) by keyword."""
+"""Controllers by name. Each is built from plain data, trajectories or other controllers, by keywords."""
 
 SENSORS = Named(
     "pliant.control",

@@ -96,7 +96,7 @@ def test_uncontrollable_pair_names_the_motion() -> None:
     for link in robot["links"]:
         link["shapes"] |= {"bending_z": 1}
     model = pliant.Robot.model_validate(robot | {"gravity": [0, 0, 0]}).model()
-    with pytest.raises(ModelError, match=r"cannot be stabilised: no torque reaches .*bending_z"):
+    with pytest.raises(ModelError, match=r"cannot be stabilized: no torque reaches .*bending_z"):
         LQR(GOAL, 1.0, 1.0).bind(model)
     for link in robot["links"]:
         link["shapes"] |= {"damping": 0.01}

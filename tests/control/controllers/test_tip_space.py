@@ -68,7 +68,7 @@ def test_straight_lines(two_link) -> None:
     ("options", "message"),
     [
         ({"points": [[1, 0, 0]], "duration": 1.0}, "points: got shape"),
-        ({"points": [[1, 0, 0], [1, 0, 0]], "duration": 1.0}, "two neighbours"),
+        ({"points": [[1, 0, 0], [1, 0, 0]], "duration": 1.0}, "two neighbors"),
         ({"points": [[1, 0, 0], [3, 0, 0]], "duration": 1.0}, "out of reach"),
         ({"points": [[1, 0, 0], [1.2, 0, 0]], "duration": 1.0, "law": "fast"}, "law: got 'fast'"),
         ({"points": [[1, 0, 0], [1.2, 0, 0]], "duration": 1.0, "samples": 2}, "samples: got 2"),

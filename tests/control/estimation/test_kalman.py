@@ -11,7 +11,7 @@ import pliant
 from arms import two_links
 from pliant import Coupling, Frame, Joint, Link, Payload, RigidBody, Robot, Shapes
 from pliant.control import Belief, Encoder, KalmanFilter, Measurement, MovingHorizon, StrainGauge, TipPosition
-from pliant.control.estimation.kalman import discretised
+from pliant.control.estimation.kalman import discretized
 from pliant.errors import ModelError, UnsupportedModel
 
 PERIOD = 4e-3
@@ -67,7 +67,7 @@ def test_transition_of_a_linear_system(rng: np.random.Generator) -> None:
     A = rng.normal(size=(5, 5)) * np.array([1.0, 30.0, 1.0, 1.0, 5.0])
     A[3, 3] = -4e3  # stiff: exp(-A h) of the textbook formula would grow by 1e17
     half = rng.normal(size=(5, 2))
-    F, Q = discretised(A, half @ half.T, 0.01)
+    F, Q = discretized(A, half @ half.T, 0.01)
     assert pytest.approx(expm(0.01 * A), abs=1e-9 * np.abs(F).max()) == F
     nodes, weights = np.polynomial.legendre.leggauss(60)
     times, weights = 0.005 * (nodes + 1), 0.005 * weights

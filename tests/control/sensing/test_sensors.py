@@ -328,7 +328,7 @@ def test_a_file_and_a_table_have_them(two_link: pliant.Model, tmp_path: Any) -> 
         (lambda: Encoder("upper", sample_time=np.inf), "sample_time: got inf"),
         (lambda: Encoder("upper", offset=np.inf), "offset: got inf, expected a finite"),
         (lambda: Encoder("upper", name="a,b"), "name: got 'a,b'"),
-        (lambda: StrainGauge("upper", bridge="full"), "bridge: got 'full' without a fibre"),
+        (lambda: StrainGauge("upper", bridge="full"), "bridge: got 'full' without a fiber"),
         (lambda: StrainGauge("upper", at=(0.1, 0.0), gauge_factor=0.0), "gauge_factor: got 0.0"),
         (lambda: TipCamera(focal=-1.0), "focal: got -1.0"),
     ],

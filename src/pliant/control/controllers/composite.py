@@ -1,15 +1,14 @@
-"""Slow motion as if the arm were rigid, and fast feedback for what it leaves: composite control [SB88].
+"""Composite control [SB88]: computed torque for the slow motion of the rigid arm, fast feedback for its vibration.
 
-With motors as the rigid coordinates y and all that yields as z (twists of drives, amplitudes of links), stiffness of
+The rigid coordinates y are the motors; z are the elastic ones (twists of drives, amplitudes of links). A stiffness of
 order 1/e^2 makes z fast. On the slow manifold z rests at z_s = -K^-1 f(y, y', u), bent by inertia, gravity and the slow
-torque of the rigid arm; about it the fast system z'' = -N K z + N_zy tau, N the inverse of the inertia matrix, is
-regulated with the arm standing still. The error of the whole is of the order of e.
+torque of the rigid arm. About it the fast system z'' = -N K z + N_zy tau, with N the inverse of the inertia matrix, is
+regulated for the arm at a fixed pose. The error of the whole is of order e.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -22,6 +21,7 @@ from pliant.control.controllers.controller import (
     NO_STATES,
     Controller,
     Law,
+    LawOutput,
     actuated,
     actuated_names,
     actuated_places,
@@ -40,25 +40,25 @@ from pliant.model.model import Model
 @checked
 @dataclass(frozen=True)
 class Composite(Controller):
-    """Computed torque of the arm as if it were rigid, and regulation of what bends about its quasi-static shape [SB88].
+    """Computed torque of the rigid arm, and regulation of elastic coordinates about their quasi-static shape [SB88].
 
     Parameters
     ----------
     kp, kv : number, (m,) or (m, m)
         Gains of the slow motion, 1/s^2 and 1/s.
     reference : Trajectory or (m,)
-        Desired positions of what torques act on: joints, or motors of elastic drives.
+        Desired positions of the actuated coordinates: joints, or motors of elastic drives.
     effort : number
-        Weight of a fast torque, s/(N^2 m^2) per joule of vibration; less of it damps harder.
+        Weight of a fast torque, s/(N^2 m^2) per joule of vibration. A smaller weight damps harder.
     at : (m,), optional
-        Pose at which the fast feedback is designed; where the reference begins by default.
+        Pose at which the fast feedback is designed; the start of the reference by default.
     estimate : Model, optional
-        What the controller believes the arm to be, with the same coordinates; the arm itself by default.
+        Model of the arm that the controller uses, with the same coordinates; the model of the run by default.
 
     Notes
     -----
-    Measured are the motors, what the drives twist and what the links bend, with their rates. The fast gain is constant,
-    as at `at`; the slow part follows the pose.
+    The law measures motors, twists of drives and amplitudes of links, with their rates. The fast gain is constant, as
+    designed at `at`. The slow part follows the pose.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Composite(Controller):
     estimate: Model | None = None
 
     def bind(self, model: Model) -> Law:
-        """Checks gains, reference and estimate, and designs the fast feedback."""
+        """Check gains, reference and estimate, and design the fast feedback."""
         return _CompositeLaw(model, self)
 
 
@@ -103,14 +103,14 @@ class _CompositeLaw(Law):
         self.fast = self._regulator(pose, positive("effort", given.effort))
 
     def _stiffness(self, pose: Array) -> Array:
-        """(k, k) of what bends, of its strain energy alone: gravity is slow."""
+        """(k, k) stiffness of the elastic coordinates, from strain energy alone: gravity is slow."""
         model, x = self.estimate, ca.SX.sym("q", self.estimate.n)
         K = ca.hessian(strain_energy(model.chain, x), x)[0]
         found = ca.Function("stiffness", [x, model.parameter_symbols], [ca.densify(K)])
         return np.asarray(self.bends.T @ np.array(found(self.rigid @ pose, model.nominal_parameters)) @ self.bends)
 
     def _regulator(self, pose: Array, effort: float) -> Array:
-        """(m, 2k) fast gain: least energy of vibration and effort, the arm standing."""
+        """(m, 2k) fast gain of least energy of vibration and effort, at a fixed pose."""
         T = np.hstack([self.rigid, self.bends])
         N = np.linalg.inv(T.T @ self.estimate.mass_matrix(self.rigid @ pose) @ T)
         m, k = self.rigid.shape[1], self.bends.shape[1]
@@ -120,7 +120,7 @@ class _CompositeLaw(Law):
         energy = np.block([[self.stiffness, zero], [zero, np.linalg.inv(own)]])
         return regulator(A, B, (energy + energy.T) / 2, effort * np.eye(m))
 
-    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> LawOutput:
         """(m, 1) torques, as commands of motors."""
         r, rd, rdd = self.reference.derivatives(t)
         places, rows = actuated_places(self.model), actuated(self.model)
@@ -135,7 +135,7 @@ class _CompositeLaw(Law):
 
 
 def _motions(model: Model) -> tuple[Array, Array]:
-    """(n, m) motions of the rigid arm with its motors, and (n, k) of what yields: joints against motors, amplitudes."""
+    """(n, m) rigid motions of the arm and its motors, and (n, k) elastic ones: joints against motors, amplitudes."""
     rows = actuated(model)
     rigid = np.zeros((model.n, model.n_joints))
     twists = []

@@ -1,16 +1,15 @@
-"""Computed torque for a flexible arm: nonlinear decoupling of the joints with the flexible equations eliminated.
+"""Computed torque of a flexible arm: nonlinear decoupling of the joints; flexible equations are eliminated.
 
     Gamma = (M_rr - M_rf M_ff^-1 M_rf^T) u + h_r + c_r - M_rf M_ff^-1 (h_f + c_f + K q_f)          [TG95] (31)
     u = qdd_d + G_v (qd_d - qd_r) + G_p (q_d - q_r)                                               [TG95] (32), (33)
 
-makes the joints double integrators, qdd_r = u (35). The elimination is that of the model's own recursion with the joint
-accelerations prescribed, so no matrix is inverted and the cost stays linear in the number of links.
+makes the joints double integrators, qdd_r = u (35). The model's own recursion with prescribed joint accelerations does
+the elimination. So no matrix is inverted, and the cost stays linear in the number of links.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from pliant.control.controllers.controller import (
     NO_STATES,
     Controller,
     Law,
+    LawOutput,
     actuated,
     actuated_names,
     actuated_places,
@@ -45,8 +45,8 @@ class ComputedTorque(Controller):
     reference : Trajectory or (m,)
         Desired joint positions (of the motors, where drives are elastic).
     estimate : Model, optional
-        What the controller believes the arm to be, with the same coordinates: (48) with an over-estimated stiffness is
-        `estimate=robot.replace({"links.boom.beam.EI_z": 1.1 * EI}).model()`. The arm itself by default.
+        Model of the arm that the controller uses, with the same coordinates; the model of the run by default. Equation
+        (48) with an over-estimated stiffness is `robot.replace({"links.boom.beam.EI_z": 1.1 * EI}).model()`.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class ComputedTorque(Controller):
     estimate: Model | None = None
 
     def bind(self, model: Model) -> Law:
-        """Checks gains, reference and estimate against the model."""
+        """Check gains, reference and estimate against the model."""
         return _DecouplingLaw(model, self)
 
 
@@ -83,7 +83,7 @@ class _DecouplingLaw(Law):
         self.estimate = checked_estimate(model, given.estimate)
         self.breaks = self.reference.breaks
 
-    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> LawOutput:
         """(m, 1) torques Gamma, as commands of motors."""
         r, rd, rdd = self.reference.derivatives(t)
         y, yd = q[actuated_places(self.model)], qd[actuated(self.model)]
@@ -100,7 +100,7 @@ def decoupled(model: Model, q: Expression, qd: Expression, u: Expression) -> Exp
 
 
 def checked_estimate(model: Model, estimate: Model | None) -> Model:
-    """The controller's model of the arm: same coordinates, no free symbols."""
+    """Return the controller's model of the arm, after a check: same coordinates, no parameters."""
     chosen = model if estimate is None else estimate
     if chosen.coordinates != model.coordinates:
         raise ModelError(

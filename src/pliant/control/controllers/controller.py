@@ -1,4 +1,4 @@
-"""What every controller is: a frozen description that, bound to a model, gives torques as a traced expression.
+"""Base classes of controllers: a frozen description that, bound to a model, gives torques as an expression.
 
 `controller.bind(model)` checks sizes against the model and returns a `Law`. A law without states gives
 `expression(t, q, qd)`; one with states (integrals, estimates) gives `expression(t, q, qd, z)`: torques and rates of z.
@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array, Expression
+from pliant.algebra.rotations import SX
+from pliant.arrays import AnglesLike, Array, Expression
 from pliant.base.derived import Same
 from pliant.base.signatures import checked
 from pliant.base.tuning import entries, form, mapped, numbers_of
@@ -25,76 +26,81 @@ from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.tape.trace_cache import Recorded
 from pliant.control.trajectories.trajectories import Constant, Trajectory, constant
 from pliant.errors import ModelError, warn_user
+from pliant.mechanics.links.chain import MovingBase
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 
+T = TypeVar("T")
 Sampler = Callable[..., Array]
+LawOutput: TypeAlias = SX
+"""Torques of a law; with states, a tuple of torques and rates of the states."""
 NO_STATES = ca.SX(0, 1)
 
 
 class Felt(NamedTuple):
-    """What sensors feel in a run, besides the state.
+    """Inputs of sensors in a run, besides the state.
 
     Attributes
     ----------
     loads : sequence of Load
-        What acts on the arm.
+        Loads on the arm.
     base : MovingBase or None
         Motion of the base.
     accelerations : function
-        Of the torques (n_joints,) of a law; gives accelerations (n,) under them and all else that acts: other torques,
-        loads, the base, prescribed motion, friction. In CasADi operations, or in numbers for sampled laws.
+        Function of the torques (n_joints,) of a law that returns accelerations (n,) under them and all other inputs:
+        other torques, loads, the base, prescribed motion, friction. Sampled laws call it with numbers.
     parameters : (P,) array, optional
         Values of the model's parameters in the run; nominal by default.
     """
 
-    loads: tuple[Any, ...]
-    base: Any
-    accelerations: Callable[[Any], Any]
+    loads: tuple[Load, ...]
+    base: MovingBase | None
+    accelerations: Callable[[Array | SX], Array | SX]
     parameters: Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class MotionWanted:
-    """A motion for which a controller is asked: from `start` to `goal` (of what it drives), or still at `start`.
+    """Motion for which the studio wants a controller: from `start` to `goal`, or at rest at `start`.
 
     Attributes
     ----------
     start, goal : sequence of float
         Positions of the driven joints, rad or m.
     moves : bool
-        Whether it moves.
+        Whether the arm moves.
     reference : mapping
-        The path in the words of a scenario file.
+        Path, as a scenario file gives it.
     bandwidth : float
-        Of the closed loop, rad/s.
+        Bandwidth of the closed loop, rad/s.
     """
 
     start: Sequence[float]
     goal: Sequence[float]
     moves: bool
-    reference: Mapping[str, Any]
+    reference: Mapping[str, object]
     bandwidth: float
 
 
 class Controller:
-    """Base of all controllers: constructible from plain data, knows no model until it is bound.
+    """Base class of controllers. A controller is built from plain data and knows no model until it is bound.
 
     Notes
     -----
-    Derive from it and give it a `bind`; docs/extend.md has an example. The studio offers those with
-    `in_studio`, and asks their `offered` for parameters.
+    A subclass defines `bind`; docs/extend.md has an example. The studio offers controllers with `in_studio`, with the
+    parameters of `offered`.
     """
 
     knows_no_robot: ClassVar[bool] = False
-    """Whether it is the same for robots with other numbers; others are made anew for each."""
+    """True if one controller serves robots with other numbers; otherwise each robot gets its own."""
     follows_paths: ClassVar[bool] = True
-    """Whether it follows a path, or settles at a goal alone."""
+    """True if it follows a path, False if it only settles at a goal."""
     in_studio: ClassVar[bool] = False
-    """Whether the studio offers it, with the parameters of `offered`."""
+    """True if the studio offers it, with the parameters of `offered`."""
 
     @classmethod
-    def offered(cls, model: Model, wanted: MotionWanted) -> dict[str, Any]:
-        """Parameters with which the studio offers it for a motion, in the words of a scenario file.
+    def offered(cls, model: Model, wanted: MotionWanted) -> dict[str, object]:
+        """Parameters that the studio proposes for a motion, as a scenario file gives them.
 
         Parameters
         ----------
@@ -111,7 +117,7 @@ class Controller:
         raise NotImplementedError
 
     def bind(self, model: Model) -> Law:
-        """The control law for this model; raises `ModelError` if sizes do not fit.
+        """Return the control law for this model; raise `ModelError` if sizes do not fit.
 
         Parameters
         ----------
@@ -121,13 +127,13 @@ class Controller:
         Returns
         -------
         Law
-            What a run evaluates.
+            Law that a run evaluates.
         """
         raise NotImplementedError
 
 
 class Law:
-    """A controller bound to a model.
+    """Controller that is bound to a model.
 
     Parameters
     ----------
@@ -140,19 +146,19 @@ class Law:
     sample_time: float | None = None
     breaks: tuple[float, ...] = ()
     gains: tuple[str, ...] = ()
-    """Names of its gain matrices that may be expressions, see `with_symbols`."""
+    """Names of gain matrices that may be expressions; see `with_symbols`."""
     tunable: tuple[str, ...] = ()
-    """Attributes whose numbers may be symbols in its expression, see `pliant.base.tuning`."""
+    """Attributes whose numbers may be symbols in the expression; see `pliant.base.tuning`."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
 
     @property
     def initial_state(self) -> Array:
-        """(n_states,) start of the controller's own states."""
+        """(n_states,) initial values of the controller's own states."""
         return np.zeros(self.n_states)
 
-    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> LawOutput:
         """(n_joints, 1) torques; with states, torques and rates of the states.
 
         Parameters
@@ -172,7 +178,7 @@ class Law:
         raise NotImplementedError
 
     def with_states(self, t: Expression, q: Expression, qd: Expression, z: Expression) -> tuple[Expression, Expression]:
-        """Torques and rates of the states, whether there are states or not.
+        """Torques and rates of the states; the rates are empty for a law without states.
 
         Parameters
         ----------
@@ -203,7 +209,7 @@ class Law:
 
     @cached_property
     def _kernel(self) -> tuple[Kernel, Array]:
-        """Torques and rates as a function of t, q, qd, z, parameters and tunable numbers, and these numbers."""
+        """Function of t, q, qd, z, parameters and tunable numbers that returns torques and rates, and these numbers."""
         known = form(self)
         if known is None:
             return Kernel(self._traced(self, ca.SX(0, 1))), np.zeros(0)
@@ -251,12 +257,12 @@ class Law:
         return tau, rate
 
     def acting(self, felt: Felt) -> Law:
-        """The law in a run, for sensors that feel what acts there.
+        """Return the law for a run, whose sensors feel the inputs of that run.
 
         Parameters
         ----------
         felt : Felt
-            Loads, motion of the base, and accelerations under torques of this law and all else that acts.
+            Loads, motion of the base, and accelerations under torques of this law and all other inputs.
 
         Returns
         -------
@@ -272,19 +278,19 @@ class Law:
         return self
 
     def sampler(self) -> Sampler:
-        """A fresh function of (t, q, qd) that a sampled run calls at its sample times.
+        """Return a new function of (t, q, qd) that a sampled run calls at its sample times.
 
         Returns
         -------
         function
-            Of (t, q, qd), and of a `Felt` where the law `senses`; gives (n_joints,) torques and remembers what it has
-            to.
+            Function of (t, q, qd), and of a `Felt` if the law `senses`. It returns (n_joints,) torques and keeps a
+            memory of its own.
         """
         raise NotImplementedError
 
 
-def feedback_gain(name: str, value: Any, joints: Sequence[str]) -> Array:
-    """A gain matrix on positions, speeds or integrals; warns of joints that it drives away from their goal."""
+def feedback_gain(name: str, value: ArrayLike, joints: Sequence[str]) -> Array:
+    """Return a gain matrix on positions, speeds or integrals; warn of negative gains."""
     found = gain_matrix(name, value, len(joints))
     wrong = [joint for joint, own in zip(joints, np.diag(found)) if own < 0]
     if wrong:
@@ -295,8 +301,8 @@ def feedback_gain(name: str, value: Any, joints: Sequence[str]) -> Array:
     return found
 
 
-def gain_matrix(name: str, value: Any, m: int) -> Array:
-    """An (m, m) gain from a number, m numbers (a diagonal) or a matrix."""
+def gain_matrix(name: str, value: ArrayLike, m: int) -> Array:
+    """Return an (m, m) gain from a number, m numbers (a diagonal) or a matrix."""
     try:
         given = np.asarray(value, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
@@ -311,10 +317,10 @@ def gain_matrix(name: str, value: Any, m: int) -> Array:
 
 
 def with_symbols(controller: Controller, names: Sequence[str], model: Model) -> Law:
-    """The law of a controller with these gains as symbols, its `parameters` by entry; it holds whatever numbers the
-    gains have, of the same shapes."""
+    """Return the law of a controller with these gains as symbols, which are its `parameters` by entry. The law holds
+    for all numbers of the same shapes."""
     law, m = copy(controller.bind(model)), model.n_joints
-    symbols: dict[str, Any] = {}
+    symbols: dict[str, Expression] = {}
     for name in names:
         if name not in law.gains:
             raise ModelError(
@@ -331,12 +337,12 @@ def with_symbols(controller: Controller, names: Sequence[str], model: Model) -> 
     return law
 
 
-def opened(part: Any) -> tuple[Any, Expression]:
-    """A law, a motion or several with symbols in place of their tunable numbers, and these symbols, in the order of
-    `numbers_of`."""
-    columns: list[Any] = []
+def opened(part: T) -> tuple[T, Expression]:
+    """Return a law, a motion or several with symbols in place of their tunable numbers, and these symbols, in the order
+    of `numbers_of`."""
+    columns: list[Expression] = []
 
-    def symbol(number: Array) -> Any:
+    def symbol(number: Array) -> Expression:
         chosen = entries(number)
         columns.append(column := ca.SX.sym("number", int(chosen.sum())))
         if number.ndim < 2:
@@ -349,9 +355,9 @@ def opened(part: Any) -> tuple[Any, Expression]:
     return mapped(part, symbol), ca.vertcat(*columns) if columns else ca.SX(0, 1)
 
 
-def but_for(controller: Controller, names: Sequence[str]) -> tuple[Any, ...]:
-    """What tells a controller from others that differ in the numbers of these gains alone."""
-    parts: list[Any] = [type(controller)]
+def but_for(controller: Controller, names: Sequence[str]) -> tuple[object, ...]:
+    """Key of a controller that is equal for controllers which differ in the numbers of these gains alone."""
+    parts: list[object] = [type(controller)]
     for each in fields(controller):  # type: ignore[arg-type]
         value = getattr(controller, each.name)
         try:
@@ -363,8 +369,8 @@ def but_for(controller: Controller, names: Sequence[str]) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-def reference_for(model: Model, given: Any) -> Trajectory:
-    """The desired motion: a trajectory of the right size, of the right arm if it has names, or a fixed position."""
+def reference_for(model: Model, given: Trajectory | AnglesLike) -> Trajectory:
+    """Return the desired motion from a trajectory or a fixed position, after a check of its size and its names."""
     trajectory = given if isinstance(given, Trajectory) else Constant(given)
     if trajectory.n != model.n_joints:
         raise ModelError(
@@ -379,23 +385,23 @@ def reference_for(model: Model, given: Any) -> Trajectory:
 
 
 def actuated_names(model: Model) -> tuple[str, ...]:
-    """Name of the coordinate on which each torque acts: of the motor where there is one, else of the joint."""
+    """Name of the coordinate on which each torque acts: the motor if there is one, else the joint."""
     shafts = zip(model.layout.shafts, model.joints)
     return tuple(name if shaft.drive is None else model.coordinates[shaft.drive.place] for shaft, name in shafts)
 
 
 def actuated(model: Model) -> list[int]:
-    """Number of the speed on which each torque acts: of the motor where there is one, else of the joint."""
+    """Index of the speed on which each torque acts: the motor if there is one, else the joint."""
     return [shaft.actuated for shaft in model.chain.shafts]
 
 
 def actuated_places(model: Model) -> list[int]:
-    """Place of the coordinate on which each torque acts; refuses spherical joints, which have none of their own."""
+    """Index of the coordinate on which each torque acts; raises for spherical joints, which have none of their own."""
     pairs = zip(model.chain.shafts, model.layout.shaft_places())
     return [place if shaft.drive is None else shaft.drive.place for shaft, place in pairs]
 
 
-def checked_limit(name: str, value: Any, m: int) -> Array:
+def checked_limit(name: str, value: ArrayLike, m: int) -> Array:
     """(m,) positive limits from a number or m numbers."""
     try:
         limit = np.asarray(value, dtype=float)
@@ -410,12 +416,12 @@ def checked_limit(name: str, value: Any, m: int) -> Array:
 @checked
 @dataclass(frozen=True)
 class Limited(Controller):
-    """Another controller whose torques are clipped at plus and minus `limit` (a number, or one per joint).
+    """Another controller with torques clipped at plus and minus `limit` (a number, or one per joint).
 
     Parameters
     ----------
     controller : Controller
-        Whose torques are clipped.
+        Controller whose torques are clipped.
     limit : number or (m,)
         N m or N.
 
@@ -431,7 +437,7 @@ class Limited(Controller):
     limit: ArrayLike
 
     def bind(self, model: Model) -> Law:
-        """Limits must be positive."""
+        """Bind the controller and check that limits are positive."""
         return _LimitedLaw(self.controller.bind(model), checked_limit("limit", self.limit, model.n_joints))
 
 
@@ -444,17 +450,20 @@ class _LimitedLaw(Law):
         self.n_states, self.breaks, self.senses = inner.n_states, inner.breaks, inner.senses
 
     def acting(self, felt: Felt) -> Law:
-        clipped = Felt(felt.loads, felt.base, lambda tau: felt.accelerations(self._clipped(tau)), felt.parameters)
+        clipped = Felt(
+            loads=felt.loads, base=felt.base, parameters=felt.parameters,
+            accelerations=lambda tau: felt.accelerations(self._clipped(tau)),
+        )  # fmt: skip
         return _LimitedLaw(self.inner.acting(clipped), self.limit)
 
-    def _clipped(self, tau: Expression) -> Expression:
+    def _clipped(self, tau: Array | SX) -> SX:
         return ca.fmin(ca.fmax(tau, -constant(self.limit)), constant(self.limit))
 
     @property
     def initial_state(self) -> Array:
         return self.inner.initial_state
 
-    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> LawOutput:
         tau, rate = self.inner.with_states(t, q, qd, z)
         clipped = self._clipped(tau)
         return (clipped, rate) if self.n_states else clipped

@@ -1,14 +1,13 @@
-"""Arms with elastic drives and rigid links: exact linearization of the link side by feedback of the motors [Spo87].
+"""Feedback linearization of the link side of arms with elastic drives and rigid links [Spo87].
 
 The positions y of the links have relative degree four: y'''' = b(x) + A(x) tau with A = M^-1 K J^-1, never singular. So
-tau = A^-1 (v - b) makes y'''' = v, and v places all poles of the error. y'' and y''' are computed from the state by the
-model, not measured. The Lie derivatives are taken of the model's own equations by automatic differentiation.
+tau = A^-1 (v - b) makes y'''' = v, and v places all poles of the error. The model computes y'' and y''' from the state;
+they are not measured. Automatic differentiation of the model's own equations gives the Lie derivatives.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 from numpy.typing import ArrayLike
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import AnglesLike, Expression
 from pliant.base.signatures import checked
 from pliant.control.controllers.computed_torque import checked_estimate
-from pliant.control.controllers.controller import NO_STATES, Controller, Law, checked_limit, reference_for
+from pliant.control.controllers.controller import NO_STATES, Controller, Law, LawOutput, checked_limit, reference_for
 from pliant.control.trajectories.trajectories import Trajectory, constant
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.formulations.generalized_forces import commands_for
@@ -24,28 +23,28 @@ from pliant.model.model import Model
 
 ORDER = 4
 BINOMIAL = (1.0, 4.0, 6.0, 4.0)
-"""Of (s + w)^4, from the constant on."""
+"""Coefficients of (s + w)^4, from the constant on."""
 
 
 @checked
 @dataclass(frozen=True)
 class FeedbackLinearization(Controller):
-    """Joints behind elastic drives follow their reference as (s + w)^4 e = 0, whatever the arm does [Spo87].
+    """Tracking of joints behind elastic drives with the linear error equation (s + w)^4 e = 0 [Spo87].
 
     Parameters
     ----------
     bandwidth : number or (m,)
-        w of each joint, rad/s: all four poles of its error are at -w.
+        w of each joint, rad/s. All four poles of its error are at -w.
     reference : Trajectory or (m,)
-        Desired positions of the joints; four times differentiable between its breaks.
+        Desired positions of the joints, four times differentiable between breaks.
     estimate : Model, optional
-        What the controller believes the arm to be, with the same coordinates; the arm itself by default.
+        Model of the arm that the controller uses, with the same coordinates; the model of the run by default.
 
     Notes
     -----
-    For rigid links, every one of them behind an elastic drive without a damper: a damper makes the relative degree
-    three and leaves motions of the motors that nobody sees. For such an arm give an `estimate` whose dampers are zero.
-    A shaft's friction is compensated as the model has it.
+    All links must be rigid and behind elastic drives without dampers. A damper reduces the relative degree to three and
+    leaves unobserved motions of the motors. For such an arm give an `estimate` whose dampers are zero. Friction of a
+    shaft is compensated by the model.
 
     Examples
     --------
@@ -64,7 +63,7 @@ class FeedbackLinearization(Controller):
     estimate: Model | None = None
 
     def bind(self, model: Model) -> Law:
-        """Checks bandwidths, reference and the arm."""
+        """Check bandwidths, reference and the arm."""
         return _LinearizingLaw(model, self)
 
 
@@ -81,7 +80,7 @@ class _LinearizingLaw(Law):
         self.estimate = checked_estimate(model, given.estimate)
         self.breaks = self.reference.breaks
 
-    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> LawOutput:
         """(m, 1) torques, as commands of motors."""
         y, b, A = output_derivatives(self.estimate, q, qd)
         r = self._reference(t)
@@ -92,7 +91,7 @@ class _LinearizingLaw(Law):
         return commands_for(self.model.chain, ca.solve(A, v - b))
 
     def _reference(self, t: Expression) -> list[Expression]:
-        """The path and its derivatives up to the fourth."""
+        """Path and its derivatives up to the fourth."""
         time = ca.SX.sym("t")
         found = [ca.SX(self.reference.expression(time))]
         for _ in range(ORDER):

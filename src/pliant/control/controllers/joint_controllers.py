@@ -1,13 +1,13 @@
-"""Joint controllers that need no model of the vibration: PD and PID with gravity feed-forward.
+"""PD and PID controllers of joints with gravity feed-forward. They need no model of the vibration.
 
-They close the loop where the torque acts (on the motor of an elastic drive, else on the joint), which keeps a flexible
-arm passive: no positive gains make it unstable.
+They close the loop where the torque acts: on the motor of an elastic drive, else on the joint. This keeps a flexible
+arm passive, so that no positive gains make it unstable.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -19,6 +19,7 @@ from pliant.control.controllers.controller import (
     NO_STATES,
     Controller,
     Law,
+    LawOutput,
     MotionWanted,
     actuated,
     actuated_names,
@@ -51,19 +52,19 @@ class PD(Controller):
     reference : Trajectory or (m,)
         Desired joint positions.
     gravity : "reference", "measured", "equilibrium" or "none"
-        Torque that carries the undeformed arm at the desired or at the measured joint positions, or the arm as it rests
-        bent with its joints where they are desired [DS93]: the joints then end there without an integral.
+        Gravity torque of the undeformed arm at the desired or at the measured joint positions, or of the arm that rests
+        bent at the desired positions [DS93], where the joints then end without an integral.
     limit : number or (m,), optional
         Torque limits.
 
     Notes
     -----
-    y is what the torque works on: S^T q, the motor of an elastic drive or the shaft of the joint. The reference of a
-    motor is the desired joint position plus the wind-up of its spring under the gravity torque. A reference that says
-    that it moves motors, as the `trajectory` of `rest_to_rest` does, is theirs as it is.
+    y is the actuated coordinate, S^T q: the motor of an elastic drive or the shaft of the joint. The reference of a
+    motor is the desired joint position plus the wind-up of its spring under the gravity torque. A reference for motors,
+    such as the `trajectory` of `rest_to_rest`, is used unchanged.
 
-    Of an arm with loops or passive joints, "reference" and "measured" both carry the arm as it is measured, since the
-    other joints do not follow from the desired positions alone.
+    For an arm with loops or passive joints, "reference" and "measured" both use the measured pose, since the other
+    joints do not follow from the desired positions alone.
 
     Examples
     --------
@@ -82,21 +83,20 @@ class PD(Controller):
     in_studio: ClassVar[bool] = True
 
     @classmethod
-    def offered(cls, model: Model, wanted: MotionWanted) -> dict[str, Any]:
-        """Gains of a critically damped loop."""
+    def offered(cls, model: Model, wanted: MotionWanted) -> dict[str, object]:
+        """Propose gains of a critically damped loop."""
         kp, kd = natural_gains(model, wanted.start, wanted.bandwidth)
         return {"kp": kp.tolist(), "kd": kd.tolist(), "reference": wanted.reference}
 
     def bind(self, model: Model) -> Law:
-        """Checks gains, reference and limits against the model."""
-        zero = np.zeros((model.n_joints, model.n_joints))
-        return _JointLaw(model, self, zero)
+        """Check gains, reference and limits against the model."""
+        return _JointLaw(model, self, np.zeros((model.n_joints, model.n_joints)))
 
 
 @checked
 @dataclass(frozen=True)
 class PID(Controller):
-    """PD with an integral: Ki times the integral of (r - y), held while the torque, or the amplifier of a
+    """PD with an integral: Ki times the integral of (r - y). The integral stops while the torque, or the amplifier of a
     motor, is at its limit.
 
     Parameters
@@ -106,7 +106,7 @@ class PID(Controller):
     reference : Trajectory or (m,)
         Desired joint positions.
     gravity : "reference", "measured", "equilibrium" or "none"
-        Torque that carries the arm, as in `PD`.
+        Gravity torque, as in `PD`.
     limit : number or (m,), optional
         Torque limits.
 
@@ -126,12 +126,12 @@ class PID(Controller):
     knows_no_robot: ClassVar[bool] = True
 
     def bind(self, model: Model) -> Law:
-        """Checks gains, reference and limits against the model."""
+        """Check gains, reference and limits against the model."""
         return _JointLaw(model, self, feedback_gain("ki", self.ki, model.joints))
 
 
 SATURATED = 0.05
-"""Part of a limit over which the integral of a PID comes to rest; at a sudden stop it would start and stop for ever."""
+"""Part of a limit over which the integral of a PID fades out. A sudden stop would make it chatter."""
 
 
 class _JointLaw(Law):
@@ -155,8 +155,8 @@ class _JointLaw(Law):
         self.gains = ("kp", "ki", "kd") if self.n_states else ("kp", "kd")
         self.tunable = (*self.gains, "reference", "limit")
 
-    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
-        """Torques, and with an integral the error that it gathers."""
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> LawOutput:
+        """Torques, and with an integral the error that it adds up."""
         r, rd, _ = self.reference.derivatives(t)
         y, yd = q[actuated_places(self.model)], qd[actuated(self.model)]
         joints = r
@@ -187,15 +187,18 @@ class _JointLaw(Law):
         return gravity_torque(self.model, joints, None if self.model.layout.plain else q)
 
     def _wind_up(self, weight: Expression) -> Expression:
-        """How far each motor stands ahead of its joint under the gravity torque."""
+        """Angle by which each motor is ahead of its joint under the gravity torque."""
         drives = [shaft.drive for shaft in self.model.chain.shafts]
         turns = [drive.spring.twist_under(weight[k]) if drive is not None else 0 for k, drive in enumerate(drives)]
         return ca.SX(ca.vertcat(*turns))
 
 
 def _winding(tau: Expression, given: Expression, error: Expression) -> Expression:
-    """(m, 1) part of the error that an integral leaves out: all of it where a torque of the error's sign is beyond what
-    is given by `SATURATED` of that, in between its share, so that the torque can stay at its limit."""
+    """(m, 1) part of the error that an integral leaves out, between 0 and 1.
+
+    It is 1 if the asked torque has the sign of the error and exceeds the given one by `SATURATED` of that. Below that
+    it is proportional to the excess, so that the torque can stay at its limit.
+    """
     excess = ca.fabs(tau - given) / (SATURATED * ca.fabs(given))
     return ca.if_else(ca.logic_and(tau != given, tau * error > 0), ca.fmin(excess, 1), 0)
 
@@ -211,7 +214,7 @@ def gravity_torque(model: Model, joints: ArrayLike | Expression, q: Expression |
     joints : (m,) array or expression
         Positions of the joints.
     q : (n_q,) expression, optional
-        A state whose free base and free joints count; at rest by default.
+        State that gives the pose of a free base and free joints; at rest by default.
 
     Returns
     -------
@@ -242,8 +245,8 @@ def gravity_torque(model: Model, joints: ArrayLike | Expression, q: Expression |
 
 
 def carrying_torque(model: Model, q: Expression) -> Expression:
-    """(m, 1) torques that carry the arm as it stands at q, by virtual work: the weight on each joint, and through loops
-    that of all that follows it. Passive joints that follow nothing swing by themselves."""
+    """(m, 1) torques that carry the arm at q, by virtual work: the weight on each joint, and through loops the weight
+    of all that follows the joint. Passive joints that follow no other joint swing freely."""
     chain, x = model.chain, ca.SX.sym("q", model.n_q)
     weight = chain.gradient(gravity_energy(chain, x), x)
     if chain.kept:
@@ -255,7 +258,7 @@ def carrying_torque(model: Model, q: Expression) -> Expression:
 
 
 def _followers(model: Model) -> list[int]:
-    """Speeds that close loops while what is actuated stands: passive joints, and amplitudes where these are too few."""
+    """Speeds that close loops at fixed actuators: passive joints, and amplitudes if these are too few."""
     stands = {k for shaft in model.layout.shafts for k in (shaft.index, shaft.actuated)}
     passive = [k for link in model.chain.links for k in link.joint_indices if k not in stands]
     if len(model.constraints) <= len(passive):
@@ -264,8 +267,8 @@ def _followers(model: Model) -> list[int]:
 
 
 SETTLING = 6
-"""Steps by which an arm under its weight settles in a trace; each leaves the part of the bending that the weight's
-change with it makes, some hundredths for arms that are in their range."""
+"""Iterations in a trace that find the rest of an arm under its weight. The error of each is the change of the weight
+with the bending, some hundredths of the bending in usual arms."""
 
 
 def resting_torque(model: Model, joints: Expression) -> Expression:
@@ -289,14 +292,14 @@ def resting_torque(model: Model, joints: Expression) -> Expression:
 def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float = 1.0) -> tuple[Array, Array]:
     """Diagonal PD gains kp = M_jj wn^2 and kd = 2 zeta wn M_jj, M_jj of the arm at `q`, wn = `frequency` in rad/s.
 
-    What loops make follow a joint counts in its M_jj.
+    M_jj includes the inertia of all that follows the joint through loops.
 
     Parameters
     ----------
     model : Model
         The arm.
     q : (n,) or (m,) array
-        Where the inertia is taken.
+        Pose at which the inertia is taken.
     frequency : float
         wn, rad/s.
     damping : float

@@ -1,10 +1,10 @@
-"""Linear quadratic regulator about a configuration, from the exact linearization: continuous or sampled [TG95] (37)."""
+"""Linear quadratic regulator from the exact linearization about a configuration, continuous or sampled [TG95] (37)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -14,7 +14,15 @@ from pliant.arrays import AnglesLike, Array, Complex, Expression
 from pliant.base.signatures import checked
 from pliant.control.controllers import riccati
 from pliant.control.controllers.computed_torque import checked_estimate, decoupled
-from pliant.control.controllers.controller import NO_STATES, Controller, Law, MotionWanted, actuated, gain_matrix
+from pliant.control.controllers.controller import (
+    NO_STATES,
+    Controller,
+    Law,
+    LawOutput,
+    MotionWanted,
+    actuated,
+    gain_matrix,
+)
 from pliant.control.sensing.sampled import SampledLaw
 from pliant.control.trajectories.trajectories import constant, numbers, positive
 from pliant.errors import ModelError, UnsupportedModel
@@ -24,15 +32,15 @@ from pliant.model.model import Model
 from pliant.options import InnerName
 
 ROOM = 1e-12
-"""Of a weight's largest entry: what products such as T^T W T leave of symmetry and of a zero eigenvalue, some n EPS,
-with a factor of a hundred or more in hand."""
+"""Part of the largest entry of a weight that counts as rounding in tests of symmetry and of eigenvalues. Products such
+as T^T W T leave some n EPS; this is a hundred times more."""
 DECAYS = -1e-9
-"""Real part, over the fastest vibration, below which a motion dies out. Round-off splits a double root at zero by the
-root of EPS, 1e-8, to both sides or along the imaginary axis: one of the two stays above this."""
+"""Real part, over the fastest vibration, below which a motion decays. Round-off splits a double root at zero by the
+root of EPS, 1e-8, to both sides or along the imaginary axis. One of the two stays above this."""
 UNREACHED = 1e-10
 """Singular value of [A - s, B], scaled such that the fastest vibration and the columns of B have size one, below which
-nothing is reached. It is some n EPS then, also at an s that round-off split from a double root (6e-16 in the worst of
-600 random systems of up to 40 states); five decades are left for the condition of the scaling."""
+a motion is uncontrollable. The value is then some n EPS, also at an s that round-off split from a double root. Five
+decades are left for the condition of the scaling."""
 WEIGHTS = {"joints", "flexible", "joint_rates", "flexible_rates", "rates"}
 
 
@@ -44,22 +52,22 @@ class LQR(Controller):
     Parameters
     ----------
     joints : (m,)
-        Joint positions of the configuration; the arm rests there, deflected under gravity.
+        Joint positions of the configuration. The arm rests there, deflected under gravity.
     Q : number, (2n,), (2n, 2n) or mapping
         Weights of the state. A mapping gives `joints`, `flexible` and `rates` (or `joint_rates`, `flexible_rates`).
     R : number, (m,) or (m, m)
         Weights of the input.
     inner : "torque" or "decoupling"
-        What u is: the torques themselves, or the accelerations commanded through the decoupling law (31), as in (37).
+        Meaning of u: torques, or accelerations that the decoupling law (31) commands, as in (37).
     sample_time, delay : float, optional
-        Sample u that often and hold it, with the discrete gain that minimizes the same integral; `delay` is the time
-        between measuring and acting.
+        Seconds between samples of u, which is held in between. The discrete gain minimizes the same integral. `delay`
+        is the time between measuring and acting.
 
     Notes
     -----
-    Motors of elastic drives count as joints. `design(model)` gives the gain and the closed-loop poles. Where loops are
-    closed, the regulator is found in independent coordinates, `model.independent(q)`; weights of others count by how
-    they follow.
+    Motors of elastic drives count as joints. `design(model)` gives the gain and the closed-loop poles. For an arm with
+    loops the regulator is found in independent coordinates, `model.independent(q)`. Weights of other coordinates count
+    by how they follow these.
 
     Examples
     --------
@@ -82,19 +90,19 @@ class LQR(Controller):
     in_studio: ClassVar[bool] = True
 
     @classmethod
-    def offered(cls, model: Model, wanted: MotionWanted) -> dict[str, Any]:
-        """Weights of a loop of about this bandwidth."""
+    def offered(cls, model: Model, wanted: MotionWanted) -> dict[str, object]:
+        """Propose weights of a loop of about this bandwidth."""
         weight = wanted.bandwidth**2
         Q = {"joints": weight, "flexible": weight, "rates": 1.0}
         return {"joints": wanted.goal if wanted.moves else wanted.start, "Q": Q, "R": 0.01}
 
     def bind(self, model: Model) -> Law:
-        """Solves the Riccati equation; refuses a pair that cannot be stabilized."""
+        """Solve the Riccati equation; raise `ModelError` if the pair cannot be stabilized."""
         law = _LQRLaw(model, self.inner, self.design(model))
         return law if self.sample_time is None else SampledLaw(law, self.sample_time, self.delay)
 
     def design(self, model: Model) -> Design:
-        """Configuration, linear system, gain and poles.
+        """Return configuration, linear system, gain and poles.
 
         Parameters
         ----------
@@ -104,7 +112,7 @@ class LQR(Controller):
         Returns
         -------
         Design
-            State, torques, linear system, gain and poles.
+            Regulator about the configuration.
         """
         joints = numbers("joints", self.joints, model.n_joints)
         x0, u0 = rest_state(model, joints, closed=self.inner == "torque")
@@ -113,7 +121,7 @@ class LQR(Controller):
         check_weights(Q, R)
         own, T = _independent(model, x0[: model.n])
         Q = T.T @ Q @ T
-        require_stabilisable(model, A, B, x0[: model.n], own, T[: model.n, : len(own)])
+        require_stabilizable(model, A, B, x0[: model.n], own, T[: model.n, : len(own)])
         if self.sample_time is None:
             G = regulator(A, B, Q, R)
             poles = np.linalg.eigvals(A - B @ G).astype(complex)
@@ -121,14 +129,15 @@ class LQR(Controller):
             G, poles = sampled_regulator(A, B, Q, R, positive("sample_time", self.sample_time))
         whole = np.zeros((model.n_joints, 2 * model.n))
         whole[:, [*own, *(model.n + k for k in own)]] = G
-        return Design(x0, u0, A, B, whole, poles)
+        return Design(x0=x0, u0=u0, A=A, B=B, G=whole, poles=poles)
 
 
 @dataclass(frozen=True)
 class Design:
-    """A regulator: state `x0` (2n,) and torques `u0` (m,) of the configuration, `A`, `B`, gain `G` (m, 2n), poles.
+    """Regulator of an arm about a configuration.
 
-    Poles are eigenvalues of A - B G, in 1/s; of a sampled regulator, logarithms of the discrete ones over the period.
+    Poles are eigenvalues of A - B G, in 1/s. For a sampled regulator they are logarithms of the discrete ones over the
+    period.
 
     Attributes
     ----------
@@ -137,7 +146,7 @@ class Design:
     u0 : (m,)
         Torques that hold it.
     A, B : (2n, 2n), (2n, m)
-        Linear system about it; where loops are closed, of the coordinates that they leave independent.
+        Linear system about it; with loops, in the independent coordinates.
     G : (m, 2n)
         Gain: u = u0 - G (x - x0).
     poles : (2n,) complex
@@ -161,7 +170,7 @@ class _LQRLaw(Law):
         if inner == "decoupling":
             checked_estimate(model, None)
 
-    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> LawOutput:
         """(m, 1) torques."""
         u = -ca.mtimes(constant(self.G), ca.vertcat(q, qd) - constant(self.x0))
         tau = decoupled(self.model, q, qd, u) if self.inner == "decoupling" else constant(self.u0) + u
@@ -169,8 +178,8 @@ class _LQRLaw(Law):
 
 
 def rest_state(model: Model, joints: Array, closed: bool = False) -> tuple[Array, Array]:
-    """State [q; 0] at static rest with these joint positions, and the torques that hold it; arms with loops and passive
-    joints for those who know them: `closed`."""
+    """State [q; 0] at static rest with these joint positions, and the torques that hold it. Arms with loops and passive
+    joints are allowed if `closed`."""
     what = "linear control about a state of rest"
     model.layout.require_plain(what)
     if not closed:
@@ -183,7 +192,7 @@ def rest_state(model: Model, joints: Array, closed: bool = False) -> tuple[Array
 
 
 def _independent(model: Model, q: Array) -> tuple[list[int], Array]:
-    """Speeds that loops leave independent, all where there are none, and T: how the whole state follows from theirs."""
+    """Speeds that loops leave independent (all, without loops), and T, which maps their state to the whole state."""
     every = list(range(model.n))
     if not model.constraints:
         return every, np.eye(2 * model.n)
@@ -191,7 +200,7 @@ def _independent(model: Model, q: Array) -> tuple[list[int], Array]:
 
 
 def system(model: Model, x0: Array, inner: InnerName = "torque") -> tuple[Array, Array]:
-    """A, B about a rest state; for "decoupling" of the loop (35), (36) whose input is the joint acceleration."""
+    """A, B about a rest state. For "decoupling" they are those of the loop (35), (36) with accelerations as inputs."""
     A, B, _, _ = model.linearize(x0[: model.n])
     if inner == "torque":
         return A, B
@@ -202,7 +211,7 @@ def system(model: Model, x0: Array, inner: InnerName = "torque") -> tuple[Array,
     return A, B
 
 
-def state_weight(model: Model, given: Any) -> Array:
+def state_weight(model: Model, given: ArrayLike | Mapping[str, float]) -> Array:
     """(2n, 2n) weight from a number, 2n numbers, a matrix or a mapping of groups."""
     n = model.n
     if isinstance(given, Mapping):
@@ -218,7 +227,7 @@ def state_weight(model: Model, given: Any) -> Array:
 
 
 def check_weights(Q: Array, R: Array) -> None:
-    """Q must be symmetric and positive semi-definite, R positive definite."""
+    """Check that Q is symmetric and positive semi-definite, and R positive definite."""
     for name, W, least in (("Q", Q, 0.0), ("R", R, np.finfo(float).tiny)):
         room = ROOM * float(np.abs(W).max())
         if np.abs(W - W.T).max() > room:
@@ -235,13 +244,13 @@ def regulator(A: Array, B: Array, Q: Array, R: Array) -> Array:
         P = riccati.continuous(A, B, Q, R)
     except np.linalg.LinAlgError as error:
         raise ModelError(
-            f"LQR: no stabilising solution ({error}); weigh every coordinate in Q, or add damping to the links"
+            f"LQR: no stabilizing solution ({error}); weigh every coordinate in Q, or add damping to the links"
         ) from error
     return np.asarray(np.linalg.solve(R, B.T @ P))
 
 
-def sampled_regulator(A: Array, B: Array, Q: Array, R: Array, period: float) -> tuple[Array, Any]:
-    """Gain of the held input that minimizes the same integral (Van Loan), and the poles as continuous ones."""
+def sampled_regulator(A: Array, B: Array, Q: Array, R: Array, period: float) -> tuple[Array, Complex]:
+    """Gain of the held input that minimizes the same integral (Van Loan), and the poles in 1/s."""
     from scipy.linalg import expm
 
     n, m = B.shape
@@ -262,21 +271,21 @@ def sampled_regulator(A: Array, B: Array, Q: Array, R: Array, period: float) -> 
         P = riccati.discrete(Ad, Bd, cost[:n, :n], cost[n:, n:], cost[:n, n:])
     except np.linalg.LinAlgError as error:
         raise ModelError(
-            f"LQR: no stabilising solution for sample_time {period:g} s ({error}); a vibration may repeat "
+            f"LQR: no stabilizing solution for sample_time {period:g} s ({error}); a vibration may repeat "
             "between samples: change the sample time"
         ) from error
     G = np.linalg.solve(cost[n:, n:] + Bd.T @ P @ Bd, Bd.T @ P @ Ad + cost[:n, n:].T)
     return G, np.log(np.linalg.eigvals(Ad - Bd @ G).astype(complex)) / period
 
 
-def require_stabilisable(model: Model, A: Array, B: Array, q0: Array, own: list[int], Z: Array) -> None:
-    """Raises `ModelError` that names what no torque can reach, if that does not die out by itself. `Z` says how all
-    displacements follow from those of the speeds `own`."""
+def require_stabilizable(model: Model, A: Array, B: Array, q0: Array, own: list[int], Z: Array) -> None:
+    """Raise `ModelError` if there is a motion that no torque reaches and that does not decay. The message names it. `Z`
+    maps displacements along the speeds `own` to all displacements."""
     weakest, direction = uncontrollable(Z.T @ model.mass_matrix(q0) @ Z, A, B)
     if weakest < UNREACHED:
         name = model.speeds[own[int(np.argmax(np.abs(direction)))]]
         raise ModelError(
-            f"the pair (A, B) cannot be stabilised: no torque reaches an undamped motion of {name!r} at this "
+            f"the pair (A, B) cannot be stabilized: no torque reaches an undamped motion of {name!r} at this "
             "configuration; drop those shapes, choose another configuration or give the link damping"
         )
 
@@ -284,7 +293,7 @@ def require_stabilisable(model: Model, A: Array, B: Array, q0: Array, own: list[
 def uncontrollable(M: Array, A: Array, B: Array) -> tuple[float, Array]:
     """Smallest singular value of [A - s, B] over eigenvalues s that do not decay (Hautus), and its direction in q.
 
-    In coordinates scaled by the inertia M and time scaled by the fastest vibration, so that the number has no unit.
+    Coordinates are scaled by the inertia M and time by the fastest vibration, so that the number has no unit.
     """
     n = len(M)
     scale = 1 / np.sqrt(np.diag(M))

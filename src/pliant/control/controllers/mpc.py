@@ -1,16 +1,16 @@
 """Nonlinear model predictive control: multiple shooting, real-time iterations, bounds on what bends.
 
-`MPC` says what is wanted; `horizon` does the work, compiled. What costs and what is bounded is traced here, as one
-function for each node.
+`MPC` describes costs and bounds. This module traces them as one function for each node. The compiled loops of
+`pliant.compute.nmpc` solve the program.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -24,8 +24,10 @@ from pliant.compute.nmpc.quadratic_program import BROKEN, INFEASIBLE, LIMIT, SOL
 from pliant.compute.nmpc.real_time_iteration import PLANNED, SAFE, SHIFTED, UNREAD
 from pliant.control.controllers import riccati
 from pliant.control.controllers.controller import (
+    NO_STATES,
     Controller,
     Law,
+    LawOutput,
     Sampler,
     actuated,
     actuated_places,
@@ -35,7 +37,7 @@ from pliant.control.controllers.controller import (
 )
 from pliant.control.controllers.lqr import check_weights, state_weight
 from pliant.control.estimation.observer import require_torques
-from pliant.control.sensing.sampled import HeldLaw
+from pliant.control.sensing.sampled import HeldLaw, Memory
 from pliant.control.trajectories.trajectories import Constant, Trajectory, numbers, positive
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.links.kinematics import tip_pose
@@ -48,14 +50,16 @@ STATUS = {
 }  # fmt: skip
 SOURCE = {PLANNED: "plan", SHIFTED: "shifted plan", SAFE: "safe law"}
 RELUCTANCE = 1e3
-"""By how much a slack of one, of half the width of its bounds, costs more than errors of one all along the horizon."""
+"""Cost of a slack of half the width of its bounds, over the cost of unit errors all along the horizon."""
 NOTHING = 1e-9
-"""Of half the width of bounds: a slack that is the rounding of a program."""
+"""Slack, over half the width of its bounds, that counts as rounding."""
 Range = tuple[float, float] | float
+Cost = Callable[[Expression, Expression, Expression, Expression], Expression]
+"""Function of (t, q, qd, tau) in CasADi operations that returns residuals."""
 
 
 class StrainBound(NamedTuple):
-    """Strain of a fiber that stays within plus and minus `limit`.
+    """Bound of the strain of a fiber: plus and minus `limit`.
 
     Attributes
     ----------
@@ -66,7 +70,7 @@ class StrainBound(NamedTuple):
     at : (float, float)
         Fiber (y, z), m from the neutral axis.
     limit : float
-        Strain.
+        Largest strain.
     """
 
     link: str
@@ -77,7 +81,7 @@ class StrainBound(NamedTuple):
 
 @dataclass(frozen=True)
 class Predicted:
-    """An answer to a measurement.
+    """Torques for a measurement, and the plan behind them.
 
     Attributes
     ----------
@@ -86,7 +90,7 @@ class Predicted:
     status : str
         "solved", "iteration limit", "infeasible", "not finite" or "measurement not finite".
     source : str
-        Where the torques come from: "plan", "shifted plan" or "safe law".
+        Origin of the torques: "plan", "shifted plan" or "safe law".
     t : (N + 1,) array
         Times of the nodes, s.
     q, qd : (N + 1, n) arrays
@@ -94,12 +98,11 @@ class Predicted:
     torques : (N, m) array
         Planned torques of the intervals.
     slack : dict
-        By how much a bounded output is predicted to leave its bounds, at most, in its unit; those that do not are not
-        in it.
+        Largest predicted violation of each bounded output, in its unit; outputs that keep their bounds are left out.
     preparation, feedback : float
-        Seconds spent before and after the measurement was looked at.
+        Seconds spent before and after the measurement was known.
     iterations : int
-        Of the quadratic program; 0 where no bound was met.
+        Iterations of the quadratic program; 0 if no bound was met.
     """
 
     tau: Array
@@ -116,16 +119,16 @@ class Predicted:
 
 
 class BoundedOutput(NamedTuple):
-    """A bounded number: its name, expression in q and qd, and bounds."""
+    """Bounded number: its name, expression in q and qd, and bounds."""
 
     name: str
-    value: Any
+    value: Expression
     low: float
     high: float
 
     @property
     def unit(self) -> float:
-        """Half the width of the bounds, or the size of the only one: slacks are counted in it."""
+        """Half the width of the bounds, or the size of a single one. It is the unit of slacks."""
         ends = [abs(x) for x in (self.low, self.high) if np.isfinite(x)]
         width = (self.high - self.low) / 2 if len(ends) == 2 else max(ends)
         return float(width) if width > 0 else 1.0
@@ -134,24 +137,24 @@ class BoundedOutput(NamedTuple):
 @checked
 @dataclass(frozen=True)
 class MPC(Controller):
-    """Torques that minimize a cost over a horizon ahead, along the nonlinear model, within bounds, anew at each sample.
+    """Model predictive control: at each sample, torques that minimize a cost along the nonlinear model within bounds.
 
-    The cost is the integral of dx^T Q dx + dtau^T R dtau, and of what is given besides, from now to the horizon, by its
-    values at the nodes; dx and dtau are from the reference and from what rests there. Bounds of torques are kept
-    always, all others unless that is impossible: what is left of them is told as `slack`.
+    The cost is the integral of dx^T Q dx + dtau^T R dtau and of further terms, from now to the horizon, by values at
+    the nodes. dx and dtau are differences from the reference and from its torques at rest. Bounds of torques always
+    hold. All other bounds hold if that is possible; `slack` gives their violation.
 
-    Where a step has no solution, the torques of the last plan go on, for as long as it has; then the safe law acts:
-    torques that hold the arm where it was seen last, less `damping` times the rates of what they act on, within the
-    bounds. Nothing is ever raised in a loop.
+    If a step has no solution, the last plan goes on to its end. Then the safe law acts: torques that hold the arm where
+    it was last measured, less `damping` times the actuated rates, within the bounds. `step` raises no error in a
+    loop.
 
     Parameters
     ----------
     model : Model
-        What the controller believes the arm to be.
+        Model of the arm that the controller uses.
     horizon : float
-        Seconds; one period of the lowest frequency, or more.
+        Seconds: one period of the lowest frequency, or more.
     intervals : int
-        Pieces of the horizon, in each of which torques are constant; a step is due at the start of each.
+        Number of intervals of the horizon. Torques are constant in each; a step is due at the start of each.
     reference : (m,) or Trajectory
         Desired joint positions.
     Q : number, (2n,), (2n, 2n) or mapping
@@ -161,31 +164,31 @@ class MPC(Controller):
     tip : (3,) or Trajectory, optional
         Desired position of the tip, m.
     tip_weight : number
-        Of the square of its error.
+        Weight of the square of the tip error.
     cost : function, optional
-        `cost(t, q, qd, tau)` in CasADi operations; the squares of what it gives are added to the integrand.
+        `cost(t, q, qd, tau)` in CasADi operations; the squares of its results are added to the integrand.
     terminal : "riccati", number or (2n, 2n), optional
-        What the last node costs: what an LQR would pay from there on; so many seconds of the cost of its state; a
-        matrix. By default "riccati", and with `tip` the horizon itself.
+        Cost of the last node: "riccati" for the cost to go of an LQR, a number for so many seconds of the cost of its
+        state, or a matrix. By default "riccati"; with `tip` or `cost` the horizon.
     torque, torque_rate : number or (m,), optional
         Bounds of the torques, N m, and of their rates, N m/s.
     positions, speeds : mapping, optional
         Bounds of coordinates, deflections among them, and of their rates, by name: (least, most), or one number for
         both sides.
     strains : sequence of StrainBound
-        Fibers whose strain is bounded, by the curvature of the shapes.
+        Fibers with bounded strain, from the curvature of the shapes.
     tip_bounds : mapping, optional
         Bounds of the tip by axis, "x", "y" or "z", m.
     slack_weight : number, optional
-        What leaving a bound by half the width of its bounds costs; much by default. `inf` makes these bounds hard.
+        Cost of a violation by half the width of the bounds; large by default. `inf` makes these bounds hard.
     stages, steps : int
-        Stages of the Radau method, and steps of it in an interval.
+        Stages of the Radau method, and its steps in an interval.
     iterations, first_iterations : int
-        Rounds of linearizing and solving at each step, and for a first plan.
+        Rounds of linearization and solution at each step, and for a first plan.
     program_iterations : int
-        Most iterations of a quadratic program; each lets one bound be met, left, or given up.
+        Largest number of iterations of a quadratic program; each adds, removes or gives up one active bound.
     damping : number or (m,)
-        Of the safe law, N m s/rad.
+        Damping of the safe law, N m s/rad.
 
     Examples
     --------
@@ -212,7 +215,7 @@ class MPC(Controller):
     R: ArrayLike
     tip: ArrayLike | Trajectory | None = None
     tip_weight: float = 0.0
-    cost: Any = None
+    cost: Cost | None = None
     terminal: str | ArrayLike | None = None
     torque: ArrayLike | None = None
     torque_rate: ArrayLike | None = None
@@ -237,19 +240,19 @@ class MPC(Controller):
             if getattr(self, name) < least:
                 raise ModelError(f"{name}: got {getattr(self, name)!r}, expected a whole number of {least} or more")
         _require_supported(self.model)
-        self._parts  # noqa: B018  # what does not fit is refused now
+        self._parts  # noqa: B018  # raise now if something does not fit
 
-    # -------------------------------------------------------------------------------------------------- of the user
+    # ---------------------------------------------------------------------------------------------------------- use
 
     def step(self, x: ArrayLike, t: float = 0.0) -> Predicted:
-        """Torques for a measured state at a time; call it once a sample.
+        """Return torques for a measured state at a time. Call it once per sample.
 
         Parameters
         ----------
         x : (2n,) array
-            Coordinates and rates. What is not finite is answered by the last plan, or the safe law.
+            Coordinates and rates. If they are not finite, the last plan goes on, or the safe law acts.
         t : float
-            Time, s, at which the reference is taken.
+            Time of the measurement, s.
 
         Returns
         -------
@@ -266,7 +269,7 @@ class MPC(Controller):
         return self._own.step(self._measured(x), float(t))
 
     def prepare(self, t: float = 0.0) -> None:
-        """Do ahead of a measurement, due at the time t, all that does not need it; `step` then answers at once.
+        """Do all work that does not need the measurement, which is due at the time t. `step` is then fast.
 
         Parameters
         ----------
@@ -286,12 +289,12 @@ class MPC(Controller):
         self._own.prepare(float(t))
 
     def reset(self, tau: ArrayLike | None = None) -> None:
-        """Forget the plan: the next step makes a first one.
+        """Forget the plan. The next step makes a first one.
 
         Parameters
         ----------
         tau : (m,) array, optional
-            Torques that act now, from which bounded rates start; by default those that hold the arm at the reference.
+            Torques that act now, from which bounded rates start; by default the torques at rest at the reference.
 
         Examples
         --------
@@ -303,7 +306,7 @@ class MPC(Controller):
         self._own.reset(start)
 
     def bind(self, model: Model) -> Law:
-        """The law for an arm with the same coordinates."""
+        """Return the law for an arm with the same coordinates."""
         if model.coordinates != self.model.coordinates:
             raise ModelError(
                 f"controller: MPC predicts {', '.join(self.model.coordinates)}; expected a run of an arm with the same "
@@ -317,11 +320,11 @@ class MPC(Controller):
             raise ModelError(f"x: got shape {given.shape}, expected ({2 * self.model.n},), coordinates and rates")
         return given
 
-    # --------------------------------------------------------------------------------------------------- of its parts
+    # -------------------------------------------------------------------------------------------------------- parts
 
     @property
     def interval(self) -> float:
-        """Length of an interval, and time between two steps, s."""
+        """Length of an interval and time between two steps, s."""
         return float(self.horizon) / self.intervals
 
     @cached_property
@@ -333,7 +336,7 @@ class MPC(Controller):
         return Parts.of(self)
 
     def pilot(self) -> Pilot:
-        """A fresh controller of this description, with memory of its own.
+        """Return a new controller of this description with its own memory.
 
         Returns
         -------
@@ -350,8 +353,8 @@ class MPC(Controller):
 
 
 class Parts(NamedTuple):
-    """What an `MPC` follows from, traced and compiled: the dynamics, functions of nodes and of the safe law, bounded
-    outputs, bounds, weights, and the torques that hold the reference."""
+    """Compiled parts of an `MPC`: dynamics, functions of nodes and of the safe law, bounded outputs, bounds, weights,
+    and torques at rest at the reference."""
 
     dynamics: Dynamics
     node: Kernel
@@ -365,12 +368,13 @@ class Parts(NamedTuple):
 
     @classmethod
     def of(cls, given: MPC) -> Parts:
-        """Trace and compile what is asked for."""
+        """Trace and compile the parts of a description."""
         model, m = given.model, given.model.n_joints
         slopes = model.kernel("forward_dynamics_derivatives")
         dynamics = Dynamics(
-            model.n, m, slopes.address, model.nominal_parameters, int(given.stages), int(given.steps), slopes
-        )
+            n=model.n, m=m, slopes=slopes.address, parameters=model.nominal_parameters,
+            stages=int(given.stages), steps=int(given.steps), owner=slopes,
+        )  # fmt: skip
         target = Target(given)
         outputs = tuple(bounded_outputs(given, target.q, target.qd))
         most, rate = (
@@ -380,11 +384,14 @@ class Parts(NamedTuple):
         holding = target.torque_at(0.0)
         weights = target.slack_weights(outputs, np.where(np.isfinite(most), most, np.abs(holding) + 1.0))
         node, end = target.kernels(outputs, dynamics)
-        return cls(dynamics, node, end, safe_law(given), outputs, np.array([-most, most]), rate, weights, holding)
+        return cls(
+            dynamics=dynamics, node=node, end=end, hold=safe_law(given), outputs=outputs,
+            torque=np.array([-most, most]), rate=rate, weights=weights, holding=holding,
+        )  # fmt: skip
 
 
 class Target:
-    """What an `MPC` costs, as expressions of t, x and tau; parameters of the model have their nominal values."""
+    """Cost of an `MPC` as expressions of t, x and tau, with nominal parameters of the model."""
 
     def __init__(self, given: MPC) -> None:
         self.given, self.model = given, given.model
@@ -401,8 +408,8 @@ class Target:
 
     @cached_property
     def rest(self) -> tuple[Expression, Expression]:
-        """State (2n,) and torques (m,) of the reference at the time t: at rest with sag, or moving with the sag that
-        the weights of the arm give at first order."""
+        """State (2n,) and torques (m,) of the reference at the time t: at rest with sag, or in motion with the sag of
+        first order."""
         model, n = self.model, self.model.n
         if isinstance(self.reference, Constant):
             still = model.equilibrium(np.asarray(self.reference.position, dtype=float))
@@ -419,7 +426,7 @@ class Target:
         return ca.vertcat(q, qd), tau
 
     def _spread(self, joints: Expression) -> Expression:
-        """(n, 1) coordinates with joints, and motors, where they are wanted."""
+        """(n, 1) coordinates with joints and motors at desired positions."""
         whole = ca.SX.zeros(self.model.n)
         for place, value in zip(actuated_joints(self.model), ca.vertsplit(joints)):
             whole[place] = value
@@ -427,11 +434,11 @@ class Target:
             whole[place] = value
         return whole
 
-    def _nominal(self, expression: Any) -> Any:
+    def _nominal(self, expression: Expression) -> Expression:
         known = [self.model.parameter_symbols], [ca.DM(self.model.nominal_parameters)]
         return ca.substitute([ca.SX(expression)], *known)[0]
 
-    def _number(self, expression: Any, symbol: Any, value: Array) -> Array:
+    def _number(self, expression: Expression, symbol: Expression, value: Array) -> Array:
         found = ca.Function("number", [symbol], [ca.densify(self._nominal(expression))])(value)
         return np.array(found, dtype=float)
 
@@ -453,7 +460,7 @@ class Target:
 
     @cached_property
     def _besides(self) -> Expression:
-        """Residuals besides those of the state and the torques."""
+        """Residuals of the tip and of the user's cost."""
         parts = [ca.SX(0, 1)]
         if self.path is not None:
             place = tip_pose(self.model.chain, self.q)[:3, 3]
@@ -465,7 +472,7 @@ class Target:
         return ca.SX(self._nominal(ca.vertcat(*parts)))
 
     def kernels(self, outputs: Sequence[BoundedOutput], dynamics: Dynamics) -> tuple[Kernel, Kernel]:
-        """Functions of a node and of the last one."""
+        """Return the functions of a node and of the last node."""
         state, torque = self.rest
         away, effort = self.x - state, self.tau - torque
         own = ca.vertcat(ca.mtimes(ca.DM(_root(self.Q)), away), self._besides)
@@ -490,7 +497,7 @@ class Target:
         return ca.mtimes(ca.DM(_root(P)), away)
 
     def _riccati(self, dynamics: Dynamics) -> Array:
-        """(2n, 2n) cost to go of the discrete regulator about rest at the reference of time 0."""
+        """(2n, 2n) cost to go of the discrete regulator about rest at the initial reference."""
         model, h = self.model, self.given.interval
         q = model.equilibrium(np.asarray(self.reference(0.0)[0], dtype=float).ravel())
         _, A, B = dynamics.advance(np.concatenate([q, np.zeros(model.n)]), model.holding_torque(q), h)
@@ -502,7 +509,7 @@ class Target:
             ) from error
 
     def _kernel(self, name: str, residuals: Expression, outputs: Sequence[BoundedOutput]) -> Kernel:
-        """Gradient and Gauss-Newton Hessian of a sum of squares, outputs and their slopes."""
+        """Compile gradient and Gauss-Newton Hessian of a sum of squares, outputs and their slopes."""
         z = ca.vertcat(self.x, self.tau)
         J = ca.jacobian(residuals, z)
         y = self._nominal(ca.vertcat(ca.SX(0, 1), *(o.value for o in outputs)))
@@ -513,7 +520,7 @@ class Target:
 
 
 def bounded_outputs(given: MPC, q: Expression, qd: Expression) -> list[BoundedOutput]:
-    """All numbers that are bounded at nodes."""
+    """List all numbers that are bounded at nodes."""
     model, found = given.model, []
     for name, bound in given.positions.items():
         found.append(BoundedOutput(name, q[model.index(name)], *_range(f"positions[{name!r}]", bound)))
@@ -539,7 +546,7 @@ def _strain(model: Model, q: Expression, k: int, given: StrainBound) -> BoundedO
 
 
 def _range(name: str, given: Range) -> tuple[float, float]:
-    """(least, most) of a pair, or of one positive number."""
+    """Return (least, most) of a pair, or of one positive number."""
     try:
         ends = np.asarray(given, dtype=float)
     except (TypeError, ValueError) as error:
@@ -551,15 +558,15 @@ def _range(name: str, given: Range) -> tuple[float, float]:
 
 
 def _root(W: Array) -> Array:
-    """L with L^T L = W, of a weight; a diagonal one stays diagonal."""
+    """L with L^T L = W of a weight; L of a diagonal weight is diagonal."""
     if not (W - np.diag(np.diag(W))).any():
         return np.diag(np.sqrt(np.maximum(np.diag(W), 0.0)))
     values, vectors = np.linalg.eigh((W + W.T) / 2)
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 
 
-def _path(given: Any) -> Trajectory:
-    """The path of a tip."""
+def _path(given: ArrayLike | Trajectory) -> Trajectory:
+    """Return the path of a tip."""
     path = given if isinstance(given, Trajectory) else Constant(numbers("tip", given, 3))
     if path.n != 3:
         raise ModelError(f"tip: it moves {path.n} coordinates, expected 3, the position of the tip")
@@ -567,12 +574,12 @@ def _path(given: Any) -> Trajectory:
 
 
 def actuated_joints(model: Model) -> list[int]:
-    """Places of the joints that torques move, whether motors stand between or not."""
+    """Indices of the joint coordinates that torques move, with or without elastic drives."""
     return list(model.layout.shaft_places())
 
 
 def safe_law(given: MPC) -> Kernel:
-    """Torques that hold a position, less damping: a function of the state."""
+    """Compile the safe law: torques that hold a position, less damping, as a function of the state."""
     model, n = given.model, given.model.n
     q, qd, still = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.zeros(n)
     size = None if np.ndim(given.damping) == 0 else model.n_joints
@@ -599,53 +606,54 @@ def _require_supported(model: Model) -> None:
 
 
 class Pilot:
-    """A predictive controller at work: a description, and the memory of one plan.
+    """Running predictive controller: a description, and the memory of one plan.
 
     Parameters
     ----------
     given : MPC
-        What is wanted.
+        Description.
     parts : Parts
-        The same traced and compiled.
+        Its compiled parts.
     """
 
     def __init__(self, given: MPC, parts: Parts) -> None:
         self.given, self.parts = given, parts
         outputs = parts.outputs
         self.solver = HorizonSolver(
-            parts.dynamics, given.intervals, len(outputs),
-            (parts.node.address, parts.end.address, parts.hold.address), given.interval, parts.torque,
-            parts.rate, np.array([[o.low for o in outputs], [o.high for o in outputs]]), parts.weights,
-            given.first_iterations, given.iterations, given.program_iterations, parts,
+            dynamics=parts.dynamics, intervals=given.intervals, outputs=len(outputs),
+            addresses=(parts.node.address, parts.end.address, parts.hold.address), length=given.interval,
+            torque=parts.torque, rate=parts.rate, weights=parts.weights,
+            bounds=np.array([[o.low for o in outputs], [o.high for o in outputs]]),
+            first=given.first_iterations, iterations=given.iterations, most=given.program_iterations, owner=parts,
         )  # fmt: skip
         self._spent, self._due = 0.0, np.nan
         self.reset(None)
 
     def reset(self, tau: Array | None) -> None:
-        """Forget the plan; tau acts now.
+        """Forget the plan. The torques tau act now.
 
         Parameters
         ----------
         tau : (m,) array or None
-            None: those of the reference.
+            None for the torques of the reference.
         """
         self._due = np.nan
         self.solver.forget(np.clip(self.parts.holding if tau is None else tau, *self.parts.torque))
 
     def prepare(self, t: float) -> None:
-        """Linearize ahead of a measurement.
+        """Linearize before a measurement.
 
         Parameters
         ----------
         t : float
-            Its time, s.
+            Time of the measurement, s.
         """
         began = time.perf_counter()
         self.solver.prepare(t)
         self._spent, self._due = time.perf_counter() - began, t
 
     def step(self, x: Array, t: float) -> Predicted:
-        """Torques for a measurement.
+        """Return torques for a measurement.
 
         Parameters
         ----------
@@ -671,42 +679,45 @@ class Pilot:
         told, states = solver.told, solver.states
         slack = {o.name: float(s) for o, s in zip(self.parts.outputs, solver.slack) if s > NOTHING * o.unit}
         return Predicted(
-            solver.tau, STATUS[status], SOURCE[int(told[0])], t + given.interval * np.arange(given.intervals + 1.0),
-            states[:, :n], states[:, n:], solver.torques, slack, self._spent, spent, int(told[2]),
+            tau=solver.tau, status=STATUS[status], source=SOURCE[int(told[0])],
+            t=t + given.interval * np.arange(given.intervals + 1.0),
+            q=states[:, :n], qd=states[:, n:], torques=solver.torques, slack=slack,
+            preparation=self._spent, feedback=spent, iterations=int(told[2]),
         )  # fmt: skip
 
 
 class PredictiveLaw(Law):
-    """An `MPC` in a run: asked at its sample times, its torques held in between.
+    """`MPC` in a run: called at its sample times, with torques held in between.
 
     Parameters
     ----------
     model : Model
-        The arm of the run.
+        Model of the run.
     given : MPC
-        What is wanted.
+        Description.
     """
 
     def __init__(self, model: Model, given: MPC) -> None:
         super().__init__(model)
         self.given, self.sample_time = given, given.interval
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
-        """A predictive law has no expression."""
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> LawOutput:
+        """Raise `ModelError`: a predictive law has no expression."""
         raise ModelError("a predictive controller has no expression; give it to simulate whole")
 
-    def step(self, t: float, q: Any, qd: Any, z: Any) -> tuple[Array, Array]:
-        """Torques of a first plan from this state."""
+    def step(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike) -> tuple[Array, Array]:
+        """Return the torques of a first plan from this state."""
         return self.given.pilot().step(np.concatenate([q, qd]), t).tau, np.zeros(0)
 
     def sampler(self) -> Sampler:
-        """A fresh controller: its own plan."""
+        """Return a new controller with its own plan."""
         pilot = self.given.pilot()
 
-        def compute(memory: dict[str, Any], t: float, q: Array, qd: Array) -> Array:
+        def compute(memory: Memory, t: float, q: Array, qd: Array) -> Array:
             pilot.solver.plan[:] = memory["plan"]
             found = pilot.step(np.concatenate([q, qd]), t)
             memory["plan"] = pilot.solver.plan.copy()
             return found.tau
 
-        return HeldLaw(compute, self.model.n_joints, 1, 0, {"plan": pilot.solver.plan.copy()})
+        memory = {"plan": pilot.solver.plan.copy()}
+        return HeldLaw(compute=compute, m=self.model.n_joints, ticks=1, late=0, memory=memory)

@@ -1,4 +1,4 @@
-"""Phases: one controller after another, at given times or when something happens."""
+"""Switching from one controller to the next, at given times or at conditions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array, Expression
 from pliant.base.signatures import checked
-from pliant.control.controllers.controller import NO_STATES, Controller, Felt, Law
+from pliant.control.controllers.controller import NO_STATES, Controller, Felt, Law, LawOutput
 from pliant.control.trajectories.trajectories import moment
 from pliant.errors import ModelError
 from pliant.model.model import Model
@@ -30,14 +29,14 @@ class Switch(Controller):
     ----------
     phases : sequence of Controller
     until : sequence of float, condition or mapping
-        What ends each phase but the last: a time; a function g(t, q, qd) in CasADi operations, when it first is >= 0;
-        or `{"coordinate": name, "above": value}` (or "below"), when a coordinate first passes a value.
+        End of each phase but the last: a time; a function g(t, q, qd) in CasADi operations, which ends the phase when
+        it first is >= 0; or `{"coordinate": name, "above": value}` (or "below"), for a coordinate that passes a value.
 
     Notes
     -----
-    A phase that has ended does not come back. For conditions this memory is a state of the controller: the time since
-    the condition was first met. An adaptive method finds the moment by its error control; with a fixed step the moment
-    is only known to within the step.
+    A phase that has ended does not come back. For a condition the controller has a state: the time since the condition
+    was first met. An adaptive method finds the moment by its error control. With a fixed step the moment is only known
+    to within the step.
 
     Examples
     --------
@@ -48,10 +47,10 @@ class Switch(Controller):
     """
 
     phases: Sequence[Controller]
-    until: Sequence[float | Condition | Mapping[str, Any]]
+    until: Sequence[float | Condition | Mapping[str, str | float]]
 
     def bind(self, model: Model) -> Law:
-        """Binds every phase."""
+        """Bind every phase, and check the ends."""
         if len(self.phases) < 2 or len(self.until) != len(self.phases) - 1:
             raise ModelError(
                 f"until: got {len(self.until)} ends for {len(self.phases)} phases, expected at least two phases and "
@@ -67,8 +66,8 @@ class Switch(Controller):
         return _SwitchLaw(model, laws, ends)
 
 
-def _passing(model: Model, given: Mapping[str, Any]) -> Condition:
-    """The condition that a coordinate passes a value."""
+def _passing(model: Model, given: Mapping[str, str | float]) -> Condition:
+    """Condition that a coordinate passes a value."""
     sides = set(given) - {"coordinate"}
     if "coordinate" not in given or sides not in ({"above"}, {"below"}):
         raise ModelError(f"until: got {dict(given)!r}, expected coordinate and above, or coordinate and below")
@@ -98,8 +97,8 @@ class _SwitchLaw(Law):
     def initial_state(self) -> Array:
         return np.concatenate([*(law.initial_state for law in self.laws), np.zeros(self.n_clocks)])
 
-    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
-        """Torques of the phase at hand; states of the others stand still."""
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> LawOutput:
+        """Torques of the active phase; states of the others do not change."""
         over, clock_rates = self._ended(t, q, qd, z)
         tau, rates, first = ca.SX.zeros(self.model.n_joints), [], 0
         for k, law in enumerate(self.laws):
@@ -114,9 +113,9 @@ class _SwitchLaw(Law):
     def _ended(
         self, t: Expression, q: Expression, qd: Expression, z: Expression
     ) -> tuple[list[Expression], list[Expression]]:
-        """Whether each phase but the last is over, and the rates of the clocks that remember conditions."""
-        over: list[Any] = []
-        rates: list[Any] = []
+        """Return whether each phase but the last is over, and the rates of the clocks of conditions."""
+        over: list[Expression] = []
+        rates: list[Expression] = []
         clock = self.n_states - self.n_clocks
         for end in self.ends:
             before = over[-1] if over else 1

@@ -1,8 +1,8 @@
-"""Algebraic Riccati equations of regulators and observers: SciPy's, and doubling where it gives up.
+"""Algebraic Riccati equations of regulators and observers: by SciPy, and by doubling if SciPy fails.
 
-SciPy puts the eigenvalues of a pencil in order. With a vibration that hardly decays these lie close to both sides of
-the unit circle, and whether the order can be kept is then a matter of rounding. Structure-preserving doubling [CFL05]
-orders nothing: each step squares the closed loop.
+SciPy orders the eigenvalues of a pencil. With a vibration that hardly decays they lie close to both sides of the unit
+circle, and rounding decides whether the order is found. Structure-preserving doubling [CFL05] needs no order: each step
+squares the closed loop.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pliant.arrays import Array
 
 MOST_DOUBLINGS = 60
 CLOSE = 1e-8
-"""Residual over the largest term, beyond which a solution is none: half of the digits. Doubling leaves up to 1e-12 with
-frequencies spread over five decades; where it does not settle the residual is of order one or NaN."""
+"""Largest residual of a solution, over the largest term: half of the digits. Doubling leaves up to 1e-12 with
+frequencies spread over five decades. If it does not converge, the residual is of order one or NaN."""
 
 
 def continuous(A: Array, B: Array, Q: Array, R: Array) -> Array:
-    """P of A^T P + P A - P B R^-1 B^T P + Q = 0 that stabilizes A - B R^-1 B^T P; `LinAlgError` if there is none."""
+    """P of A^T P + P A - P B R^-1 B^T P + Q = 0 that stabilizes A - B R^-1 B^T P; else `LinAlgError`."""
     from scipy.linalg import solve_continuous_are
 
     try:
@@ -50,7 +50,7 @@ def discrete(A: Array, B: Array, Q: Array, R: Array, S: Array | None = None) -> 
 
 
 def doubled(A: Array, G: Array, H: Array) -> Array:
-    """P = H + A^T P (1 + G P)^-1 A by doubling; NaN where it does not settle."""
+    """P = H + A^T P (1 + G P)^-1 A by doubling; NaN if it does not converge."""
     one = np.eye(len(A))
     with np.errstate(all="ignore"):
         for _ in range(MOST_DOUBLINGS):

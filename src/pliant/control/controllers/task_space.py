@@ -1,15 +1,15 @@
-"""Tip space: joint positions that put the tip of the flexible arm, or another frame, where it shall be, and paths."""
+"""Task space: inverse kinematics of the tip of a flexible arm, or of another frame, and straight paths of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import cast
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array, Expression
+from pliant.arrays import Array, Expression, StateLike
 from pliant.base.signatures import checked
 from pliant.control.trajectories.splines import Piecewise, spline_pieces
 from pliant.control.trajectories.trajectories import Cycloidal, Quintic, Trajectory, positive
@@ -20,6 +20,7 @@ from pliant.model.statics import resting, settled
 from pliant.model.validity import steep, tell
 from pliant.options import LineLaw
 
+Guess = ArrayLike | Mapping[str, object] | None
 MOST_SAMPLES = 500
 TYPED_ROTATION = 1e-6  # of R R^T - 1: seven typed digits of a rotation leave 2e-7
 LAWS = {"cycloidal": Cycloidal, "quintic": Quintic}
@@ -29,13 +30,13 @@ LAWS = {"cycloidal": Cycloidal, "quintic": Quintic}
 def inverse_kinematics(
     model: Model,
     target: ArrayLike,
-    guess: ArrayLike | Mapping[str, Any] | None = None,
+    guess: ArrayLike | Mapping[str, object] | None = None,
     deflected: bool = True,
     tolerance: float = 1e-10,
     tries: int = 20,
     frame: str = "tip",
 ) -> Array:
-    """Joint positions (m,) that put the tip, or another frame, at `target`.
+    """Return joint positions (m,) that put the tip, or another frame, at `target`.
 
     Parameters
     ----------
@@ -44,26 +45,26 @@ def inverse_kinematics(
     target : (3,) or (4, 4)
         Position of the frame in the base, or its pose.
     guess : (m,) array, (n_q,) array or mapping, optional
-        Where to start; the nearest solution is found. Zero by default, then `tries` seeded random ones. A free base
-        and free joints stay where it has them.
+        Start of the search, which finds a near solution. By default zero, then `tries` seeded random ones. A free base
+        and free joints stay where the guess has them.
     deflected : bool
-        Whether the arm sags under gravity at the solution (static rest), or is undeformed.
+        True: the arm sags under gravity at the solution (static rest). False: it is undeformed.
     tolerance : float
-        Meters (and radians).
+        Largest error, m and rad.
     tries : int
-        Starts before it gives up.
+        Number of starts.
     frame : str
         One of `model.frames`.
 
     Returns
     -------
     (m,) array
-        Of an arm with spherical joints all coordinates (n_q,), undeformed: a quaternion is no list of positions.
+        For an arm with spherical joints all coordinates (n_q,), undeformed: a quaternion is no list of positions.
 
     Raises
     ------
     ModelError
-        No solution: the target is out of reach.
+        No solution was found: the target is out of reach.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def inverse_kinematics(
 
 
 class _Task:
-    """A frame of an arm that shall be somewhere. Its states are all coordinates, undeformed; torques move it."""
+    """Search for a pose of a frame. States are coordinates of the undeformed arm; steps are along actuated speeds."""
 
     def __init__(self, model: Model, frame: str, deflected: bool, tolerance: float = 1e-10) -> None:
         model.layout.require_open("motions of a frame in space")
@@ -85,28 +86,29 @@ class _Task:
         self.moving = [shaft.index for shaft in model.chain.shafts]
 
     def positions(self, q: Array) -> Array:
-        """Of the joints; all coordinates where one has a quaternion."""
+        """Positions of the joints; all coordinates if a joint has a quaternion."""
         chain = self.model.chain
         return q if any(shaft.place is None for shaft in chain.shafts) else q[chain.shaft_places()]
 
-    def start(self, guess: Any) -> Array:
-        """The undeformed arm with its joints where the guess has them."""
+    def start(self, guess: Guess) -> Array:
+        """Undeformed arm with its joints at the guess."""
         q, chain = self.model.layout.rest(), self.model.chain
         if guess is not None:
-            given = read_state(self.model, guess if isinstance(guess, Mapping) else np.atleast_1d(guess), "guess")
+            values = cast(StateLike, guess) if isinstance(guess, Mapping) else np.atleast_1d(guess)
+            given = read_state(self.model, values, "guess")
             joints = [k for link in chain.links for k in link.joint_places]
             joints += [shaft.place for shaft in chain.shafts if shaft.place is not None]
             q[joints] = given[joints]
         return q
 
     def step(self, q: Array, step: Array) -> Array:
-        """The state moved along the speeds that torques drive."""
+        """State moved along the actuated speeds."""
         whole = np.zeros(self.model.n)
         whole[self.moving] = step
         return displaced(self.model, q, whole)
 
-    def reach(self, goal: Array, guess: Any, tries: int = 20) -> Array:
-        """A state that reaches the goal within the joint limits."""
+    def reach(self, goal: Array, guess: Guess, tries: int = 20) -> Array:
+        """Return a state that reaches the goal within the joint limits; raise `ModelError` if none is found."""
         model, start = self.model, self.start(guess)
         rng = np.random.default_rng(0)
         best, found = np.inf, start
@@ -132,8 +134,7 @@ class _Task:
         )
 
     def pose(self, q: Array) -> tuple[Array, Array]:
-        """Pose of the frame and its Jacobian (6, m) [angular; linear], the sag moving with the joints if there is
-        any."""
+        """Pose of the frame and its Jacobian (6, m) [angular; linear], which includes the change of the sag."""
         model = self.model
         q = settled(model, q) if self.deflected else q
         pose, J = model.pose(q, frame=self.frame), model.jacobian(q, frame=self.frame)
@@ -146,7 +147,7 @@ class _Task:
         return pose, direct + np.take(J, unknown, axis=1) @ sag
 
     def levenberg(self, goal: Array, q: Array) -> tuple[Array, float]:
-        """Levenberg-Marquardt from one start: the state and the distance that remains."""
+        """Levenberg-Marquardt search from one start; returns the state and the remaining error."""
         error, J = _miss(goal, *self.pose(q))
         damping = 1e-3
         for _ in range(100):
@@ -164,7 +165,7 @@ class _Task:
 
 
 def _unwound(model: Model, q: Array, near: Array) -> Array:
-    """Whole turns taken off revolute joints, towards `near`."""
+    """Remove whole turns of revolute joints, towards `near`."""
     turning = [shaft.place for shaft in model.chain.shafts if shaft.turns and shaft.place is not None]
     q = q.copy()
     q[turning] -= 2 * np.pi * np.round((q[turning] - near[turning]) / (2 * np.pi))
@@ -172,7 +173,7 @@ def _unwound(model: Model, q: Array, near: Array) -> Array:
 
 
 def _within_limits(model: Model, q: Array) -> bool:
-    """Whether the joints are inside the limits that the robot gives them."""
+    """Return whether the joints are inside the limits of the robot."""
     for freedom, shaft in zip(model.robot.freedoms.values(), model.chain.shafts):
         limits = freedom.limits
         if limits is not None and shaft.place is not None:
@@ -184,7 +185,7 @@ def _within_limits(model: Model, q: Array) -> bool:
 
 
 def _target(target: ArrayLike) -> Array:
-    """A 4x4 goal; its rotation is NaN where only a position is wanted."""
+    """4x4 goal. Its rotation is NaN if only a position is wanted."""
     given = np.asarray(target, dtype=float)
     if given.shape == (3,) and np.isfinite(given).all():
         goal = np.full((4, 4), np.nan)
@@ -200,7 +201,7 @@ def _target(target: ArrayLike) -> Array:
 
 
 def _miss(goal: Array, pose: Array, J: Array) -> tuple[Array, Array]:
-    """What is left to go, and the Jacobian of it."""
+    """Remaining error of the frame, and its Jacobian."""
     to_go = goal[:3, 3] - pose[:3, 3]
     if np.isnan(goal[0, 0]):
         return to_go, J[3:]
@@ -213,12 +214,12 @@ def _miss(goal: Array, pose: Array, J: Array) -> tuple[Array, Array]:
 
 @checked
 class TipLine(Trajectory):
-    """The tip, or another frame, moves along straight lines through `points` (K, 3), from rest to rest.
+    """Motion of the tip, or of another frame, along straight lines through `points` (K, 3), from rest to rest.
 
-    Joint positions come from inverse kinematics at `samples` stations of the path and a quintic spline over the share
-    of the path covered, which follows the time law: joint rates and accelerations vanish at both ends. The tip is on
-    the path at the stations; in between it is as near as the spline, and rates are discontinuous at a corner of the
-    path, so the law comes to rest there.
+    Inverse kinematics gives joint positions at `samples` stations of each line. A quintic spline joins them as a
+    function of the share of the line, which follows the time law. Joint rates and accelerations vanish at both ends.
+    The tip is on the line at the stations, and between them as near as the spline. Rates would be discontinuous at a
+    corner, so the motion comes to rest there.
 
     Parameters
     ----------
@@ -226,16 +227,16 @@ class TipLine(Trajectory):
     points : (K, 3)
         Tip positions in the base; K >= 2.
     duration : float
-        Seconds for the whole path, shared out by length.
+        Seconds for the whole path, divided among the lines by length.
     begin : float
-        Time at which the motion starts.
+        Start of the motion, s.
     guess : (m,) array, (n_q,) array or mapping, optional
         Joint positions near those of the first point, as in `inverse_kinematics`.
     deflected : bool
-        Whether to allow for the static sag under gravity.
+        Whether positions include the static sag under gravity.
     law : "cycloidal" or "quintic"
     samples : int
-        Stations on each line.
+        Number of stations of each line.
     frame : str
         One of `model.frames`.
 
@@ -256,7 +257,7 @@ class TipLine(Trajectory):
         points: Sequence[ArrayLike] | ArrayLike,
         duration: float,
         begin: float = 0.0,
-        guess: ArrayLike | Mapping[str, Any] | None = None,
+        guess: ArrayLike | Mapping[str, object] | None = None,
         deflected: bool = True,
         law: LineLaw = "cycloidal",
         samples: int = 20,
@@ -269,12 +270,12 @@ class TipLine(Trajectory):
             raise ModelError(f"samples: got {samples!r}, expected 6 to {MOST_SAMPLES} stations on a line")
         lengths = np.linalg.norm(np.diff(corners, axis=0), axis=1)
         if not ((lengths > 0) & (lengths < np.inf)).all():
-            raise ModelError("points: two neighbours are the same point, or endlessly far apart")
+            raise ModelError("points: two neighbors are the same point, or infinitely far apart")
         times = begin + positive("duration", duration) * np.concatenate([[0], np.cumsum(lengths)]) / lengths.sum()
         if not np.isfinite(times).all():
             raise ModelError(f"duration, begin: got {duration:g} and {begin:g}, expected finite numbers of seconds")
         self.n, self.breaks = model.n_joints, tuple(float(t) for t in times)
-        self._lines: list[tuple[Any, Piecewise]] = []
+        self._lines: list[tuple[Trajectory, Piecewise]] = []
         self._starts = self.breaks[1:]
         places, task, q = model.layout.shaft_places(), _Task(model, frame, deflected), guess
         for a, b, t0, t1 in zip(corners, corners[1:], times, times[1:]):
@@ -295,7 +296,7 @@ class TipLine(Trajectory):
 
 
 class _Through(Piecewise):
-    """Quintic spline through stations with free ends (the time law brings rates to zero)."""
+    """Quintic spline through stations with free ends; the time law makes rates vanish there."""
 
     def __init__(self, at: Array, points: Array) -> None:
         from scipy.interpolate import make_interp_spline

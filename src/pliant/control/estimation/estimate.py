@@ -1,4 +1,4 @@
-"""What is believed of an arm: at a moment, and over time, with the statistics that tell whether a filter is honest."""
+"""State estimates of an arm at a moment and over time, with statistics that test the consistency of a filter."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pliant.arrays import Array
 
 @dataclass(frozen=True)
 class Belief:
-    """What is believed of an arm at a moment.
+    """State estimate of an arm at a moment.
 
     Attributes
     ----------
     mean : (2n + k,) array
-        Coordinates, rates, and numbers that are not known.
+        Coordinates, rates and unknown numbers.
     covariance : (2n + k, 2n + k) array
-        Of its error.
+        Covariance of the error.
     surprise : float
-        Normalized square of the innovation that led here (NIS).
+        Normalized square of the last innovation (NIS).
     readings : int
-        How many numbers were read for it.
+        Number of readings in the last innovation.
     """
 
     mean: Array
@@ -34,7 +34,7 @@ class Belief:
 
 @dataclass(frozen=True)
 class StateHistory:
-    """Beliefs over time.
+    """State estimates over time.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class StateHistory:
     q, qd : (N, n) arrays
         Coordinates and rates.
     numbers : (N, k) array
-        Numbers of the arm that were not known, in the order of their names.
+        Unknown numbers of the arm, in the order of their names.
     covariance : (N, 2n + k, 2n + k) array
-        Of the errors of all of them.
+        Covariances of the errors of all of them.
     nis : (N,) array
-        Normalized squares of the innovations; of mean `readings` where model and noises are right.
+        Normalized squares of the innovations, of mean `readings` if model and noises are right.
     readings : (N,) array
-        How many numbers arrived at each sample.
+        Number of readings that arrived at each sample.
     """
 
     t: Array
@@ -80,7 +80,7 @@ class StateHistory:
         return np.hstack([np.asarray(q, dtype=float) - self.q, np.asarray(qd, dtype=float) - self.qd])
 
     def nees(self, q: ArrayLike, qd: ArrayLike) -> Array:
-        """(N,) normalized squares of the errors against the true states (N, n), of mean 2n where all is right.
+        """(N,) normalized squares of the errors against the true states (N, n), of mean 2n if the model is right.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class StateHistory:
         return np.array([e @ np.linalg.solve(P[:k, :k], e) for e, P in zip(error, self.covariance)])
 
     def inside(self, q: ArrayLike, qd: ArrayLike, sigmas: float = 3.0) -> float:
-        """Part of all numbers whose error is within so many standard deviations.
+        """Part of all coordinates and rates with an error within so many standard deviations.
 
         Parameters
         ----------

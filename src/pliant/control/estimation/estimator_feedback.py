@@ -1,19 +1,18 @@
-"""A controller that acts on what a filter believes, in place of the true state."""
+"""Controller that acts on the state estimate of a filter."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.base.signatures import checked
-from pliant.control.controllers.controller import Controller, Felt, Law, Sampler
+from pliant.control.controllers.controller import NO_STATES, Controller, Felt, Law, LawOutput, Sampler
 from pliant.control.estimation.estimate import Belief
 from pliant.control.estimation.kalman import WHOLE, KalmanFilter
 from pliant.control.estimation.observer import require_torques, watching
-from pliant.control.sensing.sampled import HeldLaw
+from pliant.control.sensing.sampled import HeldLaw, Memory
 from pliant.control.sensing.sensor_chain import common_ticks
 from pliant.control.sensing.sensors import Measurement
 from pliant.errors import ModelError, UnsupportedModel
@@ -23,23 +22,24 @@ from pliant.model.model import Model
 @checked
 @dataclass(frozen=True)
 class Estimated(Controller):
-    """Another controller on the estimate of a filter along the nonlinear model, at every sample of the filter.
+    """Another controller on the state estimate of a filter, at every sample of the filter.
 
-    The sensors of the filter read the arm that is run, with noise, quanta and clocks. The filter and the controller
-    know the filter's own model, which may be another: fewer shapes, another payload. Joints are the same.
+    The sensors of the filter read the arm of the run, with noise, rounding and clocks. The filter and the controller
+    use the filter's own model, which may differ from that of the run: fewer shapes, another payload. Joints are
+    the same.
 
     Parameters
     ----------
     controller : Controller
-        What is computed from coordinates and rates of the filter's model.
+        Controller that acts on coordinates and rates of the filter's model.
     estimator : KalmanFilter
-        Or a `MovingHorizon`; its `sample_time` is that of the loop.
+        Filter, also a `MovingHorizon`. Its `sample_time` is that of the loop.
     start : Belief
-        Before the first reading.
+        Estimate before the first reading.
     delay : float
         Seconds between reading and acting; a multiple of the sample time.
     seed : int
-        Added to those of the sensors.
+        Number that is added to the seeds of the sensors.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Estimated(Controller):
     seed: int = 0
 
     def bind(self, model: Model) -> Law:
-        """Binds the controller to the filter's model, and the sensors to this one."""
+        """Bind the controller to the filter's model, and the sensors to this one."""
         believed = self.estimator.model
         if believed.joints != model.joints:
             raise ModelError(
@@ -92,16 +92,16 @@ class _EstimatedLaw(Law):
         self.clock = common_ticks(float(kalman.sample_time), given.delay, kalman.sensors)
         self.sample_time = float(kalman.sample_time) / self.clock.period
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
-        """A filter that goes back to late readings has none."""
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> LawOutput:
+        """Raise `UnsupportedModel`: a filter with late readings has no expression."""
         raise UnsupportedModel("Estimated: runs one arm at a time, in simulate; it has no expression")
 
     def sampler(self) -> Sampler:
-        """A fresh filter and fresh instruments, which read what acted until the sample."""
+        """Return a new filter and new instruments, which feel the torques that acted until the sample."""
         given, model, sensed = self.given, self.model, self.measurement
         n = given.estimator.model.n
 
-        def compute(memory: dict[str, Any], t: float, q: Array, qd: Array, felt: Felt) -> Array:
+        def compute(memory: Memory, t: float, q: Array, qd: Array, felt: Felt) -> Array:
             running = memory["running"]
             running.act(memory["acted"])
             believed = running.update(memory["readout"].y, memory["acted"]).mean
@@ -109,6 +109,9 @@ class _EstimatedLaw(Law):
             memory["z"] = memory["z"] + float(given.estimator.sample_time) * rate
             return np.asarray(tau)
 
-        own: dict[str, Any] = {"running": given.estimator.running(given.start), "z": self.inner.initial_state}
+        own: Memory = {"running": given.estimator.running(given.start), "z": self.inner.initial_state}
         own["readout"] = self.clock.readout(model, sensed.sensors, float(self.sample_time or 0.0), given.seed)
-        return HeldLaw(compute, model.n_joints, self.clock.period, self.clock.late, own, watching(sensed))
+        return HeldLaw(
+            compute=compute, m=model.n_joints, ticks=self.clock.period, late=self.clock.late, memory=own,
+            watch=watching(sensed),
+        )  # fmt: skip

@@ -1,20 +1,20 @@
-"""States of an arm from its readings, along the nonlinear model: extended and unscented Kalman filters.
+"""Extended and unscented Kalman filters: states of an arm from its readings, along the nonlinear model.
 
 Between two samples the arm follows xd = f(x, tau, p) + w with white generalized forces w. About an estimate this is
-xd = f + A (x - x0), which is solved exactly over the sample time: stiff links cost nothing, and the error is that of
-A's change within one sample. The transition, the step of the mean and the covariance of the forces come from one series
-over a short piece of it and doubling, which knows no growing exponentials. Numbers of the arm that are not known, such
-as its payload, are states that stay.
+xd = f + A (x - x0), which is solved exactly over the sample time. So stiff links cost nothing, and the only error is
+the change of A within one sample. The transition, the step of the mean and the covariance of the forces come from one
+series over a short part of the sample time and from doubling, without growing exponentials. Unknown numbers of the arm,
+such as its payload, are constant states.
 
-A reading that comes late, such as a camera's, is entered at the moment that it is of, and the filter goes on from there
-again: what is believed is what all readings that have arrived say.
+A late reading, such as that of a camera, is entered at the moment of its capture, and the filter repeats the steps from
+there. So the estimate uses all readings that have arrived.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
@@ -33,9 +33,21 @@ from pliant.model.states import read_state
 from pliant.options import KalmanName
 
 WHOLE = 1e-6
-"""Of a time: so near to a multiple of the sample time it is one."""
+"""Relative error of a time that counts as a multiple of the sample time."""
 TERMS = 10
-"""Of the series; with half a radius of convergence their rest is below 1e-10."""
+"""Number of terms of the series, for arguments up to 0.5; the rest is below 1e-10."""
+
+
+class Channel(Protocol):
+    """Recorded readings of a sensor, as in `result.measured`."""
+
+    @property
+    def t(self) -> Array:
+        """(N,) times, s."""
+
+    @property
+    def values(self) -> Array:
+        """(N,) readings."""
 
 
 @checked
@@ -46,21 +58,21 @@ class KalmanFilter:
     Parameters
     ----------
     model : Model
-        What the filter believes the arm to be.
+        Model of the arm that the filter uses.
     sensors : sequence of Sensor
-        In the order of their readings; each with `noise`, or a `quantum` that stands in for it. One with a
-        `sample_time` of its own is read at these times only; one with a `delay` says what was.
+        Sensors in the order of their readings, each with `noise`, or with a `quantum` in its place. A sensor with its
+        own `sample_time` is read at these times only. A sensor with a `delay` gives earlier values.
     sample_time : float
-        Seconds between readings; torques are held in between. Times of the sensors are multiples of it.
+        Seconds between readings; torques are held in between. Times of the sensors must be multiples of it.
     process : number or (n,)
-        Root of the spectral density of white forces on the coordinates, N m sqrt(s) or N sqrt(s): what the model leaves
-        out.
+        Root of the spectral density of white forces on the coordinates, N m sqrt(s) or N sqrt(s). They stand for errors
+        of the model.
     kind : "extended" or "unscented"
-        Linear about the estimate, or by 2 (2n + k) + 1 points around it.
+        Linearization about the estimate, or 2 (2n + k) + 1 points around it.
     unknown : mapping, optional
-        Numbers of the arm among `model.parameters`, and the standard deviation of their nominal values.
+        Unknown numbers among `model.parameters`, with the standard deviations of their nominal values.
     wander : number
-        By how much of its first deviation an unknown number may change per root second.
+        Change of an unknown number per root second, over its first standard deviation.
 
     Examples
     --------
@@ -101,9 +113,9 @@ class KalmanFilter:
                     f"sensors: {sensor.label(model)!r} has a low-pass, which the filter does not know; leave `cutoff` "
                     "out, or correct the readings for it"
                 )
-        self.every, self.late  # noqa: B018  their times are checked
+        self.every, self.late  # noqa: B018  these check the times of sensors
 
-    # ------------------------------------------------------------------------------------------------- of the model
+    # -------------------------------------------------------------------------------------------------------- model
 
     @property
     def _measurement(self) -> Measurement:
@@ -111,12 +123,12 @@ class KalmanFilter:
 
     @property
     def _noise(self) -> Array:
-        """(m,) standard deviations of the readings; a quantum counts as one of even distribution."""
+        """(m,) standard deviations of the readings, with rounding as a uniform error."""
         found = self._measurement
         return np.asarray(np.hypot(found.noise, found.quantum / np.sqrt(12)))
 
     def _samples(self, name: str, neutral: float) -> Array:
-        """(m,) a time of the sensor of each reading, in samples."""
+        """(m,) a time of each sensor in samples, repeated for its readings."""
         found = self._measurement
         given = [getattr(sensor, name) or neutral for sensor in found.sensors]
         counts = np.round(np.array(given) / self.sample_time)
@@ -130,17 +142,17 @@ class KalmanFilter:
 
     @property
     def every(self) -> Array:
-        """(m,) every how many samples a reading is taken."""
+        """(m,) samples between two readings."""
         return self._samples("sample_time", self.sample_time)
 
     @property
     def late(self) -> Array:
-        """(m,) how many samples late it arrives."""
+        """(m,) samples by which a reading is late."""
         return self._samples("delay", 0.0)
 
     @property
     def kept(self) -> int:
-        """How many of the last moments a running filter keeps."""
+        """Number of moments that a running filter keeps."""
         return int(self.late.max()) + 1
 
     @property
@@ -154,7 +166,7 @@ class KalmanFilter:
         return [self.model.parameters.index(name) for name in self.unknown]
 
     def _values(self, x: Array) -> Array:
-        """(P,) parameters of the model with what is believed of them."""
+        """(P,) parameters of the model with their estimates."""
         p = self.model.nominal_parameters.copy()
         p[self._chosen] = x[2 * self.model.n :]
         return p
@@ -190,10 +202,10 @@ class KalmanFilter:
 
         return self.model.derived("slopes of readings", tuple(self.sensors), trace)
 
-    # ----------------------------------------------------------------------------------------------------- two steps
+    # -------------------------------------------------------------------------------------------------------- steps
 
     def start(self, q0: StateLike | None = None, qd0: StateLike | None = None, spread: ArrayLike = 0.1) -> Belief:
-        """What is believed at first: unknown numbers as the model has them.
+        """Return a first estimate, with nominal values of unknown numbers.
 
         Parameters
         ----------
@@ -214,13 +226,13 @@ class KalmanFilter:
         return Belief(mean, np.diag(deviations**2))
 
     def predict(self, belief: Belief, tau: ArrayLike) -> Belief:
-        """One sample later, under torques (m,) that are held.
+        """Return the estimate one sample later, under constant torques.
 
         Parameters
         ----------
         belief : Belief
-            Now.
-        tau : (m,) array
+            Present estimate.
+        tau : (n_joints,) array
             Torques.
 
         Returns
@@ -247,16 +259,16 @@ class KalmanFilter:
         return Belief(mean, even(away.T @ (weights[:, None] * away) + moved[0][2]))
 
     def correct(self, belief: Belief, y: ArrayLike, tau: ArrayLike) -> Belief:
-        """With readings (m,) of this moment; those that are not finite are left out.
+        """Return the estimate with the readings of this moment.
 
         Parameters
         ----------
         belief : Belief
-            Before.
+            Estimate without them.
         y : (m,) array
-            Readings.
+            Readings; those that are not finite are left out.
         tau : (n_joints,) array
-            Torques of this moment, which accelerometers feel.
+            Torques at this moment, which act on accelerometers.
 
         Returns
         -------
@@ -286,7 +298,7 @@ class KalmanFilter:
         return Belief(belief.mean + gain @ miss, even(P), float(miss @ np.linalg.solve(S, miss)), len(miss))
 
     def _read(self, belief: Belief, y: ArrayLike, tau: ArrayLike, at: Array) -> Belief:
-        """Corrected with the readings as they are linear about another state."""
+        """Return the estimate with readings, linear about another state."""
         given = np.asarray(y, dtype=float)
         expected, C = self.reading(at, tau)
         seen = np.isfinite(given)
@@ -296,26 +308,26 @@ class KalmanFilter:
         miss = given[seen] - expected[seen] - C @ (belief.mean - at)
         S = C @ belief.covariance @ C.T + R
         gain = np.linalg.solve(S, C @ belief.covariance).T
-        rest = np.eye(len(at)) - gain @ C  # in the form that stays positive
+        rest = np.eye(len(at)) - gain @ C  # Joseph form, which stays positive
         P = rest @ belief.covariance @ rest.T + gain @ R @ gain.T
         return Belief(belief.mean + gain @ miss, even(P), float(miss @ np.linalg.solve(S, miss)), len(miss))
 
     def _ahead(self, belief: Belief, tau: ArrayLike, at: Array) -> Belief:
-        """One sample later, linear about another state."""
+        """Return the estimate one sample later, linear about another state."""
         step, F, Q = self.transition(at, tau)
         return Belief(at + step + F @ (belief.mean - at), even(F @ belief.covariance @ F.T + Q))
 
     def over(self, y: ArrayLike, tau: ArrayLike, start: Belief) -> StateHistory:
-        """Of readings (N, m) and torques (N, n_joints) at sample times: what is believed with each reading used.
+        """Return the estimates over recorded readings and torques at sample times.
 
         Parameters
         ----------
         y : (N, m) array
-            Readings, NaN where there was none.
+            Readings; NaN for missing ones.
         tau : (N, n_joints) array
             Torques from each sample on.
         start : Belief
-            Before the first reading.
+            Estimate before the first reading.
 
         Returns
         -------
@@ -330,8 +342,8 @@ class KalmanFilter:
         running = self.running(start)
         return self._history([running.update(y, u) for y, u in zip(Y, U)])
 
-    def readings(self, measured: Mapping[str, Any]) -> Array:
-        """(N, m) what the sensors said in a run, `result.measured`, in the rows of the samples at which they said it.
+    def readings(self, measured: Mapping[str, Channel]) -> Array:
+        """(N, m) readings of the sensors in a run, `result.measured`, with one row per sample.
 
         Parameters
         ----------
@@ -341,7 +353,7 @@ class KalmanFilter:
         Returns
         -------
         (N, m) array
-            NaN where there was none.
+            NaN for missing readings.
 
         Examples
         --------
@@ -364,12 +376,12 @@ class KalmanFilter:
         return out
 
     def running(self, start: Belief) -> Running:
-        """The filter from now on, sample by sample.
+        """Return a filter that runs sample by sample.
 
         Parameters
         ----------
         start : Belief
-            Before the first reading.
+            Estimate before the first reading.
 
         Returns
         -------
@@ -389,11 +401,11 @@ class KalmanFilter:
         return Running(self, start)
 
     def _passed(self, running: Running) -> Belief:
-        """What is believed before the second of the kept moments: the first is over."""
+        """Return the estimate before the readings of the second kept moment; the first is dropped."""
         return self.predict(running.path[0], running.tau[0])
 
     def _fitted(self, running: Running, first: int) -> Belief:
-        """What is believed now, after readings have arrived of the kept moment `first` and later ones."""
+        """Return the present estimate after new readings of the kept moment `first` or later ones."""
         known = running.path[first:]
         del running.path[first:]
         for k in range(first, len(running.y)):
@@ -410,13 +422,14 @@ class KalmanFilter:
         means = np.array([belief.mean for belief in beliefs])
         n, times = self.model.n, np.array([self.sample_time * k for k in range(len(means))])
         return StateHistory(
-            times, means[:, :n], means[:, n : 2 * n], means[:, 2 * n :],
-            np.array([belief.covariance for belief in beliefs]), np.array([belief.surprise for belief in beliefs]),
-            np.array([belief.readings for belief in beliefs]),
+            t=times, q=means[:, :n], qd=means[:, n : 2 * n], numbers=means[:, 2 * n :],
+            covariance=np.array([belief.covariance for belief in beliefs]),
+            nis=np.array([belief.surprise for belief in beliefs]),
+            readings=np.array([belief.readings for belief in beliefs]),
         )  # fmt: skip
 
     def reading(self, x: Array, tau: ArrayLike) -> tuple[Array, Array]:
-        """Readings (m,) expected at a state, and their slopes (m, 2n + k) by it.
+        """Return the expected readings at a state, and their slopes by it.
 
         Parameters
         ----------
@@ -446,7 +459,7 @@ class KalmanFilter:
         return np.asarray(y), np.hstack([by_q, by_qd, by_p[:, self._chosen]])
 
     def transition(self, x: Array, tau: ArrayLike) -> tuple[Array, Array, Array]:
-        """Over a sample time from a state: how far it goes, how its errors go, and what the white forces add.
+        """Return the step of a state over a sample, the transition matrix, and the covariance of the white forces.
 
         Parameters
         ----------
@@ -484,15 +497,15 @@ class KalmanFilter:
         W[n : 2 * n, n : 2 * n] = pushed @ pushed.T
         for k, deviation in enumerate(self.unknown.values()):
             W[2 * n + k, 2 * n + k] = (self.wander * deviation) ** 2
-        F, Q = discretised(A, W, float(self.sample_time))
+        F, Q = discretized(A, W, float(self.sample_time))
         return F[:-1, -1], F[:-1, :-1], Q[:-1, :-1]
 
 
 class Running:
-    """A filter as it goes: readings are entered at the moments that they are of, as they arrive.
+    """Running filter. Readings are entered at the moments of their capture, as they arrive.
 
-    Of the last moments, `y` are the readings, `felt` the torques that acted at them, `tau` those from then on, `path`
-    the beliefs; `before` is what was believed before their readings.
+    For the last moments, `y` are the readings, `felt` the torques at these moments, `tau` the torques from then on and
+    `path` the estimates. `before` is the estimate before their readings.
     """
 
     def __init__(self, kalman: KalmanFilter, start: Belief) -> None:
@@ -503,14 +516,14 @@ class Running:
         self.path: list[Belief] = []
 
     def update(self, y: ArrayLike, tau: ArrayLike) -> Belief:
-        """What is believed at this sample, with the readings that arrive now.
+        """Return the estimate at this sample, with the readings that arrive now.
 
         Parameters
         ----------
         y : (m,) array
-            Readings; those that are not finite, or not due by the clock of their sensor, are left out.
+            Readings. Those that are not finite, or not due by the clock of their sensor, are left out.
         tau : (n_joints,) array
-            Torques that act at this sample and, unless `act` says others, until the next.
+            Torques that act at this sample and, unless `act` gives others, until the next.
 
         Returns
         -------
@@ -542,7 +555,7 @@ class Running:
         return kalman._fitted(self, min([now, *places[due]]))
 
     def act(self, tau: ArrayLike) -> None:
-        """Other torques from the last sample on: those that were decided by its belief.
+        """Set other torques from the last sample on, which a controller computed from its estimate.
 
         Parameters
         ----------
@@ -565,7 +578,7 @@ def even(P: Array) -> Array:
 
 
 def _points(belief: Belief) -> tuple[Array, Array]:
-    """(2d + 1, d) points around an estimate and their weights: equal moments up to the third, none far away."""
+    """(2d + 1, d) points around an estimate and their weights, with equal moments up to the third."""
     d = len(belief.mean)
     scale = np.sqrt(np.maximum(np.diag(belief.covariance), 1e-300))
     root = scale[:, None] * np.linalg.cholesky(belief.covariance / np.outer(scale, scale) + 1e-12 * np.eye(d))
@@ -574,8 +587,8 @@ def _points(belief: Belief) -> tuple[Array, Array]:
     return points, np.array([1.0, *[0.5] * (2 * d)]) / (d + 1.0)
 
 
-def discretised(A: Array, W: Array, duration: float) -> tuple[Array, Array]:
-    """exp(A h), and the integral of exp(A s) W exp(A s)^T over h: by series over a short piece of it, and doubling."""
+def discretized(A: Array, W: Array, duration: float) -> tuple[Array, Array]:
+    """exp(A h), and the integral of exp(A s) W exp(A s)^T over h, by a series and doubling."""
     size = float(np.abs(A).sum(axis=0).max()) * duration
     doublings = max(0, int(np.ceil(np.log2(max(size, 1e-300) / 0.5))))
     h = duration / 2**doublings

@@ -1,15 +1,15 @@
-"""What pushes an arm, from its momentum: residuals that tell a collision, torques that oppose disturbances [DM03].
+"""Momentum observer: residuals that detect a collision, torques that oppose disturbances [DM03].
 
-p = M qd changes by dp/dt = S tau + beta + d, with beta = (dM/dt) qd - bias from the model and d all that it does not
-know. The residual r = L (p - int (S tau + beta + r) dt) then follows d as r' = L (d - r): no acceleration is measured
-and no inertia is inverted. Of an arm that bends, the rows of its joints and motors are taken, so that vibration that
-the model describes is no disturbance.
+The momentum p = M qd changes by dp/dt = S tau + beta + d, with beta = (dM/dt) qd - bias from the model, and d all
+forces that the model does not contain. The residual r = L (p - int (S tau + beta + r) dt) then follows d as
+r' = L (d - r). No acceleration is measured and no inertia is inverted. For a flexible arm the rows of joints and motors
+are used, so that vibration of the model is no disturbance.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
@@ -25,6 +25,7 @@ from pliant.control.controllers.controller import (
     Controller,
     Felt,
     Law,
+    LawOutput,
     actuated,
     actuated_names,
     checked_limit,
@@ -36,7 +37,7 @@ from pliant.model.model import Model
 
 
 def momentum(model: Model, q: Expression, qd: Expression) -> tuple[Expression, Expression]:
-    """(n, 1) momentum p = M qd, and beta: what of dp/dt the model knows without torques."""
+    """(n, 1) momentum p = M qd, and beta: the part of dp/dt that the model gives without torques."""
     e, n = model.equations, model.n
     x, v = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", n)
     still = ca.SX.zeros(n)
@@ -49,20 +50,20 @@ def momentum(model: Model, q: Expression, qd: Expression) -> tuple[Expression, E
 @checked
 @dataclass(frozen=True)
 class DisturbanceObserver(Controller):
-    """Another controller, less the torque that disturbs the actuated coordinates, as their momentum tells it [DM03].
+    """Another controller, less the estimated disturbance torque on the actuated coordinates [DM03].
 
     Parameters
     ----------
     inner : Controller
-        Not sampled.
+        Controller that is not sampled.
     gain : number or (m,)
-        L, 1/s: the estimate follows a disturbance with the time constant 1 / L.
+        L, 1/s. The estimate follows a disturbance with the time constant 1 / L.
     estimate : Model, optional
-        What the observer believes the arm to be, with the same coordinates; the arm itself by default.
+        Model of the arm that the observer uses, with the same coordinates; the model of the run by default.
 
     Notes
     -----
-    What is estimated is any torque on the coordinates on which torques act: a load, friction that the model has not, an
+    The disturbance is any unknown torque on the actuated coordinates: a load, friction that is not in the model, an
     error of the payload. A constant one is canceled without an integral of the error.
 
     Examples
@@ -79,7 +80,7 @@ class DisturbanceObserver(Controller):
     estimate: Model | None = None
 
     def bind(self, model: Model) -> Law:
-        """Checks the gain and the estimate."""
+        """Check the gain and the estimate."""
         return _ObservingLaw(model, self)
 
 
@@ -97,14 +98,14 @@ class _ObservingLaw(Law):
 
     @property
     def initial_state(self) -> Array:
-        """Of the inner law; the integral begins at zero, as if nothing disturbed an arm at rest."""
+        """Initial state of the inner law, and zero for the integral, as for an undisturbed arm at rest."""
         return np.concatenate([self.inner.initial_state, np.zeros(self.model.n_joints)])
 
     def acting(self, felt: Felt) -> Law:
-        """With the inner law as it acts there."""
+        """Return the law with the inner law of a run."""
         return _ObservingLaw(self.model, self.given, self.inner.acting(felt))
 
-    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> LawOutput:
         """Torques, rates of the inner states and of the integral."""
         own = self.inner.n_states
         tau, rate = self.inner.with_states(t, q, qd, z[:own])
@@ -115,19 +116,39 @@ class _ObservingLaw(Law):
         return applied, ca.vertcat(rate, applied + beta + residual)
 
 
+class DrivenRun(Protocol):
+    """Run with its motion and torques, such as a `Result`."""
+
+    @property
+    def t(self) -> Array:
+        """(N,) times, s."""
+
+    @property
+    def q(self) -> Array:
+        """(N, n) coordinates."""
+
+    @property
+    def qd(self) -> Array:
+        """(N, n) rates."""
+
+    @property
+    def tau(self) -> Array:
+        """(N, m) torques."""
+
+
 @checked
 @dataclass(frozen=True)
 class CollisionMonitor:
-    """Tells from joint torques and motion alone when something hits an arm: by the residual of its momentum [DM03].
+    """Detects collisions of an arm from joint torques and motion, by the residual of its momentum [DM03].
 
     Parameters
     ----------
     model : Model
-        What the monitor believes the arm to be.
+        Model of the arm that the monitor uses.
     gain : number or (m,)
         L, 1/s.
     threshold : number or (m,)
-        Residual, N m or N, at which a collision is told.
+        Residual, N m or N, of a collision.
 
     Examples
     --------
@@ -141,13 +162,13 @@ class CollisionMonitor:
     gain: ArrayLike
     threshold: ArrayLike
 
-    def residual(self, result: Any) -> Array:
-        """Torques that the model does not explain, on the coordinates on which torques act, over a run.
+    def residual(self, result: DrivenRun) -> Array:
+        """Return torques on the actuated coordinates that the model does not explain, over a run.
 
         Parameters
         ----------
         result : Result
-            Of `simulate`.
+            Result of `simulate`.
 
         Returns
         -------
@@ -164,12 +185,12 @@ class CollisionMonitor:
         return self.over(result.t, result.q, result.qd, result.tau)
 
     def over(self, t: ArrayLike, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Array:
-        """Likewise from samples.
+        """Return the same residual from samples.
 
         Parameters
         ----------
         t : (N,) array
-            Times, s; close enough to follow the vibrations.
+            Times, s. They must be close enough to follow the vibrations.
         q, qd : (N, n) array
             Coordinates and rates.
         tau : (N, m) array
@@ -200,18 +221,18 @@ class CollisionMonitor:
             r[k + 1] = (r[k] * (1 - L * h / 2) + L * change) / (1 + L * h / 2)
         return r
 
-    def first(self, result: Any) -> float | None:
-        """Time at which the residual of a run is first beyond the threshold.
+    def first(self, result: DrivenRun) -> float | None:
+        """Return the time at which the residual of a run first exceeds the threshold.
 
         Parameters
         ----------
         result : Result
-            Of `simulate`.
+            Result of `simulate`.
 
         Returns
         -------
         float or None
-            s; None where it never is.
+            Time, s; None if it never does.
         """
         limit = checked_limit("threshold", self.threshold, self.model.n_joints)
         beyond = (np.abs(self.residual(result)) > limit).any(axis=1)
@@ -220,7 +241,7 @@ class CollisionMonitor:
     def _kernel(self) -> Kernel:
         model = self.model
 
-        def trace() -> Any:
+        def trace() -> ca.Function:
             q, qd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
             rows = actuated(model)
             return ca.Function("momentum", [q, qd], ca.cse([part[rows] for part in momentum(model, q, qd)]))

@@ -1,7 +1,7 @@
-"""The moving horizon: the states of the last samples that fit all their readings best.
+"""Moving-horizon estimation: the states of the last samples that fit all their readings best.
 
-Gauss-Newton steps on all these states at once, each of which is a filter forward and a smoother backward [Bel94]. What
-is older than the window counts by its belief.
+Each Gauss-Newton step on all these states is a filter forward and a smoother backward [Bel94]. The estimate at the
+start of the window stands for all older readings.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from pliant.errors import ModelError
 @checked
 @dataclass(frozen=True)
 class MovingHorizon(KalmanFilter):
-    """Likewise from the last `window` samples at once: the states that fit all their readings best.
+    """Moving-horizon estimator: a Kalman filter that fits the states of the last `window` samples at once.
 
     Parameters
     ----------
     model, sensors, sample_time, process, kind, unknown, wander
         As in `KalmanFilter`; `kind` is "extended".
     window : int
-        Samples that are fitted together; what is older counts by its belief.
+        Number of samples that are fitted together; the estimate at its start stands for older readings.
     iterations : int
-        Gauss-Newton steps at each sample.
+        Number of Gauss-Newton steps at each sample.
 
     Examples
     --------
@@ -56,16 +56,16 @@ class MovingHorizon(KalmanFilter):
 
     @property
     def kept(self) -> int:
-        """The moments of the window."""
+        """Number of moments of the window."""
         return self.window
 
     def _passed(self, running: Running) -> Belief:
-        """The oldest moment leaves the window, and counts by its belief, linear about its last state."""
+        """Return the estimate after the oldest moment, which leaves the window, linear about its last state."""
         at = running.path[0].mean
         return self._ahead(self._read(running.before, running.y[0], running.felt[0], at), running.tau[0], at)
 
     def _fitted(self, running: Running, first: int) -> Belief:
-        """The states of the window that fit all its readings best, and what is believed of the last."""
+        """Fit the states of the window to all its readings; return the estimate of the last."""
         if len(running.path):
             last = running.path[-1].mean
             guess = last + self.transition(last, running.tau[-2])[0]
@@ -78,7 +78,7 @@ class MovingHorizon(KalmanFilter):
         return now
 
     def _nearer(self, running: Running, path: Array) -> tuple[Array, Belief]:
-        """A Gauss-Newton step on all states of the window: a filter about the path, and a smoother back."""
+        """Do a Gauss-Newton step on all states of the window: a filter about the path, and a smoother back."""
         read, ahead, slopes = [], [running.before], []
         for k, x in enumerate(path):
             read.append(self._read(ahead[-1], running.y[k], running.felt[k], x))

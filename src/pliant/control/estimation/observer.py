@@ -1,10 +1,9 @@
-"""Kalman observer for the flexible states, from sensors; alone on recorded readings, or in the loop of a regulator."""
+"""Steady-state Kalman observer of the flexible states, on recorded readings or in the loop of a regulator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -13,9 +12,9 @@ from numpy.typing import ArrayLike
 from pliant.arrays import AnglesLike, Array, Complex, Expression
 from pliant.base.signatures import checked
 from pliant.control.controllers import riccati
-from pliant.control.controllers.controller import NO_STATES, Controller, Felt, Law, Sampler
+from pliant.control.controllers.controller import NO_STATES, Controller, Felt, Law, LawOutput, Sampler
 from pliant.control.controllers.lqr import LQR, UNREACHED, Design, rest_state, system, unreached
-from pliant.control.sensing.sampled import HeldLaw
+from pliant.control.sensing.sampled import HeldLaw, Memory, Value
 from pliant.control.sensing.sampled_step import Tick, TickBuilder, draws
 from pliant.control.sensing.sensor_chain import common_ticks
 from pliant.control.sensing.sensors import Acting, Measurement, Sensor
@@ -34,11 +33,11 @@ class Observer:
     joints : (m,)
         Joint positions of the configuration.
     sensors : sequence of Sensor
-        Their `noise` is that of the filter; a sensor without noise is taken to have `floor`.
+        Sensors, whose `noise` is that of the filter. A sensor without noise gets `floor`.
     process : float
         Spectral density of unknown torques at the joints, and of unknown forces on the amplitudes (N m per sqrt(Hz)).
     floor : float
-        Least standard deviation of a reading that the filter assumes.
+        Least standard deviation of a reading in the filter.
 
     Examples
     --------
@@ -55,12 +54,12 @@ class Observer:
     floor: float = 1e-4
 
     def design(self, model: Model, sample_time: float | None = None) -> Filter:
-        """Gain of the continuous filter, or of the sampled one.
+        """Return the continuous filter, or the sampled one.
 
         Parameters
         ----------
         model : Model
-            The arm that is observed.
+            Model of the observed arm.
         sample_time : float, optional
             Seconds between readings; a continuous filter by default.
 
@@ -77,25 +76,28 @@ class Observer:
         _require_detectable(model, A, C)
         period = None if sample_time is None else positive("sample_time", sample_time)
         if period is not None:
-            A, B, W = _discretised(A, B, W, period)
-        return Filter(model, measurement, x0, u0, y0, A, B, C, D, _gain(A, C, W, noise, period is not None), period)
+            A, B, W = _discretized(A, B, W, period)
+        return Filter(
+            model=model, measurement=measurement, x0=x0, u0=u0, y0=y0, A=A, B=B, C=C, D=D,
+            L=_gain(A, C, W, noise, sampled=period is not None), period=period,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Filter:
-    """xh' = A xh + B u + L (y - C xh - D u) about (x0, u0, y0); sampled, A and B are discrete and L corrects xh.
+    """Filter xh' = A xh + B u + L (y - C xh - D u) about (x0, u0, y0). If sampled, A and B are discrete.
 
     Attributes
     ----------
     model : Model
     measurement : Measurement
-        Its sensors.
+        Sensors of the filter.
     x0, u0, y0 : (2n,), (m,), (k,)
         State, torques and readings of the configuration.
     A, B, C, D : array
-        Linear system; A and B are those of one sample where `period` is given.
+        Linear system; A and B are those of one sample if `period` is given.
     L : (2n, k)
-        Gain of the filter.
+        Gain of the filter; if sampled, it corrects xh.
     period : float or None
         Sample time, s.
 
@@ -123,12 +125,12 @@ class Filter:
 
     @property
     def poles(self) -> Complex:
-        """Eigenvalues of the estimation error: 1/s, or of one sample."""
+        """Eigenvalues of the estimation error, 1/s; if sampled, those of one sample."""
         step = np.eye(len(self.A)) - self.L @ self.C
         return np.linalg.eigvals(self.A @ step if self.period else self.A - self.L @ self.C).astype(complex)
 
     def estimate(self, y: ArrayLike, tau: ArrayLike, start: ArrayLike | None = None) -> Array:
-        """States (N, 2n) from readings (N, k) and torques (N, m) at sample times: the filtered ones, y[k] used.
+        """Return filtered states (N, 2n) from readings (N, k) and torques (N, m) at sample times.
 
         Parameters
         ----------
@@ -137,7 +139,7 @@ class Filter:
         tau : (N, m) array
             Torques that acted.
         start : (2n,) array, optional
-            State assumed at the first sample; that of the configuration by default.
+            State at the first sample; that of the configuration by default.
 
         Returns
         -------
@@ -158,24 +160,24 @@ class Filter:
 @checked
 @dataclass(frozen=True)
 class OutputFeedback(Controller):
-    """A regulator that acts on the observer's estimate instead of the true state.
+    """Regulator that acts on the estimate of an observer instead of the true state.
 
-    Without `sample_time` the loop is continuous and traced (sensors ideal); with it, readings have noise and quanta
-    (from `seed`) and the clocks of their sensors, the filter is discrete and torques are held and act `delay` seconds
-    late. The filter takes what a sensor has said last for what is now.
+    Without `sample_time` the loop is continuous and traced, with ideal sensors. With it, readings have noise (from
+    `seed`), rounding and the clocks of their sensors, the filter is discrete, and torques are held and act `delay`
+    seconds late. The filter takes the last reading of a sensor for the present value.
 
     Parameters
     ----------
     regulator : LQR
-        Continuous, with `inner="torque"`.
+        Continuous regulator with `inner="torque"`.
     observer : Observer
-        About the same configuration.
+        Observer about the same configuration.
     sample_time : float, optional
         Seconds between readings; a continuous loop by default.
     delay : float
         Seconds between reading and acting.
     seed : int
-        Added to those of the sensors.
+        Number that is added to the seeds of the sensors.
 
     Examples
     --------
@@ -194,13 +196,14 @@ class OutputFeedback(Controller):
     seed: int = 0
 
     def bind(self, model: Model) -> Law:
-        """Designs regulator and filter for this model."""
+        """Design regulator and filter for this model."""
         if self.regulator.inner != "torque":
             raise ModelError("regulator: expected inner='torque'; the decoupling law needs the true state")
         filtered = self.observer.design(model, self.sample_time)
         if self.sample_time is None:
             return _ContinuousFeedback(model, self.regulator.design(model), filtered)
-        sampled = LQR(self.regulator.joints, self.regulator.Q, self.regulator.R, "torque", self.sample_time)
+        given = self.regulator
+        sampled = LQR(joints=given.joints, Q=given.Q, R=given.R, inner="torque", sample_time=self.sample_time)
         return _SampledFeedback(model, sampled.design(model), filtered, self)
 
 
@@ -212,15 +215,15 @@ class _ContinuousFeedback(Law):
         self.n_states, self.senses = 2 * model.n, filtered.measurement.accelerated
 
     def acting(self, felt: Felt) -> Law:
-        """With sensors that feel it; the filter knows nothing of it."""
+        """Return the law with sensors that feel the inputs of a run; the filter does not know these."""
         return _ContinuousFeedback(self.model, self.design, self.filter, felt)
 
     @property
     def initial_state(self) -> Array:
-        """The observer starts at the rest configuration."""
+        """State of the rest configuration."""
         return self.filter.x0
 
-    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> LawOutput:
         """Torques from the estimate z, and its rate."""
         d, f = self.design, self.filter
         tau = ca.DM(d.u0) - ca.mtimes(ca.DM(d.G), z - ca.DM(d.x0))
@@ -246,8 +249,8 @@ class _SampledFeedback(Law):
         self.clock = common_ticks(positive("sample_time", given.sample_time), given.delay, given.observer.sensors)
         self.sample_time = float(given.sample_time or 0.0) / self.clock.period
 
-    def ticking(self, t: Any, q: Any, qd: Any, felt: Felt) -> Tick:
-        """A tick as expressions; at first the sensors feel what holds the arm."""
+    def ticking(self, t: Expression, q: Expression, qd: Expression, felt: Felt) -> Tick:
+        """Return a tick as expressions. At first the sensors feel the torques that hold the arm."""
         f, tick = self.filter, TickBuilder(self.clock)
         acted, xh, applied = (tick.entry(start) for start in (f.u0, np.zeros(len(f.A)), np.zeros(self.model.n_joints)))
         qdd = felt.accelerations(acted) if f.measurement.accelerated else ca.SX.zeros(self.model.n)
@@ -260,11 +263,11 @@ class _SampledFeedback(Law):
         return tick.acting(tau, acted)
 
     def draws(self, ticks: int, seed: int = 0) -> Array:
-        """(ticks, k) noise of its sensors."""
+        """(ticks, k) draws of the noise of its sensors."""
         return draws(self.measurement, self.clock, ticks, self.seed + seed)
 
-    def _filtered(self, y: Any, xh: Any, applied: Any) -> tuple[Any, Any, Any]:
-        """Torques of a sample, and estimate and torques for the next, of numbers or of expressions."""
+    def _filtered(self, y: Value, xh: Value, applied: Value) -> tuple[Value, Value, Value]:
+        """Return the torques of a sample, and estimate and torques for the next."""
         f, d = self.filter, self.design
         xh = xh + f.L @ (y - f.y0 - f.C @ xh - f.D @ applied)
         tau = d.u0 - d.G @ (xh + f.x0 - d.x0)
@@ -272,23 +275,27 @@ class _SampledFeedback(Law):
         return tau, f.A @ xh + f.B @ applied, applied
 
     def sampler(self) -> Sampler:
-        """A fresh filter and fresh instruments. They read what acted until the sample: at first what holds the arm."""
+        """Return a new filter and new instruments. They feel the torques until the sample: at first those that hold the
+        arm."""
         f, model = self.filter, self.model
 
-        def compute(memory: dict[str, Any], t: float, q: Array, qd: Array, felt: Felt) -> Array:
+        def compute(memory: Memory, t: float, q: Array, qd: Array, felt: Felt) -> Array:
             tau, memory["xh"], memory["applied"] = self._filtered(memory["readout"].y, memory["xh"], memory["applied"])
             return np.asarray(tau)
 
-        own: dict[str, Any] = {"xh": np.zeros(len(f.A)), "applied": np.zeros(model.n_joints), "acted": f.u0}
+        own: Memory = {"xh": np.zeros(len(f.A)), "applied": np.zeros(model.n_joints), "acted": f.u0}
         own["readout"] = self.clock.readout(model, f.measurement.sensors, float(self.sample_time or 0.0), self.seed)
-        return HeldLaw(compute, model.n_joints, self.clock.period, self.clock.late, own, watching(f.measurement))
+        return HeldLaw(
+            compute=compute, m=model.n_joints, ticks=self.clock.period, late=self.clock.late, memory=own,
+            watch=watching(f.measurement),
+        )  # fmt: skip
 
 
 def watching(sensed: Measurement) -> Callable[..., None]:
-    """Lets the instruments of a sampled law read the arm, under what acted until then."""
+    """Return a function by which the instruments of a sampled law read the arm, under torques until then."""
     ends = np.cumsum(sensed.sizes)[:-1]
 
-    def watch(memory: dict[str, Any], t: float, q: Array, qd: Array, felt: Felt) -> None:
+    def watch(memory: Memory, t: float, q: Array, qd: Array, felt: Felt) -> None:
         def ideal() -> list[Array]:
             qdd = felt.accelerations(memory["acted"]) if sensed.accelerated else np.zeros(sensed.model.n)
             return np.split(sensed.read(t, q, qd, qdd, felt), ends)
@@ -299,7 +306,7 @@ def watching(sensed: Measurement) -> Callable[..., None]:
 
 
 def require_torques(model: Model, who: str = "OutputFeedback") -> None:
-    """The filter knows the torques that it asks for, and no currents or voltages."""
+    """Raise `UnsupportedModel` if a motor takes currents or voltages: the controller knows torques only."""
     for shaft in model.chain.shafts:
         if shaft.motor is not None and shaft.motor.command != "torque":
             raise UnsupportedModel(
@@ -309,7 +316,7 @@ def require_torques(model: Model, who: str = "OutputFeedback") -> None:
 
 
 def _disturbance(model: Model, x0: Array) -> Array:
-    """Unit white forces on every coordinate, as they enter the rates."""
+    """Covariance of the rates under unit white forces on every coordinate."""
     inverse = np.linalg.inv(model.mass_matrix(x0[: model.n]))
     n = model.n
     W = np.zeros((2 * n, 2 * n))
@@ -324,19 +331,18 @@ def _gain(A: Array, C: Array, W: Array, noise: Array, sampled: bool) -> Array:
     return np.asarray(P @ weighed.T @ inverse / noise[None, :])
 
 
-def _riccati(solver: Any, *matrices: Array) -> Array:
+def _riccati(solver: Callable[..., Array], *matrices: Array) -> Array:
     try:
-        solution: Array = solver(*matrices)
+        return solver(*matrices)
     except (np.linalg.LinAlgError, ValueError) as error:
         raise ModelError(
             f"observer: the Riccati equation has no reliable solution ({error}); `process` is too large for the noise "
             "of the sensors: raise `floor` or the noise, or lower `process`"
         ) from error
-    return solution
 
 
-def _discretised(A: Array, B: Array, W: Array, period: float) -> tuple[Array, Array, Array]:
-    """Zero-order hold and the noise gathered over a sample (Van Loan, by doubling)."""
+def _discretized(A: Array, B: Array, W: Array, period: float) -> tuple[Array, Array, Array]:
+    """Discrete A and B of held inputs, and the covariance of the noise of a sample (Van Loan, by doubling)."""
     from scipy.linalg import expm
 
     n, m = B.shape
@@ -353,7 +359,7 @@ def _discretised(A: Array, B: Array, W: Array, period: float) -> tuple[Array, Ar
 
 
 def _require_detectable(model: Model, A: Array, C: Array) -> None:
-    """Raises `ModelError` that names an undamped motion that no sensor sees."""
+    """Raise `ModelError` if no sensor sees an undamped motion. The message names it."""
     n = model.n
     scale = np.concatenate([np.ones(n), np.full(n, max(1.0, float(np.sqrt(np.abs(A[n:, :n]).max()))))])
     As = A / scale[:, None] * scale[None, :] / scale[-1]

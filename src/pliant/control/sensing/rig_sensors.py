@@ -1,13 +1,13 @@
-"""Sensors of a laboratory arm besides encoders, gauges and accelerometers: tachometers, torque sensors, a camera."""
+"""Further sensors of a laboratory arm: tachometers, torque sensors, a camera."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.rotations import SX
 from pliant.base.signatures import checked
 from pliant.control.sensing.sensors import Acting, Encoder, Sensor, forces_inside, position_of, shaft_of
 from pliant.errors import ModelError
@@ -26,7 +26,7 @@ class Tachometer(Sensor):
     joint : str
         Name of the joint.
     side : "motor" or "link"
-        Of its drive.
+        Side of its drive.
 
     Examples
     --------
@@ -43,20 +43,20 @@ class Tachometer(Sensor):
     def _encoder(self) -> Encoder:
         return Encoder(self.joint, self.side, rate=True)
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
-        """rad/s or m/s."""
+    def expression(self, model: Model, q: SX, qd: SX, qdd: SX, acting: Acting) -> SX:
+        """Speed, rad/s or m/s."""
         return self._encoder.expression(model, q, qd, qdd, acting)
 
     def reads(self, model: Model) -> tuple[str, int]:
-        """The rate of the joint or of its motor."""
+        """Rate of the joint or of its motor."""
         return self._encoder.reads(model)
 
     def unit(self, model: Model) -> str:
-        """Of a joint that turns or slides."""
+        """Unit of a joint that turns or slides."""
         return self._encoder.unit(model)
 
     def default_name(self, model: Model) -> str:
-        """That of the rate."""
+        """Name of the rate."""
         return self._encoder.default_name(model)
 
 
@@ -65,8 +65,8 @@ class Tachometer(Sensor):
 class TorqueSensor(Sensor):
     """Torque (N m) or force (N) that a link receives through its joint, along the axis of the joint.
 
-    It sits between gear and link: drive, friction and gear are before it. Along the axis of a joint without friction
-    and rotor it reads the torque of the drive; else less what these take.
+    The sensor is between gear and link, after drive, friction and gear. For a joint without friction and rotor it reads
+    the torque of the drive. Friction and the inertia of the rotor reduce the reading.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ class TorqueSensor(Sensor):
 
     joint: str
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
-        """N m or N."""
+    def expression(self, model: Model, q: SX, qd: SX, qdd: SX, acting: Acting) -> SX:
+        """Torque, N m, or force, N."""
         index = shaft_of(model, self.joint).index
         place = next((k for k, link in enumerate(model.chain.links) if index in link.joint_indices), None)
         if place is None:
@@ -101,32 +101,32 @@ class TorqueSensor(Sensor):
         return forces.at(torque, acting.t, q, qd, qdd, acting.push, acting.multipliers)
 
     def unit(self, model: Model) -> str:
-        """Of a joint that turns or slides."""
+        """Unit of a joint that turns or slides."""
         return "N m" if shaft_of(model, self.joint).turns else "N"
 
     def default_name(self, model: Model) -> str:
-        """Of the joint."""
+        """Name of the joint with ".sensed_torque"."""
         return f"{self.joint}.sensed_torque"
 
 
 @checked
 @dataclass(frozen=True)
 class TipCamera(Sensor):
-    """Where a camera that stands still sees the tip, or another frame: right and down in its image.
+    """Image position of the tip, or of another frame, in a fixed camera: right and down in the image.
 
-    Its own z axis looks ahead, x points right and y down in the image; `position` and `rpy` (URDF's Rz Ry Rx) place it
-    in the base. By default it looks down from above, with the x of the base to the right, and y up. With `focal` the
-    image is that of a pinhole, in pixels from its middle; without, meters, as of a camera that was calibrated in the
-    plane of motion.
+    The z axis of the camera looks ahead, x points right and y down in the image. `position` and `rpy` (URDF's Rz Ry Rx)
+    place it in the base. By default it looks down from above, with the x of the base to the right, and y up. With
+    `focal` it is a pinhole camera, with pixels from the center of the image. Without `focal` it gives meters, like a
+    camera that was calibrated in the plane of motion.
 
     Parameters
     ----------
     frame : str
         One of `model.frames`.
     position : (float, float, float)
-        m, of the camera in the base.
+        Position of the camera in the base, m.
     rpy : (float, float, float)
-        rad, of its axes.
+        Angles of its axes, rad.
     focal : float, optional
         Focal length, pixels.
 
@@ -151,21 +151,21 @@ class TipCamera(Sensor):
         if self.focal is not None and not (np.isfinite(self.focal) and self.focal > 0):
             raise ModelError(f"focal: got {self.focal!r}, expected a positive number of pixels")
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
-        """(2, 1) meters or pixels."""
+    def expression(self, model: Model, q: SX, qd: SX, qdd: SX, acting: Acting) -> SX:
+        """(2, 1) position in the image, meters or pixels."""
         away = position_of(model, q, self.frame) - ca.DM(self.position)
         seen = ca.mtimes(ca.DM(np.array(rotation_rpy(self.rpy))).T, away)  # right, down, ahead
         return seen[:2] if self.focal is None else self.focal * seen[:2] / seen[2]
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Right and down."""
+        """Suffixes right and down."""
         return (".right", ".down")
 
     def unit(self, model: Model) -> str:
-        """Meters or pixels."""
+        """Unit: meters or pixels."""
         return "m" if self.focal is None else "px"
 
     def default_name(self, model: Model) -> str:
-        """A camera."""
+        """Name "camera", with the frame unless it is the tip."""
         return "camera" if self.frame == "tip" else f"{self.frame}.camera"

@@ -1,23 +1,30 @@
-"""Controllers on a computer: called at sample times, held in between, acting after a delay, on what sensors say."""
+"""Sampled controllers: called at sample times, held in between, acting after a delay, on readings of sensors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.signatures import checked
-from pliant.control.controllers.controller import Controller, Felt, Law, Sampler
+from pliant.control.controllers.controller import NO_STATES, Controller, Felt, Law, LawOutput, Sampler
 from pliant.control.sensing.sampled_step import Tick, TickBuilder, draws
 from pliant.control.sensing.sensor_chain import common_ticks
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.control.trajectories.trajectories import positive
 from pliant.errors import ModelError
 from pliant.model.model import Model
+
+Value: TypeAlias = Array | SX
+"""Numbers in a run, or expressions in a trace."""
+Memory: TypeAlias = dict[str, Any]
+"""Values by name that a sampled law keeps from call to call."""
 
 
 @checked
@@ -27,20 +34,20 @@ class Sampled(Controller):
 
     Before the first value arrives the torque is zero. States of the controller advance by one Euler step per sample.
 
-    With `sensors` the controller sees what they say in place of the true coordinates and rates: encoders and
-    tachometers, each with a clock, delay and errors of its own, held between its samples. What the controller needs,
-    some sensor has to read.
+    With `sensors` the controller gets their readings in place of the true coordinates and rates. They are encoders and
+    tachometers, each with a clock, delay and errors of its own, held between samples. Each coordinate and rate that the
+    controller needs must be read by a sensor.
 
     Parameters
     ----------
     controller : Controller
-        What is computed at the samples.
+        Controller that is computed at the samples.
     sample_time : float
         Seconds.
     delay : float
-        Seconds; a multiple of the sample time divided by a whole number up to 64, as all times of the sensors.
+        Seconds. Like all times of the sensors, a multiple of the sample time divided by a whole number up to 64.
     sensors : sequence of Sensor
-        Encoders and tachometers that it reads; none: it sees the true state.
+        Encoders and tachometers that it reads; by default it reads the true state.
 
     Examples
     --------
@@ -61,7 +68,7 @@ class Sampled(Controller):
     sensors: Sequence[Sensor] = ()
 
     def bind(self, model: Model) -> Law:
-        """Checks the times and binds the controller."""
+        """Check the times and bind the controller."""
         inner = self.controller.bind(model)
         if inner.senses:
             raise ModelError(
@@ -73,7 +80,7 @@ class Sampled(Controller):
 
 
 class Seen:
-    """Coordinates and rates that a law gets from sensors; all others are zero, and it needs none of them."""
+    """Coordinates and rates that a law gets from sensors. All others are zero; the law depends on none of them."""
 
     def __init__(self, law: Law, sensors: tuple[Sensor, ...]) -> None:
         self.sensors, self.model = sensors, law.model
@@ -85,8 +92,8 @@ class Seen:
         found = sensor.reads(self.model)
         if found is None:
             raise ModelError(
-                f"sensors: got {type(sensor).__name__}, expected encoders and tachometers, which say what a controller "
-                "of joints sees; give others to an observer (OutputFeedback)"
+                f"sensors: got {type(sensor).__name__}, expected encoders and tachometers, which read coordinates and "
+                "rates; give others to an observer (OutputFeedback)"
             )
         return found
 
@@ -103,20 +110,20 @@ class Seen:
                     sensor = "an Encoder" if kind == "q" else "a Tachometer"
                     raise ModelError(f"sensors: none reads {what}, which the controller needs; add {sensor} that does")
 
-    def state(self, y: Any, q: Any, qd: Any) -> tuple[Any, Any]:
-        """What the law sees of readings y, in place of q and qd, which are zeros."""
+    def state(self, y: Value, q: Value, qd: Value) -> tuple[Value, Value]:
+        """Return q and qd, which are zeros, with the readings y in their places."""
         for k, (kind, place) in enumerate(self.entries):
             (q if kind == "q" else qd)[place] = y[k]
         return q, qd
 
-    def ideal(self, q: Any, qd: Any) -> list[Any]:
-        """True values of what is read, each one number or expression long."""
+    def ideal(self, q: Value, qd: Value) -> list[Value]:
+        """Return the true value for each reading, with one entry each."""
         return [(q if kind == "q" else qd)[place : place + 1] for kind, place in self.entries]
 
 
 class SampledLaw(Law):
-    """A law computed at sample times; `sample_time` is the tick at which the run asks, which delays and sensors may
-    refine."""
+    """Law that is computed at sample times. The run calls it at ticks of `sample_time`, which may be a part of the
+    controller's period because of delays and sensors."""
 
     tunable = ("inner",)
 
@@ -127,21 +134,21 @@ class SampledLaw(Law):
         self.clock = common_ticks(self.period, delay, seen.sensors if seen else ())
         self.sample_time = self.period / self.clock.period
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
-        """A sampled law has no expression in time."""
+    def expression(self, t: SX, q: SX, qd: SX, z: SX = NO_STATES) -> LawOutput:
+        """Raise `ModelError`: a sampled law has no expression in time."""
         raise ModelError("a sampled controller has no expression; give it to simulate whole")
 
-    def step(self, t: float, q: Any, qd: Any, z: Any) -> tuple[Array, Array]:
-        """Torques and rates that the law would compute at this instant."""
+    def step(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike) -> tuple[Array, Array]:
+        """Return the torques and rates of the continuous law at this instant."""
         return self.inner.step(t, q, qd, z)
 
     @property
     def initial_state(self) -> Array:
-        """Of the law that is sampled."""
+        """Initial state of the continuous law."""
         return self.inner.initial_state
 
-    def ticking(self, t: Any, q: Any, qd: Any, felt: Felt) -> Tick:
-        """A tick as expressions; the law knows the nominal arm."""
+    def ticking(self, t: SX, q: SX, qd: SX, felt: Felt) -> Tick:
+        """Return a tick as expressions. The law has the nominal parameters of the model."""
         tick, model, seen = TickBuilder(self.clock), self.model, self.seen
         if seen is not None:
             y = tick.readings(model, seen.sensors, float(self.sample_time or 0.0), seen.ideal(q, qd))
@@ -149,59 +156,58 @@ class SampledLaw(Law):
         z = tick.entry(self.inner.initial_state)
         known = [model.parameter_symbols], [ca.DM(model.nominal_parameters)]
         tau, rate = ca.substitute([ca.SX(part) for part in self.inner.with_states(t, q, qd, z)], *known)
-        tick.advance(z, self._following(z, rate))
+        tick.advance(z, z + self.period * rate)
         return tick.acting(tau)
 
     def draws(self, ticks: int, seed: int = 0) -> Array:
-        """(ticks, k) noise of its sensors."""
+        """(ticks, k) draws of the noise of its sensors."""
         return np.zeros((ticks, 0)) if self.measurement is None else draws(self.measurement, self.clock, ticks, seed)
 
-    def _following(self, z: Any, rate: Any) -> Any:
-        """States one sample later."""
-        return z + self.period * rate
-
     def sampler(self) -> Sampler:
-        """A fresh controller: its own states, queue and instruments."""
+        """Return a new controller with its own states, queue and instruments."""
         seen, model = self.seen, self.model
 
-        def watch(memory: dict[str, Any], t: float, q: Array, qd: Array) -> None:
+        def watch(memory: Memory, t: float, q: Array, qd: Array) -> None:
             assert seen is not None
             memory["readout"].advance(lambda: seen.ideal(q, qd))
 
-        def compute(memory: dict[str, Any], t: float, q: Array, qd: Array) -> Array:
+        def compute(memory: Memory, t: float, q: Array, qd: Array) -> Array:
             if seen is not None:
                 q, qd = seen.state(memory["readout"].y, np.zeros(model.n_q), np.zeros(model.n))
             tau, rate = self.inner.step(t, q, qd, memory["z"])
-            memory["z"] = self._following(memory["z"], rate)
+            memory["z"] = memory["z"] + self.period * rate
             return tau
 
-        own: dict[str, Any] = {"z": self.inner.initial_state}
+        own: Memory = {"z": self.inner.initial_state}
         if seen is not None:
             own["readout"] = self.clock.readout(model, seen.sensors, float(self.sample_time or 0.0))
-        return HeldLaw(compute, model.n_joints, self.clock.period, self.clock.late, own, watch if seen else None)
+        return HeldLaw(
+            compute=compute, m=model.n_joints, ticks=self.clock.period, late=self.clock.late, memory=own,
+            watch=watch if seen else None,
+        )  # fmt: skip
 
 
 @dataclass
 class HeldLaw:
-    """A law at its sample times: computed on every `ticks`-th call, given back `late` calls later.
+    """Law at its sample times: computed on every `ticks`-th call, returned `late` calls later.
 
-    `memory` is all that changes from call to call: what `compute(memory, t, q, qd, ...)`, and `watch` at every call
-    before it, keep of their `own`, and how far the queue is.
+    `memory` holds all that changes from call to call: the queue, and the values of `compute(memory, t, q, qd, ...)` and
+    of `watch`, which is called before it at every tick.
     """
 
     compute: Callable[..., Array]
     m: int
     ticks: int
     late: int
-    memory: dict[str, Any] = field(default_factory=dict)
+    memory: Memory = field(default_factory=dict)
     watch: Callable[..., None] | None = None
 
     def __post_init__(self) -> None:
         still = np.zeros(self.m)
         self.memory = {"count": 0, "value": still, "queue": [still] * self.late, "acted": still} | self.memory
 
-    def __call__(self, *given: Any) -> Array:
-        """The torques that act from this tick on."""
+    def __call__(self, *given: object) -> Array:
+        """Return the torques that act from this tick on."""
         memory = self.memory
         if self.watch is not None:
             self.watch(memory, *given)

@@ -1,8 +1,8 @@
-"""Instruments: what sensors make of what an arm does, sample by sample, each on a clock of its own.
+"""Sensor chain: readings of sensors sample by sample, each on a clock of its own.
 
-What is read at the time t = k * sample_time is what was at t - delay, and at the start before that. Between two samples
-it is held. The low-pass is 1 / (1 + s / (2 pi cutoff)), settled at the start, of a signal that is straight between two
-samples. `simulate` reads whole runs by these rules, sampled controllers read one tick after the other; with the same
+A reading at the time t = k * sample_time is the value at t - delay, or at the start if that is earlier. It is held
+between samples. The low-pass is 1 / (1 + s / (2 pi cutoff)) of a signal that is straight between two samples, in steady
+state at the start. `simulate` reads whole runs by these rules; sampled controllers read tick by tick. With the same
 seeds both draw the same noise.
 """
 
@@ -20,16 +20,16 @@ from pliant.errors import ModelError
 from pliant.model.model import Model
 
 FINEST = 64
-"""Ticks in the sample time of a controller, at most."""
+"""Largest number of ticks in the sample time of a controller."""
 
 
 def low_pass(a: float) -> tuple[float, float]:
-    """What a low-pass keeps over `a` time constants, and the part of a straight change that it follows."""
+    """Part of the value that a low-pass keeps over `a` time constants, and part of a straight change that it takes."""
     return (float(np.exp(-a)), float(1 + np.expm1(-a) / a)) if a > 0 else (1.0, 0.0)
 
 
 class Instrument:
-    """One sensor at work: what its low-pass and its noise remember."""
+    """One sensor in a run, with the memory of its low-pass and of its noise."""
 
     def __init__(self, sensor: Sensor, model: Model, seed: int = 0, twin: int = 0) -> None:
         self.sensor, self.digit = sensor, sensor.digit(model)
@@ -45,11 +45,11 @@ class Instrument:
         return rounded(np.asarray(found, dtype=float), self.digit)
 
     def draw(self, shape: tuple[int, ...]) -> Array:
-        """The next draws of its noise, of unit size."""
+        """Return the next draws of its noise, of unit variance."""
         return self._rng.standard_normal(shape)
 
     def _smooth(self, times: Array, ideal: Array) -> Array:
-        """The low-pass, exact for values that are straight between two times."""
+        """Apply the low-pass; exact for values that are straight between two times."""
         out, omega = np.empty_like(ideal), 2 * np.pi * float(self.sensor.cutoff or 0.0)
         for k, (t, y) in enumerate(zip(times.tolist(), ideal)):
             before, old, z = self._last or (t, y, y)
@@ -61,13 +61,13 @@ class Instrument:
 
 
 def instruments(model: Model, sensors: Sequence[Sensor], seed: int = 0) -> list[Instrument]:
-    """Fresh ones; those of the same name have noise of their own."""
+    """Return new instruments. Sensors of the same name have different noise."""
     names = [sensor.label(model) for sensor in sensors]
     return [Instrument(s, model, seed, names[:k].count(names[k])) for k, s in enumerate(sensors)]
 
 
 def reading_times(sensor: Sensor, rows: Array, t_end: float) -> Array:
-    """(K,) times of the readings of a run: those of the sensor, or the rows of the result."""
+    """(K,) times of the readings of a run: by the clock of the sensor, or the rows of the result."""
     if sensor.sample_time is None:
         return rows
     count = int(np.floor(t_end / sensor.sample_time * (1 + 1e-12)))
@@ -75,18 +75,18 @@ def reading_times(sensor: Sensor, rows: Array, t_end: float) -> Array:
 
 
 def capture_times(sensor: Sensor, readings: Array) -> Array:
-    """(K,) times of what is read at these."""
+    """(K,) times of the values that are read at these times."""
     return np.maximum(readings - sensor.delay, 0.0)
 
 
 class SampleClock(NamedTuple):
-    """Ticks between two readings of a sensor, and ticks of its delay."""
+    """Clock of a sensor: ticks between two readings, and ticks of its delay."""
 
     every: int
     late: int
 
     def due(self, tick: int) -> range:
-        """Ticks at which what is captured at this one will be read."""
+        """Return the ticks at which the capture of this tick is read."""
         if tick == 0:
             return range(0, self.late + 1, self.every)
         last = tick + self.late
@@ -94,7 +94,7 @@ class SampleClock(NamedTuple):
 
 
 class Readout:
-    """Sensors of a sampled loop, asked at every tick: `held` is what each has said last, `waiting` what is to come."""
+    """Sensors of a sampled loop, advanced at every tick: `held` are the last readings, `waiting` the coming ones."""
 
     def __init__(self, instruments: list[Instrument], clocks: Sequence[SampleClock], tick: float) -> None:
         self.instruments, self.clocks, self.tick, self.count = instruments, clocks, tick, 0
@@ -102,7 +102,7 @@ class Readout:
         self.waiting: list[list[tuple[int, Array]]] = [[] for _ in instruments]
 
     def advance(self, ideal: Callable[[], Sequence[Array]]) -> None:
-        """One tick: captures what is due of the ideal values of all sensors, and hands on what has arrived."""
+        """Do one tick: capture ideal values that are due, and update readings that arrive."""
         due, now = [clock.due(self.count) for clock in self.clocks], np.array([self.count * self.tick])
         values = ideal() if any(map(len, due)) else ()
         for k, (instrument, waiting) in enumerate(zip(self.instruments, self.waiting)):
@@ -113,24 +113,24 @@ class Readout:
 
     @property
     def y(self) -> Array:
-        """What all sensors have said last."""
+        """Last readings of all sensors."""
         return np.concatenate(self.held)
 
 
 class Ticks(NamedTuple):
-    """The clock of a sampled loop: ticks in the sample time of its controller, ticks of its delay, and sensors."""
+    """Clock of a sampled loop: ticks in the sample time of its controller, ticks of its delay, clocks of sensors."""
 
     period: int
     late: int
     sensors: tuple[SampleClock, ...]
 
     def readout(self, model: Model, sensors: Sequence[Sensor], tick: float, seed: int = 0) -> Readout:
-        """Fresh instruments on this clock."""
+        """Return new instruments on this clock."""
         return Readout(instruments(model, sensors, seed), self.sensors, tick)
 
 
 def common_ticks(period: float, delay: float, sensors: Sequence[Sensor] = ()) -> Ticks:
-    """The coarsest tick that divides a sample time and the times of all sensors in it."""
+    """Return the clock with the coarsest tick that divides a sample time and the times of all sensors."""
     if not (np.isfinite(delay) and delay >= 0):
         raise ModelError(f"delay: got {delay!r}, expected zero or a positive number of seconds")
     times = [period, delay]
@@ -146,7 +146,7 @@ def common_ticks(period: float, delay: float, sensors: Sequence[Sensor] = ()) ->
 
 
 def _no_tick(period: float, delay: float, sensors: Sequence[Sensor]) -> str:
-    """What does not fit."""
+    """Message for times that have no common tick."""
     if not sensors:
         return f"delay: got {delay!r}, expected a multiple of sample_time / k for some k up to {FINEST}"
     given = ", ".join(f"{s.sample_time or period:g} s late by {s.delay:g} s" for s in sensors)

@@ -1,11 +1,11 @@
-"""Sensors: what can be known of an arm. Each gives its ideal reading as an expression, and says what is made of it.
+"""Sensors of an arm. Each gives its ideal reading as an expression, and states its errors and its clock.
 
-Ideally a reading is h(q, qd, qdd): accelerations enter for accelerometers, strain gauges and torque sensors, and with
-them the loads on the arm and the motion of its base. What is read at the time t is
+An ideal reading is h(q, qd, qdd). Accelerometers, strain gauges and torque sensors depend on accelerations, and so on
+loads and on the motion of the base. The reading at the time t is
 
     gain * y(t - delay) + offset + noise, rounded to the quantum,
 
-with y behind a low-pass of first order, taken every `sample_time` and held in between: see `instruments.py`.
+with y after a low-pass of first order. It is taken every `sample_time` and held in between; see `sensor_chain.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Any, NamedTuple, Self
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.derived import Derived, Same, symbolic_property
 from pliant.base.signatures import checked
@@ -25,50 +27,51 @@ from pliant.control.controllers.controller import Felt
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.formulations.denoc import outward_motion
 from pliant.mechanics.formulations.registry import equations
-from pliant.mechanics.links.chain import Shaft
+from pliant.mechanics.links.chain import MovingBase, Shaft
 from pliant.mechanics.links.frames import frame_motion, frame_of, frame_pose
 from pliant.mechanics.links.kinematics import placements
 from pliant.mechanics.links.section_forces import InternalForces, Stretches
 from pliant.mechanics.links.stations import locate, places_of
+from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.options import BridgeName, DriveSide, PlaneName
 
 
 class Acting(NamedTuple):
-    """What acts on an arm at the time of a reading: loads and motion of the base, objects of `pliant.loads`, and, where
-    they are known, forces of commanded couplings and multipliers of loops."""
+    """Inputs of an arm at the time of a reading: loads and motion of the base, objects of `pliant.loads`. If known,
+    also forces of commanded couplings and multipliers of loops."""
 
-    t: Any
-    loads: tuple[Any, ...] = ()
-    base: Any = None
-    push: Any = None
-    multipliers: Any = None
+    t: SX
+    loads: tuple[Load, ...] = ()
+    base: MovingBase | None = None
+    push: SX | None = None
+    multipliers: SX | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sensor:
-    """What every sensor has besides its place: how a reading errs, and its clock. All have a neutral default.
+    """Base class of sensors: errors of a reading, and its clock. All parameters have a neutral default.
 
     Parameters
     ----------
     noise : float
         Standard deviation of a reading, in its unit.
     quantum : float
-        Step of its digits, in its unit; 0 for none.
+        Rounding step of a reading, in its unit; 0 for none.
     gain : float
-        Factor on what it should read.
+        Factor on the true value.
     offset : float
-        What it reads too much, in its unit.
+        Constant error, in its unit.
     delay : float
-        Seconds after which it says what was.
+        Seconds by which a reading is late.
     sample_time : float, optional
-        Seconds between two readings; by default it is read whenever somebody asks.
+        Seconds between two readings; by default a reading is taken at every call.
     cutoff : float, optional
-        Hz, of a low-pass of first order before noise and digits.
+        Cutoff frequency, Hz, of a low-pass of first order before noise and rounding.
     seed : int
-        Of the noise; together with the name it decides every draw.
+        Seed of the noise. Seed and name determine every draw.
     name : str, optional
-        Of the channel; one that says what is read by default.
+        Name of the channel; by default it is made from the quantity.
     """
 
     noise: float = 0.0
@@ -82,7 +85,7 @@ class Sensor:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        for each in fields(self):  # a list of a file is a tuple, so that sensors are keys
+        for each in fields(self):  # lists of a file become tuples, so that sensors are hashable
             value = getattr(self, each.name)
             if isinstance(value, list):
                 object.__setattr__(self, each.name, tuple(value))
@@ -100,7 +103,7 @@ class Sensor:
         if self.name is not None and (not self.name.strip() or set(self.name) & set('/\\,;"\t\n')):
             raise ModelError(f"name: got {self.name!r}, expected one without , ; / and quotes")
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
+    def expression(self, model: Model, q: SX, qd: SX, qdd: SX, acting: Acting) -> SX:
         """(k, 1) ideal reading.
 
         Parameters
@@ -121,22 +124,22 @@ class Sensor:
 
     @property
     def bare(self) -> Self:
-        """The same sensor without errors, clock and name: what it should read."""
+        """Same sensor without errors, clock and name."""
         neutral: dict[str, Any] = {each.name: each.default for each in fields(Sensor)}
         return replace(self, **neutral)
 
     @property
     def clocked(self) -> bool:
-        """Whether a reading follows from more than this instant: it has a clock, a delay or a low-pass."""
+        """True if a reading depends on more than this instant: the sensor has a clock, a delay or a low-pass."""
         return self.sample_time is not None or self.delay > 0 or self.cutoff is not None
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What is put behind its name for each of its k readings."""
+        """Suffixes of the name for each of the k readings."""
         return ("",)
 
     def unit(self, model: Model) -> str:
-        """Of its readings.
+        """Unit of its readings.
 
         Parameters
         ----------
@@ -156,7 +159,7 @@ class Sensor:
         return ""
 
     def label(self, model: Model) -> str:
-        """Its name, or one that says what is read.
+        """Its name, or the default name.
 
         Parameters
         ----------
@@ -176,7 +179,7 @@ class Sensor:
         return self.name or self.default_name(model)
 
     def default_name(self, model: Model) -> str:
-        """Name of its channel where it has no `name`.
+        """Name of its channel if it has no `name`.
 
         Parameters
         ----------
@@ -216,7 +219,7 @@ class Sensor:
         return tuple(f"{self.label(model)}{part}" for part in self.parts)
 
     def digit(self, model: Model) -> float:
-        """Step of its digits, in its unit; 0 for none.
+        """Rounding step of a reading, in its unit; 0 for none.
 
         Parameters
         ----------
@@ -236,8 +239,8 @@ class Sensor:
         return self.quantum
 
     def reads(self, model: Model) -> tuple[str, int] | None:
-        """("q", place) or ("qd", index) of a coordinate or rate that it reads, which a controller may use in place of
-        the true one; None of all else.
+        """("q", place) or ("qd", index) of the coordinate or rate that it reads, which a controller may use in place of
+        the true one; None for other sensors.
 
         Parameters
         ----------
@@ -262,20 +265,20 @@ class Sensor:
 class Encoder(Sensor):
     """Angle (or position) of a joint, on the "link" or on the "motor" side of its drive; `rate` reads its speed.
 
-    Angles of motors are those behind the gear, as in all of pliant; `resolution` counts on the shaft that the encoder
-    sits on.
+    Angles of motors are those after the gear, as everywhere in pliant. `resolution` counts on the shaft that carries
+    the encoder.
 
     Parameters
     ----------
     joint : str
         Name of the joint.
     side : "motor" or "link"
-        Of its drive.
+        Side of its drive.
     rate : bool
         Read the speed (rad/s, m/s) instead of the position.
     resolution : float, optional
-        Counts per turn (per meter of a sliding joint), of the motor's own shaft on the motor side of a gear; in place
-        of `quantum`.
+        Counts per turn (per meter of a sliding joint), in place of `quantum`. On the motor side it counts turns of the
+        motor's own shaft, before the gear.
 
     Examples
     --------
@@ -301,13 +304,13 @@ class Encoder(Sensor):
             beside = "quantum" if self.quantum else "rate"
             raise ModelError(f"resolution: got {counts!r} beside `{beside}`, expected one of them; remove one")
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
-        """rad, m, or per second."""
+    def expression(self, model: Model, q: SX, qd: SX, qdd: SX, acting: Acting) -> SX:
+        """Position in rad or m, or its rate per second."""
         kind, place = self.reads(model)
         return (q if kind == "q" else qd)[place]
 
     def reads(self, model: Model) -> tuple[str, int]:
-        """The coordinate of the joint or of its motor, or its rate."""
+        """Coordinate of the joint or of its motor, or its rate."""
         shaft = shaft_of(model, self.joint)
         if self.rate:
             return "qd", shaft.actuated if self.side == "motor" else shaft.index
@@ -319,16 +322,16 @@ class Encoder(Sensor):
         return "q", shaft.place if self.side == "link" or shaft.drive is None else shaft.drive.place
 
     def unit(self, model: Model) -> str:
-        """Of a joint that turns or slides."""
+        """Unit of a joint that turns or slides."""
         return ("rad" if shaft_of(model, self.joint).turns else "m") + ("/s" if self.rate else "")
 
     def default_name(self, model: Model) -> str:
-        """That of the coordinate."""
+        """Name of the coordinate or of its rate."""
         kind, place = self.reads(model)
         return model.coordinates[place] if kind == "q" else f"{model.speeds[place]}.rate"
 
     def digit(self, model: Model) -> float:
-        """A count, behind the gear."""
+        """One count, after the gear."""
         if self.resolution is None:
             return self.quantum
         shaft = shaft_of(model, self.joint)
@@ -338,7 +341,7 @@ class Encoder(Sensor):
 
 
 def shaft_of(model: Model, joint: str) -> Shaft:
-    """The freedom of a joint by its name."""
+    """Return the freedom of a joint by its name; raise `ModelError` if there is none."""
     if joint not in model.joints:
         raise ModelError(f"joint: got {joint!r}, expected one of {', '.join(model.joints)}")
     return model.chain.shafts[model.joints.index(joint)]
@@ -347,15 +350,15 @@ def shaft_of(model: Model, joint: str) -> Shaft:
 @checked
 @dataclass(frozen=True)
 class StrainGauge(Sensor):
-    """A strain gauge at station `x` (m from the root of a beam): the curvature (1/m) in the plane "bending_y" or
+    """Strain gauge at station `x` (m from the root of a beam): the curvature (1/m) in the plane "bending_y" or
     "bending_z"; with `at` the strain of a fiber; with a `bridge` volts per volt of its excitation.
 
-    The curvature is the bending moment that the section carries over EI, as in `Result.strain`, in recordings and
-    exports. Torques and loads enter at once: at the root of a link without a hub the moment is the joint torque itself.
+    The curvature is the bending moment of the section over EI, as in `Result.strain`, in recordings and exports.
+    Torques and loads act at once: at the root of a link without a hub the moment is the joint torque.
 
-    A quarter bridge has one gauge, on the fiber `at` (y, z); a half bridge a second one, on the opposite fiber
-    (-y, -z), which cancels tension; a full bridge two of each. With r = gauge_factor * strain of a gauge, the dividers
-    of the bridge give (r1 - r2) / (2 + r1 + r2), of which a quarter (r2 = 0) and a half bridge have half.
+    A quarter bridge has one gauge, on the fiber `at` (y, z). A half bridge has a second one, on the opposite fiber
+    (-y, -z), which cancels tension. A full bridge has two of each. With r = gauge_factor * strain of a gauge, a full
+    bridge gives (r1 - r2) / (2 + r1 + r2). A half bridge gives half of it, a quarter bridge half of it with r2 = 0.
 
     Parameters
     ----------
@@ -366,13 +369,13 @@ class StrainGauge(Sensor):
     plane : "bending_y" or "bending_z"
         Plane of the bending.
     frame : str, optional
-        In place of `link` and `x`: one of `model.frames`, at whose section the gauge is.
+        One of `model.frames`, in place of `link` and `x`. The gauge is at its section.
     at : (float, float), optional
         Fiber (y, z), m from the neutral axis.
     bridge : "quarter", "half" or "full", optional
-        How gauges are wired; needs `at`.
+        Wiring of the gauges; needs `at`.
     gauge_factor : float
-        Part of its resistance by which a gauge changes, per strain.
+        Relative change of the resistance of a gauge, per strain.
 
     Examples
     --------
@@ -396,22 +399,22 @@ class StrainGauge(Sensor):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.at is not None and (len(self.at) != 2 or not np.isfinite(self.at).all()):
-            raise ModelError(f"at: got {self.at!r}, expected the fibre (y, z) in metres")
+            raise ModelError(f"at: got {self.at!r}, expected the fiber (y, z) in meters")
         if self.bridge is not None and self.at is None:
-            raise ModelError(f"bridge: got {self.bridge!r} without a fibre, expected `at`: (y, z) in metres")
+            raise ModelError(f"bridge: got {self.bridge!r} without a fiber, expected `at`: (y, z) in meters")
         if not (np.isfinite(self.gauge_factor) and self.gauge_factor > 0):
             raise ModelError(f"gauge_factor: got {self.gauge_factor!r}, expected a positive number")
 
     def unit(self, model: Model) -> str:
-        """Of a curvature, a strain or a bridge."""
+        """Unit of a curvature, a strain or a bridge."""
         return "1/m" if self.at is None else "V/V" if self.bridge else "1"
 
     def default_name(self, model: Model) -> str:
-        """Of the link or the frame."""
+        """Name of the link or the frame, with ".strain"."""
         return f"{_one_place(self.link, self.frame)}.strain"
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
-        """v'' or w'', a strain, or V/V."""
+    def expression(self, model: Model, q: SX, qd: SX, qdd: SX, acting: Acting) -> SX:
+        """Curvature v'' or w'', a strain, or V/V."""
         name = _one_place(self.link, self.frame)
         if self.frame is None:
             place, eta = locate(model.chain, name, self.x)
@@ -428,8 +431,8 @@ class StrainGauge(Sensor):
         value = self._reading(forces.stretches(place, eta))
         return forces.at(value, acting.t, q, qd, qdd, acting.push, acting.multipliers)
 
-    def _reading(self, stretches: Stretches) -> Any:
-        """Of a section that is stretched and bent."""
+    def _reading(self, stretches: Stretches) -> SX:
+        """Reading at a section that is stretched and bent."""
         if self.at is None:
             return stretches.by_field()[self.plane]
         y, z = self.at
@@ -442,7 +445,7 @@ class StrainGauge(Sensor):
 
 
 def forces_inside(model: Model, acting: Acting) -> InternalForces:
-    """The wrenches inside an arm, kept with its model."""
+    """Wrenches inside an arm; its model keeps them."""
     key = (Same(acting.base), *map(Same, acting.loads))
     return model.derived("forces inside", key, lambda: InternalForces(model.chain, acting.loads, acting.base))
 
@@ -455,7 +458,7 @@ class TipPosition(Sensor):
     Parameters
     ----------
     axes : tuple of int
-        Some of 0, 1, 2.
+        Subset of 0, 1, 2.
     frame : str
         One of `model.frames`.
 
@@ -470,27 +473,27 @@ class TipPosition(Sensor):
     axes: tuple[int, ...] = (0, 1, 2)
     frame: str = "tip"
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
-        """(len(axes), 1) meters."""
+    def expression(self, model: Model, q: SX, qd: SX, qdd: SX, acting: Acting) -> SX:
+        """(len(axes), 1) position, m."""
         if not len(self.axes) or any(a not in (0, 1, 2) for a in self.axes):
             raise ModelError(f"axes: got {self.axes!r}, expected some of 0, 1, 2")
         return position_of(model, q, self.frame)[list(self.axes)]
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Its axes."""
+        """Names of the axes."""
         return tuple(f".{'xyz'[axis]}" for axis in self.axes)
 
     def unit(self, model: Model) -> str:
-        """Meters."""
+        """Unit: meters."""
         return "m"
 
     def default_name(self, model: Model) -> str:
-        """That of the frame."""
+        """Name of the frame."""
         return self.frame
 
 
-def position_of(model: Model, q: Any, frame: str) -> Any:
+def position_of(model: Model, q: SX, frame: str) -> SX:
     """(3, 1) position of the tip or of another frame, in the base."""
     if frame == "tip":
         *_, last = placements(model.chain, q)
@@ -501,16 +504,16 @@ def position_of(model: Model, q: Any, frame: str) -> Any:
 @checked
 @dataclass(frozen=True)
 class Accelerometer(Sensor):
-    """Specific force (m/s^2) at a link's distal end, or at a frame, along an axis of it: acceleration less gravity.
+    """Specific force (m/s^2) at the end of a link, or at a frame, along one of its axes: acceleration less gravity.
 
     Parameters
     ----------
     link : str
-        Name of the link, at whose distal frame it sits.
+        Name of the link. The sensor is at its distal frame.
     axis : int
         0, 1 or 2: x, y or z of the frame.
     frame : str, optional
-        In place of `link`: one of `model.frames`, at whose origin it sits.
+        One of `model.frames`, in place of `link`. The sensor is at its origin.
 
     Examples
     --------
@@ -527,14 +530,14 @@ class Accelerometer(Sensor):
     frame: str | None = None
 
     def unit(self, model: Model) -> str:
-        """Of an acceleration."""
+        """Unit of an acceleration."""
         return "m/s^2"
 
     def default_name(self, model: Model) -> str:
-        """Of the link or the frame, and the axis."""
+        """Name of the link or the frame, with the axis."""
         return f"{_one_place(self.link, self.frame)}.acceleration_{'xyz'[self.axis]}"
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
+    def expression(self, model: Model, q: SX, qd: SX, qdd: SX, acting: Acting) -> SX:
         """Specific force along the axis."""
         if self.axis not in (0, 1, 2):
             raise ModelError(f"axis: got {self.axis!r}, expected 0, 1 or 2")
@@ -545,14 +548,14 @@ class Accelerometer(Sensor):
         return outward_motion(chain, q, qd, qdd)[places_of(chain, name)[-1]].ports[0].a[self.axis]
 
 
-def rounded(y: Any, quantum: Any) -> Array:
-    """To the nearest digit, where there is one."""
+def rounded(y: Array, quantum: Array | float) -> Array:
+    """Round to multiples of the quantum where there is one."""
     step = np.where(np.asarray(quantum) > 0, quantum, 1.0)
     return np.asarray(np.where(np.asarray(quantum) > 0, np.round(y / step) * step, y), dtype=float)
 
 
 def _one_place(link: str | None, frame: str | None) -> str:
-    """The name of the link or of the frame on which a sensor sits."""
+    """Return the name of the link or of the frame that carries a sensor; raise `ModelError` unless there is one."""
     if link is not None and frame is not None:
         raise ModelError(f"frame: got {frame!r} beside `link`, expected one place; remove one of them")
     if link is None and frame is None:
@@ -561,7 +564,7 @@ def _one_place(link: str | None, frame: str | None) -> str:
 
 
 def _on_a_link(model: Model, frame: str) -> tuple[int, float]:
-    """Number of the link that a frame sits on, and the part of its length: its own frame is at its root."""
+    """Index of the link that carries a frame, and the part of its length; the frame of a link is at its root."""
     found = frame_of(model.chain, frame)
     if found.link is None:
         raise ModelError(f"frame: got {frame!r}, which is fixed, expected a frame on a beam; choose another one")
@@ -570,18 +573,16 @@ def _on_a_link(model: Model, frame: str) -> tuple[int, float]:
 
 @checked
 class Measurement:
-    """Several sensors on one model: the stacked reading as an expression, and as numbers with noise and quanta.
-
-    `loads` and `base` are what acts on the arm besides its torques, as in `simulate`.
+    """Several sensors on one model: the stacked reading as an expression, and as numbers with noise and rounding.
 
     Parameters
     ----------
     model : Model
         The arm.
     sensors : sequence of Sensor
-        In the order of their readings.
+        Sensors in the order of their readings.
     loads : sequence of Load
-        What acts on the arm besides its torques.
+        Loads on the arm, as in `simulate`.
     base : MovingBase, optional
         Motion of the base.
 
@@ -601,7 +602,7 @@ class Measurement:
     """
 
     def __init__(
-        self, model: Model, sensors: Sequence[Sensor], loads: Sequence[Any] = (), base: Any = None
+        self, model: Model, sensors: Sequence[Sensor], loads: Sequence[Load] = (), base: MovingBase | None = None
     ) -> None:  # fmt: skip
         if not len(sensors):
             raise ModelError("sensors: expected at least one")
@@ -621,11 +622,11 @@ class Measurement:
         self.rough = bool((self.noise.any() or self.quantum.any() or self.offset.any()) or (self.gain != 1).any())
 
     def _of_each(self, number: Callable[[Sensor], float]) -> Array:
-        """(k,) a number of the sensor of each reading."""
+        """(k,) a number of each sensor, repeated for its readings."""
         return np.repeat([float(number(sensor)) for sensor in self.sensors], self.sizes)
 
     @symbolic_property
-    def _ideal(self) -> Any:
+    def _ideal(self) -> ca.Function:
         """Ideal readings as a function of time, coordinates, rates, torques and parameters."""
         (t, q, qd, qdd), y, model = self._symbols, self._y, self.model
         tau = ca.SX.sym("tau", model.n_joints)
@@ -638,7 +639,7 @@ class Measurement:
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """Names of the k readings; each has to be one."""
+        """Names of the k readings; raises `ModelError` if two are equal."""
         found = [name for sensor in self.sensors for name in sensor.channels(self.model)]
         twice = sorted({name for name in found if found.count(name) > 1})
         if twice:
@@ -650,12 +651,12 @@ class Measurement:
         return tuple(found)
 
     def require_instant(self, who: str) -> Measurement:
-        """Itself; raises where a sensor has a clock, a delay or a low-pass, which `who` does not know.
+        """Return itself; raise `UnsupportedModel` if a sensor has a clock, a delay or a low-pass.
 
         Parameters
         ----------
         who : str
-            Who reads it.
+            Name of the caller, for the message.
 
         Returns
         -------
@@ -676,8 +677,8 @@ class Measurement:
                 )
         return self
 
-    def felt(self, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
-        """(k, 1) ideal readings of an arm with accelerations `qdd`, whatever they come from.
+    def felt(self, q: SX, qd: SX, qdd: SX, acting: Acting) -> SX:
+        """(k, 1) ideal readings of an arm with given accelerations `qdd`.
 
         Parameters
         ----------
@@ -729,20 +730,20 @@ class Measurement:
         reading = self.reading(felt.loads, felt.base)
         return np.asarray(reading(np.array([t], dtype=float), q, qd, qdd, self.model.values(felt.parameters)))
 
-    def reading(self, loads: Sequence[Any] = (), base: Any = None) -> Kernel:
-        """Ideal readings as a compiled function of time, coordinates, rates, accelerations and parameters.
+    def reading(self, loads: Sequence[Load] = (), base: MovingBase | None = None) -> Kernel:
+        """Return ideal readings as a compiled function of time, coordinates, rates, accelerations and parameters.
 
         Parameters
         ----------
         loads : sequence of Load
-            What acts on the arm.
+            Loads on the arm.
         base : MovingBase, optional
             Motion of the base.
 
         Returns
         -------
         Kernel
-            Of arrays (1,), (n,), (n,), (n,), (P,), and of batches of them; gives (k,).
+            Function of arrays (1,), (n,), (n,), (n,), (P,), or of batches of them, that returns (k,).
 
         Examples
         --------
@@ -761,7 +762,7 @@ class Measurement:
 
         return self._derived("readings", (Same(base), *map(Same, loads)), made)
 
-    def expression(self, q: Any, qd: Any, tau: Any, t: Any = 0.0) -> Any:
+    def expression(self, q: SX, qd: SX, tau: SX, t: SX = 0.0) -> SX:
         """(k, 1) ideal readings under torques `tau`.
 
         Parameters
@@ -789,8 +790,8 @@ class Measurement:
         """
         return self._ideal(t, q, qd, tau, self.model.parameter_symbols)
 
-    def ideal(self, q: Any, qd: Any, tau: Any = None, t: Any = 0.0) -> Array:
-        """Readings without noise.
+    def ideal(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike | None = None, t: ArrayLike = 0.0) -> Array:
+        """Return readings without noise.
 
         Parameters
         ----------
@@ -813,17 +814,17 @@ class Measurement:
         return np.array(self._ideal(times.T, q.T, qd.T, tau.T, p.T), dtype=float).T
 
     def reader(self, seed: int = 0) -> Callable[[float, Array, Array, Array], Array]:
-        """A fresh instrument: a function of (t, q, qd, tau) that reads with noise (seeded) and quanta.
+        """Return a new function of (t, q, qd, tau) that reads with noise and rounding.
 
         Parameters
         ----------
         seed : int
-            Of the noise.
+            Seed of the noise.
 
         Returns
         -------
         function
-            Of (t, q, qd, tau), one state; gives (k,) readings.
+            Function of (t, q, qd, tau), one state, that returns (k,) readings.
         """
         rng = np.random.default_rng(seed)
 
@@ -833,7 +834,7 @@ class Measurement:
         return read
 
     def add_noise(self, y: Array, rng: np.random.Generator) -> Array:
-        """What instruments without clocks make of ideal readings: gain, offset, noise, then rounded to the quanta.
+        """Apply gain, offset, noise and rounding to ideal readings, without clocks.
 
         Parameters
         ----------
@@ -856,7 +857,7 @@ class Measurement:
         noisy = self.gain * y + self.offset + self.noise * rng.standard_normal(y.shape)
         return rounded(noisy, self.quantum)
 
-    def rounded(self, y: Any) -> Any:
+    def rounded(self, y: SX) -> SX:
         """Readings with gain and offset, rounded to the quanta, as expressions.
 
         Parameters
@@ -882,7 +883,7 @@ class Measurement:
         return ca.vertcat(*(ca.floor(part / step + 0.5) * step if step else part for part, step in parts))
 
     def matrices(self, x0: Array, u0: Array) -> tuple[Array, Array, Array]:
-        """C, D and the reading y0 of the linearization about a state.
+        """Return C, D and the reading y0 of the linearization about a state.
 
         Parameters
         ----------
@@ -894,7 +895,7 @@ class Measurement:
         Returns
         -------
         C, D, y0 : (k, 2n), (k, m), (k,) array
-            y = y0 + C (x - x0) + D (u - u0), with displacements along the speeds where joints have quaternions.
+            y = y0 + C (x - x0) + D (u - u0), with displacements along the speeds for joints with quaternions.
         """
         model, chain = self.model, self.model.chain
         q, qd, u = (ca.SX.sym(*given) for given in (("q", model.n_q), ("qd", model.n), ("u", model.n_joints)))
