@@ -1,9 +1,9 @@
-"""The fastest timing along a path that leaves an arm at rest, by linear programs and simulations in turn.
+"""Fastest timing along a path that leaves an arm at rest, by linear programs and simulations in turn.
 
-The way s goes from 0 to 1 and never back, with an acceleration that is linear between nodes. Programs
-(`control/planning/motion_programs.py`) find the least duration within the limits of the joints, with the modes of all
-arms left nearly still as far as `path_modes.py` knows them. Then the arms are simulated, and what their modes swing by
-beside that is added to the conditions of the next round.
+The share s of the way goes from 0 to 1 and never back; its acceleration is linear between nodes. Linear programs
+(`motion_programs.py`) minimize the duration within the limits of the joints. Further conditions keep the residual
+vibration small, as the modes of `path_modes.py` predict it. Then the arms are simulated, and the error of that
+prediction is added to the conditions of the next round.
 """
 
 from __future__ import annotations
@@ -27,27 +27,37 @@ from pliant.control.planning.time_limited import Watch
 from pliant.control.trajectories.splines import Piecewise
 
 INSIDE = (1e-9, *(k / 6 for k in range(1, 6)), 1 - 1e-9)
-"""Where in an interval limits are looked at: jerks jump at its ends."""
+"""Shares of an interval at which limits are checked: jerks jump at its ends."""
 PIECES = 240
-"""Polynomials of a motion, at least."""
+"""Least number of polynomials of a motion."""
 MISSED = 1e-4
-"""What a condition may be missed by: ends are settled, limits kept by slowing down, and swings simulated."""
+"""Tolerance of conditions: the ends are met afterwards, slowing down keeps the limits, and vibrations are simulated."""
 PER_PERIOD, MOST_INTERVALS = 3, 120
-"""Intervals in a period of the slowest vibration, as far as so many are enough."""
+"""Intervals in a period of the slowest vibration, and their largest number in total."""
 ROUNDS = 6
+"""Largest number of rounds of programs and simulations."""
 LEFT = (2e-3, 0.07)
-"""What each mode may swing by at the end, as a share of the plain motion's swing: of the arm, of those that are off."""
+"""Largest vibration of each mode at the end, over that of the plain motion: of the arm, and of arms with errors."""
 STILL, ALLOWED = (0.01, 0.15), (0.04, 0.18)
-"""Shares of that swing, of all modes together, at which rounds end, and which may be left after the last."""
+"""Residual vibration of all modes together, likewise, at which rounds end, and which is allowed after the last."""
 SPARED = 0.99
-"""Share of the torque limits that programs may use: they see torques at some moments."""
+"""Share of the torque limits that programs may use: they see torques at some moments only."""
 SEEN = 1e-12
-"""Swings below this are none, m."""
+"""Amplitude of the tip below which an arm counts as still, m."""
 
 
 def way_rows(tau: Array, intervals: int, order: int) -> Array:
-    """(P, N + 1) the way (0), its rate (1), acceleration (2) or jerk (3) at shares tau (P,) of the duration, by its
-    accelerations at the nodes; at both ends there are none."""
+    """Return (P, N + 1) slopes of the way by its accelerations at the nodes, which are zero at both ends.
+
+    Parameters
+    ----------
+    tau : (P,) array
+        Shares of the duration.
+    intervals : int
+        Number N of intervals.
+    order : int
+        0 for the way, 1 for its rate, 2 for its acceleration, 3 for its jerk.
+    """
     since, power = np.maximum(tau[:, None] - np.linspace(0, 1, intervals + 1), 0.0), 3 - order
     ramps = since**power / (1, 1, 2, 6)[power] if power else np.asarray(since > 0, dtype=float)
     rows = np.zeros_like(ramps)
@@ -57,25 +67,25 @@ def way_rows(tau: Array, intervals: int, order: int) -> Array:
 
 @dataclass(frozen=True)
 class Timing:
-    """Accelerations d2s/dtau2 `a` (N + 1,) at nodes that are evenly spaced in tau = t / T, and the duration T, s."""
+    """Timing of a path: accelerations d2s/dtau2 `a` (N + 1,) at even nodes of tau = t / T, and the duration T, s."""
 
     a: Array
     T: float
 
     @classmethod
     def smooth(cls, path: JointPath, bounds: MotionBounds, intervals: int) -> Timing:
-        """A polynomial of fifth degree, as fast as it may be."""
+        """Return the fastest polynomial of fifth degree within bounds."""
         tau = np.linspace(0, 1, intervals + 1)
         slow = cls(60 * tau * (1 - tau) * (1 - 2 * tau), 1.0).settled()
         return cls(slow.a, stretch_for(shares(slow.on(path), bounds)))
 
     def settled(self) -> Timing:
-        """The nearest one that ends at the end of the way, at rest."""
+        """Return the nearest timing that ends at the end of the way, at rest."""
         ends = np.concatenate([way_rows(np.ones(1), len(self.a) - 1, order) for order in (0, 1)])
         return Timing(self.a + np.linalg.pinv(ends) @ ([1.0, 0.0] - ends @ self.a), self.T)
 
     def on(self, path: JointPath) -> Piecewise:
-        """The motion along a path."""
+        """Return the motion along a path."""
         N = len(self.a) - 1
         tau = np.linspace(0.0, 1.0, N * int(np.ceil(PIECES / N)) + 1)
         s, rate, acceleration = (way_rows(tau, N, k) @ self.a / self.T**k for k in range(3))
@@ -94,7 +104,7 @@ class Followed:
     unit, share : float
         A swing of the tip, m, and the share of it that each mode may have after the end.
     beside : (2 k,) array
-        What a simulation found beside what modes alone say, m.
+        Simulated less predicted swings of the modes, m.
     """
 
     modes: PathModes
@@ -108,7 +118,7 @@ class Followed:
 
 @dataclass(frozen=True)
 class _Conditions:
-    """Values g between low and high (K,), and their slopes J (K, N_x)."""
+    """Conditions low <= g <= high (K,), and their slopes J (K, N_x) by unknowns before scaling."""
 
     g: Array
     J: Array
@@ -117,24 +127,27 @@ class _Conditions:
 
     @classmethod
     def joined(cls, parts: Sequence[_Conditions]) -> _Conditions:
+        """Return all conditions one after another."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("g", "J", "low", "high")))
 
 
 class TimingSearch:
-    """The search for the fastest timing, as `TimePrograms` take it; unknowns are scaled, (accelerations, T).
+    """Search for the fastest timing, for `TimePrograms`.
+
+    Unknowns (N_x,) are the accelerations at the N + 1 nodes, then the duration, all divided by `scale`.
 
     Parameters
     ----------
     path : JointPath
-        That is kept.
+        Path that is kept.
     bounds : MotionBounds
-        Of the joints.
+        Bounds of the joints.
     arms : sequence of Followed
-        That are to be left nearly still.
+        Arms that shall hardly vibrate after the end.
     guess : Timing
-        Where it begins.
+        Timing at which the search begins.
     torques : PathTorques, optional
-        Of the first arm.
+        Torques of the first arm, if they are limited.
     """
 
     def __init__(
@@ -157,16 +170,16 @@ class TimingSearch:
         self._last: tuple[Array, _Conditions] | None = None
 
     def response(self, x: Array) -> Timing:
-        """The timing itself."""
+        """Return the timing with unknowns x (N_x,)."""
         y = x * self.scale
         return Timing(y[:-1], float(y[-1]))
 
     def constraints(self, x: Array) -> Array:
-        """(K,) of size one."""
+        """Return (K,) constraints of size one."""
         return self._conditions(x).g
 
     def jacobian(self, x: Array) -> Array:
-        """(K, N_x) of the constraints."""
+        """Return (K, N_x) slopes of the constraints."""
         return np.asarray(self._conditions(x).J * self.scale)
 
     @property
@@ -176,12 +189,12 @@ class TimingSearch:
         return np.array([found.low, found.high])
 
     def highest(self) -> list[int]:
-        """How many modes of each arm, from the lowest, a timing can be felt by."""
+        """Return the number of modes of each arm, from the lowest, up to the last one that a timing can excite."""
         pairs = [each.reshape(2, -1).any(axis=0) for each in self._felt]
         return [int(np.flatnonzero(each).max(initial=0)) + 1 for each in pairs]
 
     def correct(self, timing: Timing, runs: Sequence[Residual]) -> None:
-        """Take what simulations found: of the arm's torques, and of the modes of all arms."""
+        """Correct the predicted torques and swings by simulations of this timing, one of each arm."""
         responses = self._responses(np.append(timing.a, timing.T))
         if self.torques is not None:
             self.torques.correct(runs[0], self.torques.shares(*responses[0])[0])
@@ -189,6 +202,7 @@ class TimingSearch:
             arm.beside = arm.modes.swings(run) - left.swings
 
     def _conditions(self, x: Array) -> _Conditions:
+        """Return all conditions at unknowns x; the last ones are kept."""
         if self._last is None or not np.array_equal(self._last[0], x):
             y = x * self.scale
             ends = _Conditions(self._ends @ y - [1.0, 0.0], self._ends, np.zeros(2), np.zeros(2))
@@ -196,7 +210,10 @@ class TimingSearch:
         return self._last[1]
 
     def _limits(self, y: Array) -> list[_Conditions]:
-        """Never back, and within speed, acceleration and jerk: derivatives of q(s(t)) by the chain rule."""
+        """Return conditions at unscaled unknowns y: never back, and within speed, acceleration and jerk.
+
+        Derivatives of q(s(t)) follow by the chain rule.
+        """
         rows, T = self._rows, float(y[-1])
         s, v, a, j = (each @ y for each in rows)
         q1, q2, q3, q4 = (self.path.slope(s, order).T for order in range(1, 5))
@@ -217,7 +234,7 @@ class TimingSearch:
         return found
 
     def _swings(self, y: Array) -> list[_Conditions]:
-        """Modes of all arms at the end, then torques of the first."""
+        """Return conditions at unscaled unknowns y: swings of all arms at the end, then torques of the first."""
         responses = self._responses(y)
         found = []
         for arm, (_, left), felt in zip(self.arms, responses, self._felt):
@@ -231,40 +248,56 @@ class TimingSearch:
         return found
 
     def _responses(self, y: Array) -> list[tuple[Timed, ModalResponse]]:
+        """Return the timing at the moments that each arm needs, and the response of its modes."""
         moments = [_timed(y, rows) for rows in self._fine]
         return [(each, arm.modes.left(each)) for arm, each in zip(self.arms, moments)]
 
 
 def _with_duration(rows: Array) -> Array:
-    """With a column for the duration, on which the way by tau does not hang."""
+    """Return rows with a column of zeros for the duration, on which the way over tau does not depend."""
     return np.column_stack([rows, np.zeros(len(rows))])
 
 
 def _fine_rows(steps: int, intervals: int) -> tuple[Array, Array, Array]:
+    """Return slopes (P, N_x) of the way, its rate and acceleration by all unknowns, at P moments."""
     tau = middles(steps)
     way, rate, acceleration = (_with_duration(way_rows(tau, intervals, order)) for order in range(3))
     return way, rate, acceleration
 
 
 def _timed(y: Array, rows: tuple[Array, Array, Array]) -> Timed:
+    """Return the timing with unscaled unknowns y (N_x,) at the moments of these rows."""
     s, rate, acceleration = (each @ y for each in rows)
     return Timed(float(y[-1]), s, rate, acceleration, rows)
 
 
 def fastest_timing(search: TimingSearch, watch: Watch | None = None) -> Timing:
-    """At the end of the way, at rest, and within the limits where they are looked at; raises `Unsolved` where none is
-    found in time."""
+    """Return the fastest timing that ends at rest and keeps the limits where they are checked.
+
+    Raises
+    ------
+    Unsolved
+        No timing was found, or none in time.
+    """
     silent = Watch() if watch is None else Watch(watch.time_limit, None, watch.began)
     return TimePrograms(search, MISSED).solve(silent)[0].settled()
 
 
 def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list[Residual]]:
-    """The fastest motion along a path that leaves all arms nearly still, and what each rings by.
+    """Return the fastest motion along a path that leaves all arms nearly still, and the residual vibration of each.
+
+    Parameters
+    ----------
+    task : PathTask
+        Arms, path and limits.
+    intervals : int
+        Least number of intervals of the timing.
+    watch : Watch
 
     Raises
     ------
     Unsolved
-        None is found.
+        No motion was found, or none in time.
     """
     path, bounds = task.path, task.bounds.times(1 - NEAR)
     periods = task.plain[0].duration * task.plain[0].frequency
