@@ -154,7 +154,8 @@ class TimingSearch:
         self, path: JointPath, bounds: MotionBounds, arms: Sequence[Followed], guess: Timing,
         torques: PathTorques | None = None,
     ) -> None:  # fmt: skip
-        self.path, self.arms, self.bounds, self.torques, N = path, arms, bounds, torques, len(guess.a) - 1
+        N = len(guess.a) - 1
+        self.path, self.arms, self.bounds, self.torques = path, arms, bounds, torques
         self.commands = (1, N)
         self.scale = np.append(np.full(N + 1, np.abs(guess.a).max()), guess.T)
         self.start = np.append(guess.a, guess.T) / self.scale
@@ -205,32 +206,35 @@ class TimingSearch:
         """Return all conditions at unknowns x; the last ones are kept."""
         if self._last is None or not np.array_equal(self._last[0], x):
             y = x * self.scale
-            ends = _Conditions(self._ends @ y - [1.0, 0.0], self._ends, np.zeros(2), np.zeros(2))
+            miss = self._ends @ y - [1.0, 0.0]
+            ends = _Conditions(g=miss, J=self._ends, low=np.zeros(2), high=np.zeros(2))
             self._last = x.copy(), _Conditions.joined([ends, *self._limits(y), *self._swings(y)])
         return self._last[1]
 
     def _limits(self, y: Array) -> list[_Conditions]:
         """Return conditions at unscaled unknowns y: never back, and within speed, acceleration and jerk.
 
-        Derivatives of q(s(t)) follow by the chain rule.
+        Derivatives of q(s(tau)) by tau, and their slopes by the derivatives s, v, a and j of the way, follow by the
+        chain rule.
         """
         rows, T = self._rows, float(y[-1])
         s, v, a, j = (each @ y for each in rows)
         q1, q2, q3, q4 = (self.path.slope(s, order).T for order in range(1, 5))
-        speed = q1 * v, (q2 * v, q1)
-        acceleration = q1 * a + q2 * v**2, (q2 * a + q3 * v**2, 2 * q2 * v, q1)
-        jerk = (
-            q1 * j + 3 * q2 * v * a + q3 * v**3,
+        derivatives = (q1 * v, q1 * a + q2 * v**2, q1 * j + 3 * q2 * v * a + q3 * v**3)  # (m, P) each
+        slopes = (
+            (q2 * v, q1),
+            (q2 * a + q3 * v**2, 2 * q2 * v, q1),
             (q2 * j + 3 * q3 * v * a + q4 * v**3, 3 * q2 * a + 3 * q3 * v**2, 3 * q2 * v, q1),
         )
-        found, one = [_Conditions(v, rows[1], 0 * v, np.full(len(v), np.inf))], np.ones(len(v))
         limits = (self.bounds.speed, self.bounds.acceleration, self.bounds.jerk)
-        for power, (limit, (value, by)) in enumerate(zip(limits, (speed, acceleration, jerk)), start=1):
+        one = np.ones(len(v))
+        found = [_Conditions(g=v, J=rows[1], low=0 * v, high=np.full(len(v), np.inf))]
+        for power, (limit, value, by) in enumerate(zip(limits, derivatives, slopes), start=1):
             for k in np.flatnonzero(np.isfinite(limit)):
                 size = T**power * limit[k]
                 J = sum((each[k, :, None] * row for each, row in zip(by, rows)), np.zeros_like(rows[0])) / size
                 J[:, -1] -= power * value[k] / (size * T)
-                found.append(_Conditions(value[k] / size, J, -one, one))
+                found.append(_Conditions(g=value[k] / size, J=J, low=-one, high=one))
         return found
 
     def _swings(self, y: Array) -> list[_Conditions]:
@@ -239,12 +243,12 @@ class TimingSearch:
         found = []
         for arm, (_, left), felt in zip(self.arms, responses, self._felt):
             most = np.full(felt.sum(), arm.share)
-            value, by = (left.swings + arm.beside)[felt] / arm.unit, left.slopes[felt] / arm.unit
-            found.append(_Conditions(value, by, -most, most))
+            swings, slopes = (left.swings + arm.beside)[felt] / arm.unit, left.slopes[felt] / arm.unit
+            found.append(_Conditions(g=swings, J=slopes, low=-most, high=most))
         if self.torques is not None:
             share, J = self.torques.shares(*responses[0])
             one = np.ones(share.size)
-            found.append(_Conditions(share.ravel(), J.reshape(share.size, -1), -one, one))
+            found.append(_Conditions(g=share.ravel(), J=J.reshape(share.size, -1), low=-one, high=one))
         return found
 
     def _responses(self, y: Array) -> list[tuple[Timed, ModalResponse]]:
@@ -268,7 +272,7 @@ def _fine_rows(steps: int, intervals: int) -> tuple[Array, Array, Array]:
 def _timed(y: Array, rows: tuple[Array, Array, Array]) -> Timed:
     """Return the timing with unscaled unknowns y (N_x,) at the moments of these rows."""
     s, rate, acceleration = (each @ y for each in rows)
-    return Timed(float(y[-1]), s, rate, acceleration, rows)
+    return Timed(T=float(y[-1]), s=s, rate=rate, acceleration=acceleration, by=rows)
 
 
 def fastest_timing(search: TimingSearch, watch: Watch | None = None) -> Timing:
@@ -302,11 +306,9 @@ def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list
     path, bounds = task.path, task.bounds.times(1 - NEAR)
     periods = task.plain[0].duration * task.plain[0].frequency
     smooth = Timing.smooth(path, bounds, min(max(intervals, int(PER_PERIOD * periods)), MOST_INTERVALS))
-    timing = fastest_timing(TimingSearch(path, bounds, (), smooth), watch)
+    timing = fastest_timing(TimingSearch(path, bounds, arms=(), guess=smooth), watch)
     places = [k for k, arm in enumerate(task.arms) if k == 0 or arm is not task.arms[0]]
-    arms = [Followed(PathModes(task.arms[k], path), max(task.plain[k].peak, SEEN), LEFT[k > 0]) for k in places]
-    felt = TimingSearch(path, bounds, arms, timing).highest()
-    arms = [Followed(arm.modes.lowest(count), arm.unit, arm.share) for arm, count in zip(arms, felt)]
+    arms = _followed(task, places, bounds, timing)
     limited = np.isfinite(task.effort).any()
     torques = PathTorques(arms[0].modes, path, SPARED * task.effort) if limited else None
     tight = bounds
@@ -315,17 +317,27 @@ def timed(task: PathTask, intervals: int, watch: Watch) -> tuple[Piecewise, list
             raise Unsolved(f"no motion found within time_limit {watch.time_limit:g} s, after {k} rounds")
         if watch.report is not None:
             watch.report((k + 1) / (ROUNDS + 1))
-        search = TimingSearch(path, tight, arms, timing, torques)
+        search = TimingSearch(path, tight, arms=arms, guess=timing, torques=torques)
         timing = fastest_timing(search, watch)
         taken = shares(timing.on(path), bounds)
         timing = Timing(timing.a, timing.T * max(stretch_for(taken), 1.0))
         runs = task.runs(timing.on(path))
-        enough = task.takes(runs[0]) <= 1
-        if enough and task.still(runs, STILL):
+        strong_enough = task.takes(runs[0]) <= 1
+        if strong_enough and task.still(runs, STILL):
             break
         search.correct(timing, [runs[k] for k in places])
         beyond = {name: getattr(tight, name) / max(share, 1.0) for name, share in taken.items()}
-        tight = replace(tight, **beyond)  # between the moments at which limits are looked at
-    if not (enough and task.still(runs, ALLOWED)):
+        tight = replace(tight, **beyond)  # between the moments at which limits are checked
+    if not (strong_enough and task.still(runs, ALLOWED)):
         raise Unsolved(f"no motion found in {ROUNDS} rounds of programs and simulations")
     return timing.on(path), runs
+
+
+def _followed(task: PathTask, places: Sequence[int], bounds: MotionBounds, timing: Timing) -> list[Followed]:
+    """Return the arms of a task at these places, with as many modes as a timing can excite."""
+    arms = [
+        Followed(modes=PathModes(task.arms[k], task.path), unit=max(task.plain[k].peak, SEEN), share=LEFT[k > 0])
+        for k in places
+    ]
+    counts = TimingSearch(task.path, bounds, arms=arms, guess=timing).highest()
+    return [replace(arm, modes=arm.modes.lowest(count)) for arm, count in zip(arms, counts)]

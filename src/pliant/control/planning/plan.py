@@ -306,7 +306,7 @@ class _Shaping:
 
     @property
     def _arms(self) -> dict[str, Model]:
-        """The arm, then those with errors."""
+        """Arms by name: the arm as described, then arms with errors."""
         return {DESCRIBED: self.model, **self.off}
 
     def between(self, start: Array, goal: Array) -> ShapedMotion:
