@@ -71,7 +71,7 @@ def test_unknown_arms_are_searched_in_a_process(monkeypatch: pytest.MonkeyPatch)
 
     model = pliant.load("two-link").replace({"payload.mass": 0.731}).model()
     for module, door in ((optimal, "RestEnds"), (shape_motion, "off_by")):
-        monkeypatch.setattr(module, "in_process", lambda *given: asked.append(given[-1]))
+        monkeypatch.setattr(module, "in_process", lambda *_, name, **__: asked.append(name))
         monkeypatch.setattr(module, "needs_process", lambda *_: True)
         monkeypatch.setattr(module, door, type("Door", (), {"at": never, "__call__": never})())
     rest_to_rest(model, [0, 0], [0.3, 0.2], duration=1.5, time_limit=20.0, progress=False)
@@ -104,6 +104,6 @@ def test_what_was_found_in_time_is_kept(monkeypatch: pytest.MonkeyPatch) -> None
     assert found.violation < 1e-6
     assert (np.abs(found.tau) <= np.array([200.0, 80.0]) * (1 + 1e-6)).all()
     now[0] = 0.0
-    monkeypatch.setattr(optimal, "stiff_shortest_time", lambda *_: now.__setitem__(0, 100.0))
+    monkeypatch.setattr(optimal, "stiff_shortest_time", lambda *_, **__: now.__setitem__(0, 100.0))
     with pytest.raises(PliantError, match="time_limit"):  # nothing at all, from the call on
         rest_to_rest(model, [0.0, 0.0], [0.3, 0.2], time_limit=50.0, **given)

@@ -60,9 +60,9 @@ def test_slopes_and_second_derivatives(geared, rng: np.random.Generator) -> None
 def test_a_response_is_a_run(geared) -> None:
     """Collocation against an adaptive integrator, driven by the same cubic splines, through its motors."""
     driven, found = guess(geared, intervals=40, degree=4)
-    from pliant.control.planning.optimal import _read
+    from pliant.control.planning.optimal import result_of
 
-    move = _read(geared, driven, found, driven.start, 0.0, 0.0, 0)
+    move = result_of(geared, driven, found, cost=0.0, violation=0.0, iterations=0, converged=True)
     assert list(move.motion(geared)) == ["boom.motor", "fore", "hand"]
     run = pliant.simulate(geared, 0.8, q0=move.q0, motion=move.motion(geared), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(run.q[-1], move.q[-1], atol=1e-6)

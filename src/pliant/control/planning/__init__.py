@@ -1,4 +1,4 @@
-"""Arms that stop without ringing: what a command leaves behind at the tip, and commands that leave nothing."""
+"""Motions without residual vibration: planning them, and measuring the vibration that a command leaves."""
 
 from pliant.control.planning.plan import Compared, ShapedMotion, shape
 from pliant.control.planning.residual_vibration import Residual, residual_vibration

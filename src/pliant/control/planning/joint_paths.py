@@ -1,11 +1,11 @@
-"""A path of the joints and how far along it a motion is: shaping changes the second and keeps the first."""
+"""Paths of the joints, and progress along them: shaping changes the progress and keeps the path."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,12 +14,15 @@ from pliant.control.planning.motion_bounds import MotionBounds
 from pliant.control.trajectories.splines import Piece, Piecewise, spline_pieces
 from pliant.errors import ModelError
 
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline
+
 DENSE = 801
 """Samples of a motion while it is shaped."""
 STATIONS = 121
-"""Of a path, at most."""
+"""Largest number of samples of a path."""
 KNOTS = 161
-"""Knots of the motion that is handed out."""
+"""Knots of the resulting motion."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,11 @@ class JointPath:
     Attributes
     ----------
     u : (K,) array
-        Rising.
+        Shares of the length, rising.
     q : (K, m) array
+        Positions there.
     names : tuple of str
-        Of the coordinates.
+        Names of the coordinates.
     """
 
     u: Array
@@ -41,53 +45,55 @@ class JointPath:
 
     @classmethod
     def of(cls, t: Array, q: Array, names: tuple[str, ...]) -> tuple[JointPath, Progress]:
-        """The path of a motion (N,), (N, m), and how it goes along it."""
+        """Return the path of a motion q (N, m) at times t (N,), and its progress along it."""
         way = np.linalg.norm(np.diff(q, axis=0) / np.maximum(np.ptp(q, axis=0).max(), 1e-300), axis=1)
         if not way.any():
             raise ModelError("trajectory: no joint moves")
         u = np.append(0.0, np.cumsum(way) / way.sum())
-        even = np.linspace(0.0, 1.0, STATIONS)  # samples crowd where a motion begins and ends: these would be noise
+        even = np.linspace(
+            0.0, 1.0, STATIONS
+        )  # a motion has many samples near its ends, whose small distances are noise
         kept = np.unique(np.clip(np.searchsorted(u, even), 0, len(u) - 1))
         kept = np.append(kept[np.diff(u[kept], append=2.0) > 0.2 / STATIONS][:-1], len(u) - 1)
         return cls(u[kept], q[kept], names), Progress(t, u)
 
     @cached_property
-    def _spline(self) -> Any:
+    def _spline(self) -> BSpline:
         from scipy.interpolate import make_interp_spline
 
         return make_interp_spline(self.u, self.q, k=min(5, len(self.u) - 1))
 
     def at(self, u: Array) -> Array:
-        """(N, m) positions."""
+        """Return positions (N, m) at shares u (N,) of the length."""
         return np.asarray(self._spline(np.clip(u, 0.0, 1.0)))
 
     def slope(self, u: Array, order: int) -> Array:
-        """(N, m) derivatives of the positions by the share of the length."""
+        """Return derivatives (N, m) of this order of the positions by the share of the length."""
         return np.asarray(self._spline(np.clip(u, 0.0, 1.0), order))
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Share `u` (N,) of the way at times `t` (N,)."""
+    """Share `u` (N,) of the way at times `t` (N,), s."""
 
     t: Array
     u: Array
 
     @property
     def duration(self) -> float:
-        """Seconds."""
+        """Duration, s."""
         return float(self.t[-1])
 
     def stretched(self, factor: float) -> Progress:
-        """The same, slower by a factor."""
+        """Return the same progress, slower by a factor."""
         return Progress(self.t * factor, self.u)
 
     def softened(self, seconds: float) -> Progress:
-        """The mean over so many seconds, then over a third of that: no acceleration jumps, nor its rate."""
+        """Return the running mean over so many seconds, and over a third of that: acceleration and jerk do not jump."""
         return self._mean(seconds)._mean(seconds / 3)
 
     def _mean(self, seconds: float) -> Progress:
-        """The running mean, exact for the cubic spline through the samples."""
+        """Return the running mean, exact for the cubic spline through the samples."""
         from scipy.interpolate import make_interp_spline
 
         whole, end = make_interp_spline(self.t, self.u, k=3).antiderivative(), self.duration
@@ -99,7 +105,7 @@ class Progress:
         return Progress(t, (integral(t) - integral(t - seconds)) / seconds)
 
     def on(self, path: JointPath) -> Piecewise:
-        """The motion along a path: a quintic spline, at rest at both ends."""
+        """Return the motion along a path: a quintic spline, at rest at both ends."""
         from scipy.interpolate import make_interp_spline
 
         at = np.linspace(0.0, self.duration, KNOTS)
@@ -110,14 +116,14 @@ class Progress:
 
 
 def smooth(x: Array, y: Array, at: Array) -> Array:
-    """A cubic spline through (x, y), and its ends beyond."""
+    """Return the cubic spline through points (x, y) at `at`; beyond the ends it is constant."""
     from scipy.interpolate import make_interp_spline
 
     return np.asarray(make_interp_spline(x, y, k=3)(np.clip(at, x[0], x[-1])))
 
 
 def shares(motion: Piecewise, bounds: MotionBounds) -> dict[str, float]:
-    """Largest share of the limits of speed, acceleration and jerk that a motion takes; 0 of those that are none."""
+    """Return the largest share of the limits of speed, acceleration and jerk that a motion takes; 0 without a limit."""
     t = np.linspace(0.0, motion.end, 8 * DENSE)
     _, qd, qdd = motion(t)
     inner = (t[1:] + t[:-1]) / 2
@@ -127,12 +133,12 @@ def shares(motion: Piecewise, bounds: MotionBounds) -> dict[str, float]:
 
 
 def stretch_for(taken: Mapping[str, float]) -> float:
-    """By what factor the time must grow to bring shares of speed, acceleration and jerk to one."""
+    """Return the factor by which the time must grow to bring shares of speed, acceleration and jerk to one."""
     return max(taken["speed"], float(np.sqrt(taken["acceleration"])), float(np.cbrt(taken["jerk"])))
 
 
 def hermite_pieces(t: Array, q: Array, qd: Array, qdd: Array) -> list[Piece]:
-    """Polynomials of fifth degree between times t (N,) with these positions, rates and accelerations (N, n) there."""
+    """Return polynomials of fifth degree between times t (N,), through positions, rates and accelerations (N, n)."""
     h = np.diff(t)[:, None]
     x, v, a = q[:-1], qd[:-1], qdd[:-1]
     dx, dv, da = q[1:] - (x + h * v + h**2 * a / 2), h * (qd[1:] - v - h * a), h**2 * (qdd[1:] - a)
@@ -142,7 +148,7 @@ def hermite_pieces(t: Array, q: Array, qd: Array, qdd: Array) -> list[Piece]:
 
 
 def _third(motion: Piecewise, t: Array) -> Array:
-    """(N, n) third derivatives."""
+    """Return third derivatives (N, n) of a motion at times t (N,)."""
     starts = np.array([piece.start for piece in motion.pieces])
     k = np.clip(np.searchsorted(starts, t, side="right") - 1, 0, len(starts) - 1)
     rows = np.stack(

@@ -1,9 +1,9 @@
-"""What a commanded motion may do: bounds of positions, rates, accelerations and jerks, as rows over the accelerations
+"""Bounds of positions, rates, accelerations and jerks of a commanded motion, as linear constraints on the accelerations
 at the nodes of a grid.
 
-An acceleration that is linear between nodes makes the rate a parabola and the position a cubic. Both lie within the
-hull of their Bezier points, which are linear in the accelerations: where these keep a bound, the motion does at every
-moment.
+The acceleration is linear between nodes, so that the rate is a parabola and the position a cubic. Both lie within the
+hull of their Bezier points, which are linear in the accelerations. If these points keep a bound, the motion keeps it at
+every moment.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pliant.control.trajectories.jerk_limited import shortest_time
 
 @dataclass(frozen=True)
 class MotionBounds:
-    """Of the m actuated coordinates, (m,) each; infinite where there is none.
+    """Bounds of m actuated coordinates; infinite where there is none.
 
     Attributes
     ----------
     lower, upper : (m,) array
         Positions, rad or m.
     speed, acceleration, jerk : (m,) array
-        Of either sign, rad/s, rad/s^2, rad/s^3 or with m.
+        Absolute values, rad/s, rad/s^2, rad/s^3 or with m.
     """
 
     lower: Array
@@ -36,29 +36,29 @@ class MotionBounds:
 
     @classmethod
     def none(cls, m: int) -> MotionBounds:
-        """No bound at all."""
+        """Return no bounds, of m coordinates."""
         return cls(np.full(m, -np.inf), *(np.full(m, np.inf) for _ in fields(cls)[1:]))
 
     def times(self, share: float) -> MotionBounds:
-        """The same with this share of the speeds, accelerations and jerks."""
+        """Return the same bounds with this share of the speeds, accelerations and jerks."""
         return replace(
             self, speed=share * self.speed, acceleration=share * self.acceleration, jerk=share * self.jerk
         )  # fmt: skip
 
     def shortest(self, travel: Array) -> float:
-        """Seconds that no motion over these distances can be faster than; 0 without bounds."""
+        """Return the shortest time, s, over distances `travel` (m,); 0 without bounds."""
         return max(shortest_time(*each) for each in zip(np.abs(travel), self.speed, self.acceleration, self.jerk))
 
 
 @dataclass(frozen=True)
 class BoundRows:
-    """Rows g = (L a) / T^p between `low` and `high`, of size one, where `a` are the accelerations d2q/ds2 at all nodes.
+    """Constraints low <= (L a) / T^p <= high of size one, where `a` are the accelerations d2q/ds2 at all nodes.
 
     Attributes
     ----------
     L : (K, (N + 1) m) array
     power : (K,) array
-        p.
+        The exponents p.
     low, high : (K,) array
     """
 
@@ -69,7 +69,7 @@ class BoundRows:
 
     @classmethod
     def over(cls, bounds: MotionBounds, start: Array, intervals: int) -> BoundRows:
-        """For a motion of that many intervals from `start` (m,)."""
+        """Return the constraints of a motion from positions `start` (m,) over a number of intervals."""
         rate, position = _bezier_points(intervals)
         jerk = intervals * np.diff(np.eye(intervals + 1), axis=0)
         m, parts = len(start), []
@@ -90,27 +90,29 @@ class BoundRows:
         return cls(L, power_of, low_of, high_of)
 
     def values(self, a: Array, T: float) -> Array:
-        """(K,) at accelerations `a` and the duration T."""
+        """Return values (K,) at accelerations `a` ((N + 1) m,) and the duration T, s."""
         return np.asarray(self.L @ a / T**self.power)
 
     def slopes(self, a: Array, T: float) -> Array:
-        """(K, N_x) by the accelerations and T."""
+        """Return slopes (K, (N + 1) m + 1) of the values by the accelerations and T."""
         by_T = -self.power * self.values(a, T) / T
         return np.column_stack([self.L / (T**self.power)[:, None], by_T])
 
     def curvature(self, a: Array, T: float, weights: Array) -> tuple[Array, float]:
-        """Second derivatives of the rows so weighed: (N_x - 1,) by accelerations and T, and by T twice."""
+        """Return second derivatives of the values times `weights` (K,): ((N + 1) m,) by accelerations and T, and by T
+        twice."""
         cross = -(weights * self.power / T ** (self.power + 1)) @ self.L
         return cross, float((weights * self.power * (self.power + 1)) @ self.values(a, T) / T**2)
 
     def violation(self, a: Array, T: float) -> float:
-        """How far a row is beyond its bound, of size one."""
+        """Return by how much the worst value is beyond its bound."""
         g = self.values(a, T)
         return float(np.maximum(g - self.high, self.low - g).max(initial=0.0))
 
 
 def _bezier_points(intervals: int) -> tuple[Array, Array]:
-    """Rates and positions, from zero, at all Bezier points behind the start: rows over accelerations at the nodes."""
+    """Return rates (2 N, N + 1) and positions (3 N - 1, N + 1), which begin at zero, at the Bezier points behind the
+    start: rows over the accelerations at the nodes."""
     N, H = intervals, 1 / intervals
     a, v, q = np.eye(N + 1), np.zeros(N + 1), np.zeros(N + 1)
     rates, positions = [], []

@@ -1,5 +1,8 @@
-"""Second derivatives of a function of a response, exact: multipliers of the equations of motion, found from the end
-back to the start, weigh the second derivatives of inverse dynamics at every point, which a compiled kernel gives."""
+"""Exact second derivatives of a function of a response, by the adjoint method.
+
+Multipliers of the equations of motion, found from the end back to the start, weigh the second derivatives of inverse
+dynamics at every point, which a compiled kernel gives.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from pliant.control.planning.motion_response import Driven, DrivenMotion, Driven
 
 
 class Curvature:
-    """Of a driven arm.
+    """Second derivatives of functions of the response of a driven arm.
 
     Parameters
     ----------
@@ -22,8 +25,22 @@ class Curvature:
         self.driven = driven
 
     def of(self, at: DrivenMotion, slopes: DrivenSlopes, end: Array, tau: Array, tau_nodes: Array) -> Array:
-        """(N_x, N_x) second derivatives of `end` . (q, q' at the end) + `tau` . tau + `tau_nodes` . tau_nodes."""
-        inner, nodes = self._multipliers(at, slopes, end, tau, tau_nodes)
+        """Return (N_x, N_x) second derivatives of a weighted sum of end state and torques.
+
+        Parameters
+        ----------
+        at : DrivenMotion
+            The response.
+        slopes : DrivenSlopes
+            Its slopes.
+        end : (2 n,) array
+            Weights of q and q' at the end.
+        tau : (N, d, m) array
+            Weights of the torques at the Gauss points.
+        tau_nodes : (N + 1, m) array
+            Weights of the torques at the nodes.
+        """
+        inner, nodes = self._multipliers(at, slopes, end=end, tau=tau, tau_nodes=tau_nodes)
         n, columns = self.driven.grid.n, slopes.end.shape[1]
         y = np.concatenate([at.inner.reshape(-1, 3, n), at.nodes])
         w = np.concatenate([inner.reshape(-1, n), nodes])
@@ -39,7 +56,8 @@ class Curvature:
     def _multipliers(
         self, at: DrivenMotion, slopes: DrivenSlopes, end: Array, tau: Array, tau_nodes: Array
     ) -> tuple[Array, Array]:
-        """(N, d, n) and (N + 1, n): weights of all forces, so that states count no more."""
+        """Return weights of all forces at the Gauss points (N, d, n) and at the nodes (N + 1, n), with which slopes of
+        the weighted sum by the states vanish."""
         grid = self.driven.grid
         N, n, act, free = grid.intervals, grid.n, list(grid.actuated), list(grid.free)
         inner, nodes = np.zeros((N, grid.degree, n)), np.zeros((N + 1, n))
@@ -63,7 +81,8 @@ class Curvature:
         return inner, nodes
 
     def _second(self, y: Array, T: float, w: Array) -> tuple[Array, Array, float]:
-        """Of w . F(q, q'/T, q''/T^2): (P, 3n, 3n) by y = (q, q', q''), (P, 3n) by y and T, and by T twice."""
+        """Return second derivatives of w . F(q, q'/T, q''/T^2) at P points y = (q, q', q'') (P, 3, n), with weights w
+        (P, n): (P, 3 n, 3 n) by y, (P, 3 n) by y and T, and their sum by T twice."""
         P, _, n = y.shape
         q, qd, qdd = y[:, 0], y[:, 1] / T, y[:, 2] / T**2
         H, g = self.driven.arm.second(q, qd, qdd, w), self.driven.arm.gradient(q, qd, qdd, w)

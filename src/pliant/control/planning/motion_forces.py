@@ -1,5 +1,5 @@
-"""Inverse dynamics of an arm as numbers, with slopes and second derivatives from compiled kernels, at many states at
-once; and those of the arm with its links and drives stiff."""
+"""Inverse dynamics of an arm at many states at once, with slopes and second derivatives from compiled kernels; likewise
+of the arm with stiff links and drives."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pliant.arrays import Array
 from pliant.model.model import Model
 
 SMOOTH = 0.1
-"""Coulomb friction changes its sign over at least this share of a joint's mean speed: a search needs slopes."""
+"""Share of a joint's mean speed over which Coulomb friction changes its sign, at least: a search needs slopes."""
 
 
 class ArmForces:
-    """F(q, qd, qdd), what all coordinates of an arm ask for.
+    """Inverse dynamics F(q, qd, qdd): generalized forces of all coordinates of an arm.
 
     Parameters
     ----------
@@ -30,53 +30,55 @@ class ArmForces:
         self._p = [model.nominal_parameters] if model.parameters else []
 
     def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
-        """F (..., n), and (..., n, n) by q, by qd and by qdd."""
+        """Return F (..., n), and its slopes (..., n, n) by q, by qd and by qdd."""
         found = self.model.kernel("inverse_dynamics_derivatives")(q, qd, qdd, *self._p)
         return found[0], found[1], found[2], found[3]
 
     def gradient(self, q: Array, qd: Array, qdd: Array, w: Array) -> Array:
-        """(P, 3, n) slopes of w . F by q, qd and qdd, at states (P, n)."""
+        """Return slopes (P, 3, n) of w . F by q, qd and qdd, at states and weights (P, n)."""
         return np.stack(self.model.kernel("inverse_dynamics_vjp")(q, qd, qdd, *self._p, w)[:3], axis=1)
 
     def second(self, q: Array, qd: Array, qdd: Array, w: Array) -> Array:
-        """(P, 3, n, 3, n) second derivatives of w . F; F is linear in qdd."""
+        """Return second derivatives (P, 3, n, 3, n) of w . F by q, qd and qdd, at states and weights (P, n)."""
         P, n = q.shape
         along, still = np.eye(2 * n).reshape(2 * n, 1, 2, n), np.zeros((1, 1, n))
         changes = (along[:, :, 0], along[:, :, 1], still, *(np.zeros((1, 1, p.size)) for p in self._p))
         found = self.model.kernel("inverse_dynamics_hvp")(q, qd, qdd, *self._p, w, *changes)
-        out = np.zeros((P, 3, n, 3, n))
+        out = np.zeros((P, 3, n, 3, n))  # F is linear in qdd: zeros by qdd twice
         out[:, :2] = np.stack(found[:3], axis=-2).transpose(1, 0, 2, 3).reshape(P, 2, n, 3, n)
         out[:, 2, :, 0] = out[:, 0, :, 2].transpose(0, 2, 1)
         return out
 
 
 class StiffArmForces(ArmForces):
-    """The same arm with its links held straight and its motors to their joints: coordinates are the joints."""
+    """Inverse dynamics of the arm with links kept straight and motors fixed to their joints; its m coordinates are the
+    joints."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         shafts = model.layout.shafts
-        self._S = np.zeros((model.n, len(shafts)))  # of all coordinates by the joints
+        self._S = np.zeros((model.n, len(shafts)))  # all coordinates by the joints
         for k, shaft in enumerate(shafts):
             self._S[[shaft.index, shaft.actuated], k] = 1
         self._rest = model.layout.rest() * (self._S.sum(axis=1) == 0)
         self.n, self.actuated = len(shafts), range(len(shafts))
 
     def _whole(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array]:
+        """Return all coordinates, their rates and accelerations (..., n) from those of the joints (..., m)."""
         return self._rest + q @ self._S.T, qd @ self._S.T, qdd @ self._S.T
 
     def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
-        """F (..., m), and (..., m, m) by q, by qd and by qdd."""
+        """Return F (..., m), and its slopes (..., m, m) by q, by qd and by qdd."""
         F, *by = super().slopes(*self._whole(q, qd, qdd))
         a, b, c = (self._S.T @ each @ self._S for each in by)
         return F @ self._S, a, b, c
 
     def gradient(self, q: Array, qd: Array, qdd: Array, w: Array) -> Array:
-        """(P, 3, m) slopes of w . F."""
+        """Return slopes (P, 3, m) of w . F by q, qd and qdd."""
         return super().gradient(*self._whole(q, qd, qdd), w @ self._S.T) @ self._S
 
     def second(self, q: Array, qd: Array, qdd: Array, w: Array) -> Array:
-        """(P, 3, m, 3, m) second derivatives of w . F."""
+        """Return second derivatives (P, 3, m, 3, m) of w . F by q, qd and qdd."""
         P, m = q.shape
         S = self._S
         along, still = np.zeros((2 * m, 1, 2, len(S))), np.zeros((1, 1, len(S)))
@@ -91,7 +93,7 @@ class StiffArmForces(ArmForces):
 
 
 def smoothed(model: Model, speeds: Array) -> Model:
-    """The arm with Coulomb friction that a search can differentiate, at these mean speeds of its joints (m,)."""
+    """Return the arm with Coulomb friction that a search can differentiate, at mean speeds (m,) of its joints."""
     mean = {shaft.name: float(speed) for shaft, speed in zip(model.layout.shafts, SMOOTH * speeds)}
     changes = {}
     for link in model.robot.links:

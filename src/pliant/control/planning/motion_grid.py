@@ -1,8 +1,9 @@
-"""The motion of an arm over a grid of intervals, as it follows from the accelerations of what its torques drive.
+"""Grid of intervals over a motion, and the linear maps from accelerations to positions and rates.
 
 Time is the share s = t / T of the duration. Accelerations of actuated coordinates are linear between nodes, so that
-their motion is a cubic spline. All other coordinates follow by Gauss collocation of positions and rates: of order
-2 `degree` at the nodes, and stable for modes however fast. (Integrating polynomials of acceleration twice is not.)
+their motion is a cubic spline. All other coordinates follow by Gauss collocation of positions and rates, which has
+order 2 `degree` at the nodes and is stable for modes of any frequency. (Integrating polynomials of acceleration twice
+is not stable.)
 """
 
 from __future__ import annotations
@@ -19,10 +20,22 @@ from pliant.arrays import Array
 
 @dataclass(frozen=True)
 class MotionGrid:
-    """What is linear: an interval's motion follows from what is `local` to it, a vector of
+    """Equal intervals with Gauss points.
 
-    q (n) and dq/ds (n) at its begin; d2q/ds2 of the m actuated coordinates at its begin, and at its end; d2q/ds2 of the
-    f other ones at its `degree` Gauss points.
+    The motion over an interval is linear in the `width` numbers that are *local* to it: q (n) and dq/ds (n) at its
+    begin; d2q/ds2 of the m actuated coordinates at its begin, then at its end; d2q/ds2 of the f free coordinates at the
+    first Gauss point, at the second, and so on.
+
+    Parameters
+    ----------
+    n : int
+        Number of coordinates.
+    actuated : tuple of int
+        Coordinates that torques drive.
+    intervals : int
+        Number N of intervals.
+    degree : int
+        Number d of Gauss points in an interval.
     """
 
     n: int
@@ -32,7 +45,7 @@ class MotionGrid:
 
     @cached_property
     def free(self) -> tuple[int, ...]:
-        """Coordinates that no torque drives."""
+        """(f,) coordinates that no torque drives."""
         return tuple(k for k in range(self.n) if k not in self.actuated)
 
     @cached_property
@@ -42,7 +55,7 @@ class MotionGrid:
 
     @cached_property
     def weights(self) -> Array:
-        """(d,) of the quadrature at these points, sum 1."""
+        """(d,) weights of the quadrature at these points; their sum is 1."""
         return leggauss(self.degree)[1] / 2
 
     @property
@@ -52,39 +65,43 @@ class MotionGrid:
 
     @property
     def inputs(self) -> slice:
-        """Where the accelerations of actuated coordinates stand in what is local."""
+        """Accelerations of actuated coordinates among the local numbers."""
         return slice(2 * self.n, 2 * (self.n + len(self.actuated)))
 
     @property
     def inner(self) -> slice:
-        """Where the accelerations at the Gauss points stand in what is local."""
+        """Accelerations at the Gauss points among the local numbers."""
         return slice(2 * (self.n + len(self.actuated)), self.width)
 
     @property
     def width(self) -> int:
-        """How many numbers are local."""
+        """Number of local numbers."""
         return 2 * (self.n + len(self.actuated)) + self.degree * len(self.free)
 
     @cached_property
     def at_points(self) -> Array:
-        """(d, 3 n, width): q, dq/ds, d2q/ds2 at the Gauss points."""
+        """(d, 3 n, width) maps from local numbers to q, dq/ds, d2q/ds2 at the Gauss points."""
         A = self._integrals(self.points)
         maps = [self._map(float(s), row @ A, row, own) for s, row, own in zip(self.points, A, np.eye(self.degree))]
         return np.stack([each.reshape(3 * self.n, -1) for each in maps])
 
     @cached_property
     def at_end(self) -> Array:
-        """(2 n, width): q, dq/ds at the end of an interval."""
+        """(2 n, width) map from local numbers to q, dq/ds at the end of an interval."""
         A, (b,) = self._integrals(self.points), self._integrals(np.ones(1))
         return self._map(1.0, b @ A, b, 0 * b)[:2].reshape(2 * self.n, -1)
 
     def _integrals(self, upto: Array) -> Array:
-        """(len(upto), d) integrals from 0 of the polynomials that are one at one Gauss point and zero at the others."""
+        """Return (len(upto), d) integrals from 0 of the Lagrange polynomials of the Gauss points."""
         basis = [Polynomial.fromroots(np.delete(self.points, j)) for j in range(self.degree)]
         return np.stack([(b / b(s)).integ()(upto) for b, s in zip(basis, self.points)], axis=-1)
 
     def _map(self, s: float, twice: Array, once: Array, own: Array) -> Array:
-        """(3, n, width) at the share s of an interval, with weights of the accelerations at the Gauss points."""
+        """Return the map (3, n, width) from local numbers to q, dq/ds, d2q/ds2 at the share s of an interval.
+
+        `twice`, `once` and `own` (d,) are weights of free accelerations at the Gauss points, integrated twice, once,
+        and not.
+        """
         n, m, f, H = self.n, len(self.actuated), len(self.free), 1 / self.intervals
         out, every = np.zeros((3, n, self.width)), np.arange(n)
         out[0, every, every] = 1

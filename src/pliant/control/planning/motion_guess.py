@@ -1,5 +1,8 @@
-"""Where a search begins, and what no search can beat: joints on a smooth path with the arm at rest in moving axes, and
-the shortest time of the stiff arm."""
+"""First guess of a search, and a lower bound of its duration.
+
+The guess moves the joints on a smooth path, with all other coordinates in static balance with the forces of that
+motion. The bound is the shortest time of the stiff arm.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +18,36 @@ from pliant.errors import PliantError
 from pliant.model.model import Model
 
 SAMPLES = 161
-"""Points at which the deflection of the first guess is found."""
+"""Points at which the deflection of the first guess is computed."""
 STIFF_INTERVALS, STIFF_DEGREE = 12, 2
-"""Grid of the stiff arm."""
+"""Grid of the search for the stiff arm."""
 STIFF_STARTS = (0.7, 1.3)
-"""Times the duration of cycloids of each joint alone, where searches begin: one may end at a motion that is shortest
-only nearby."""
+"""Durations at which searches for the stiff arm begin, over that of cycloids of each joint alone: a single search may
+find a local minimum."""
 SAFE = 0.9
-"""Share of the stiff arm's shortest time that no arm is taken to beat: modes may help by a little."""
+"""Lower bound of the duration as a share of the stiff arm's shortest time: modes may help a little."""
 
 
 def first_guess(
     model: Model, grid: MotionGrid, start: Array, goal: Array, duration: float
 ) -> tuple[Driven, DrivenMotion]:
-    """The arm on its grid: joints on a quintic path, all else bent as at rest under the forces of that motion."""
+    """Return the arm on its grid, and a guess: joints on a quintic path, other coordinates in static balance with the
+    forces of that motion.
+
+    Parameters
+    ----------
+    model : Model
+    grid : MotionGrid
+    start, goal : (n,) array
+        Coordinates at rest.
+    duration : float
+        Seconds.
+
+    Raises
+    ------
+    PliantError
+        The arm has no response to this motion.
+    """
     from scipy.interpolate import make_interp_spline
 
     arm = ArmForces(model)
@@ -63,6 +82,7 @@ def first_guess(
 
 
 def _quintic(s: Array) -> tuple[Array, Array, Array]:
+    """Return shares of the way (N, 1) at shares s (N,) of the duration, and their first and second derivatives."""
     s = s[:, None]
     return s**3 * (10 - 15 * s + 6 * s**2), 30 * s**2 * (1 - s) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
 
@@ -70,13 +90,14 @@ def _quintic(s: Array) -> tuple[Array, Array, Array]:
 def stiff_shortest_time(
     model: Model, start: Array, goal: Array, limit: Array, watch: Watch | None = None
 ) -> float | None:
-    """Seconds that the arm takes with links and drives stiff, torques within their limits; None if not found."""
+    """Return the shortest time, s, between coordinates at rest (n,) with stiff links and drives, torques within `limit`
+    (m,); None if no search finds it."""
     arm = StiffArmForces(model)
     joints = [shaft.index for shaft in model.layout.shafts]
     a, b = start[joints], goal[joints]
     travel, still = b - a, np.zeros(arm.n)
-    rest = [arm.slopes(q, still, still) for q in (a, b)]
-    held, inertia = np.abs([each[0] for each in rest]).max(axis=0), np.max([np.diag(each[3]) for each in rest], axis=0)
+    (F_a, _, _, M_a), (F_b, _, _, M_b) = (arm.slopes(q, still, still) for q in (a, b))
+    held, inertia = np.maximum(np.abs(F_a), np.abs(F_b)), np.maximum(np.diag(M_a), np.diag(M_b))
     if (held >= limit).any() or not travel.any():
         return None
     spare = np.maximum(limit - held, 0.1 * limit)
@@ -85,14 +106,20 @@ def stiff_shortest_time(
     driven = Driven(arm, grid, a)
     command = _quintic(np.linspace(0, 1, grid.intervals + 1))[2] * travel
     silent = Watch() if watch is None else Watch(watch.time_limit, None, watch.began)
-    found = (_shortest_from(driven, command, factor * T, b, limit, silent) for factor in STIFF_STARTS)
+    found = (
+        _shortest_from(driven, command, T=factor * T, goal=b, limit=limit, watch=silent) for factor in STIFF_STARTS
+    )
     return min((each for each in found if each is not None), default=None)
 
 
-def _shortest_from(driven: Driven, command: Array, T: float, goal: Array, limit: Array, watch: Watch) -> float | None:
+def _shortest_from(
+    driven: Driven, command: Array, *, T: float, goal: Array, limit: Array, watch: Watch
+) -> float | None:
+    """Return the shortest time from a guess of T seconds with accelerations d2q/ds2 `command` (N + 1, m); None if the
+    search does not converge."""
     try:
         guess = driven.response(command, T, np.zeros((driven.grid.intervals, driven.grid.width)))
-        found, _, least = MotionSearch(driven, guess, goal, limit, LEAST_TIME, jumps=True).solve(watch)
+        found, _, least = MotionSearch(driven, guess, goal=goal, limit=limit, aim=LEAST_TIME, jumps=True).solve(watch)
     except (ArithmeticError, Unsolved):
         return None
     return found.T if least else None

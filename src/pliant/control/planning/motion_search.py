@@ -1,12 +1,14 @@
-"""The search for a rest-to-rest motion as a nonlinear program, solved by IPOPT with exact first and second derivatives.
+"""Search for a rest-to-rest motion: a nonlinear program, solved by IPOPT with exact first and second derivatives.
 
-    least    integral of |tau|^2 dt   (effort),  or  T   (time)
-    over     accelerations of the actuated coordinates at the nodes, and T
-    so that  the arm ends at rest, torques and the commanded motion within limits, and other arms ring little
+    minimize    integral of |tau|^2 dt   (effort),  or  T   (time)
+    over        accelerations of the actuated coordinates at the nodes, and the duration T
+    subject to  the arm ends at rest, torques and the commanded motion stay within limits, other arms hardly oscillate
 
-States are no unknowns: they follow from the accelerations (`motion_response.py`). Fast modes follow smooth commands by
-themselves and cannot be steered by them; the directions of the end state that the command hardly changes, measured by
-energy, are no conditions, so that none contradicts another.
+States are no unknowns: they follow from the accelerations (`motion_response.py`). Commands are smooth, so that they
+cannot steer fast modes, which follow them anyway. Directions of the end state that the command hardly changes, measured
+by energy, therefore give no conditions: such conditions could contradict each other.
+
+Shapes: n coordinates, m of them actuated, N intervals with d Gauss points each, N_x = (N + 1) m + 1 unknowns.
 """
 
 from __future__ import annotations
@@ -27,44 +29,48 @@ from pliant.control.planning.motion_response import Driven, DrivenMotion, Driven
 from pliant.control.planning.perturbed_model import FELT, Bystander, swing_rows
 from pliant.control.planning.time_limited import Watch
 from pliant.errors import Interrupted, PliantError
-from pliant.model.compiled_functions import CompiledFunction, Ports
+from pliant.model.compiled_functions import CompiledFunction, Evaluate, Ports
 
 ITERATIONS = 500
-"""After which a search is given up."""
+"""Iterations after which IPOPT gives up."""
 STEERED = 1e-6
-"""Share of the largest effect on the end's energy (its root) that a command must have on what is a condition."""
+"""A direction of the end state is a condition if the command changes its amplitude (root of energy) by more than this
+share of the largest such change."""
 HELD = 5e-7
-"""What a condition may be missed by, as a share of its size."""
+"""Tolerance of conditions, which are scaled to size one: a motion that misses none by more may be returned."""
 TOLERANCE = 1e-7
-"""Of IPOPT, of the scaled program."""
+"""Tolerance of IPOPT for the scaled program."""
 
 
 @dataclass(frozen=True)
 class SearchAim:
-    """What a search makes least: the integral of tau^2 (in units of the largest torque), plus a little of what is open.
+    """Cost of a search: the effort, or the duration and a little effort.
+
+    Effort is the integral of |tau|^2 in units of the largest torque. A small penalty settles what it leaves open.
 
     Parameters
     ----------
     timed : bool
-        The duration instead, plus `effort` times that integral: without it torques inside the limits are open.
+        The cost is the duration plus `effort` times the integral. Without the integral, torques that stay inside their
+        limits would be undetermined.
     effort : float
         Weight of the integral.
     wiggle : float
-        Weight of changes of acceleration, which the Gauss points do not see.
+        Weight of squared differences of acceleration between nodes, which the torques at Gauss points do not show.
     iterations : int
-        After which it is given up.
+        Iterations after which IPOPT gives up.
     options : mapping
-        Of IPOPT.
+        Further options of IPOPT.
     """
 
     timed: bool
     effort: float = 1.0
     wiggle: float = 1e-10
     iterations: int = ITERATIONS
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, str | float] = field(default_factory=dict)
 
 
-_NEAR: dict[str, Any] = {"mu_strategy": "monotone", "mu_init": 1e-3}
+_NEAR: dict[str, str | float] = {"mu_strategy": "monotone", "mu_init": 1e-3}
 LEAST_EFFORT = SearchAim(timed=False, options={"mu_strategy": "adaptive"})
 SMOOTH_EFFORT = SearchAim(timed=False, wiggle=1e-8, iterations=100, options={"mu_strategy": "adaptive"})
 LEAST_TIME = SearchAim(timed=True, effort=1e-4, iterations=150, options={"mu_strategy": "adaptive"})
@@ -78,29 +84,33 @@ class Unsolved(PliantError):
 
 
 class MotionSearch:
-    """One program; unknowns x are scaled, (accelerations at the nodes, T).
+    """Nonlinear program of one motion.
+
+    Its unknowns x (N_x,) are the accelerations d2q/ds2 (s = t / T) of the actuated coordinates, node by node, then the
+    duration T, all divided by `scale`. Constraints come in this order: conditions of the end state, torques at Gauss
+    points and at nodes, bounds of the commanded motion, oscillations of other arms.
 
     Parameters
     ----------
     driven : Driven
         The arm on its grid, at its start.
     guess : DrivenMotion
-        Where the search begins.
+        Motion at which the search begins.
     goal : (n,) array
         State of rest at the end.
     limit : (m,) array, optional
-        Of the torques.
+        Torque limits.
     aim : SearchAim
-        What is made least.
+        The cost.
     jumps : bool
-        Whether accelerations may jump from and to rest.
+        Accelerations may jump from and to rest.
     bounds : MotionBounds, optional
-        Of the commanded motion.
+        Bounds of the commanded motion.
     others : sequence of Bystander
-        Arms that the same motion is to leave nearly still.
+        Arms that shall hardly oscillate after the same command.
     swing : (float, float), optional
-        A swing of the tip, m, and the share of it that each mode may have after the end; without it the arm ends at
-        rest as far as the command reaches.
+        A swing of the tip, m, and the share of it that each mode may have after the end. Without it the arm ends at
+        rest, as far as the command can steer it.
     """
 
     def __init__(
@@ -108,117 +118,140 @@ class MotionSearch:
         jumps: bool = False, bounds: MotionBounds | None = None, others: Sequence[Bystander] = (),
         swing: tuple[float, float] | None = None,
     ) -> None:  # fmt: skip
-        self.driven, self.limit, self.aim, self.jumps, grid = driven, limit, aim, jumps, driven.grid
-        self.swing = swing
+        grid = driven.grid
+        m, N = len(grid.actuated), grid.intervals
+        self.driven, self.limit, self.aim, self.jumps, self.swing = driven, limit, aim, jumps, swing
         self.curvature = Curvature(driven)
-        n, m, N, act = grid.n, len(grid.actuated), grid.intervals, list(grid.actuated)
-        a = guess.nodes[:, 2, act]
-        size = np.abs(a).max(axis=0)
-        size = np.maximum(size, max(1e-3 * float(size.max()), 1e-6))
-        self.scale = np.append(np.tile(size, N + 1), guess.T)
-        self.start = np.append(a.ravel(), guess.T) / self.scale
+        self._actuated = list(grid.actuated)
+        accelerations = guess.nodes[:, 2, self._actuated]
+        largest = np.abs(accelerations).max(axis=0)
+        largest = np.maximum(largest, max(1e-3 * float(largest.max()), 1e-6))
+        self.scale = np.append(np.tile(largest, N + 1), guess.T)
+        self.start = np.append(accelerations.ravel(), guess.T) / self.scale
         self.torque_scale = float(np.abs(guess.tau).max() if limit is None else limit.max()) or 1.0
         self.goal = np.concatenate([goal, 0 * goal])
-        self.weights = np.repeat(np.tile(grid.weights, N) / N, m)
-        steps = (np.eye(N * m, (N + 1) * m + 1, m) - np.eye(N * m, (N + 1) * m + 1)) * self.scale
-        self._wiggle = aim.wiggle * N**2 / guess.T**3 * steps.T @ steps
-        self._response, self._x = guess, self.start.copy()
+        self.weights = np.repeat(np.tile(grid.weights, N) / N, m)  # of all torques at Gauss points
+        differences = (np.eye(N * m, (N + 1) * m + 1, m) - np.eye(N * m, (N + 1) * m + 1)) * self.scale
+        self._wiggle = aim.wiggle * N**2 / guess.T**3 * differences.T @ differences
+        self._x, self._response = self.start.copy(), guess
         self._slopes: DrivenSlopes | None = None
-        self.ends = self._end_conditions(driven.slopes(guess), n)
-        self.torques = 0 if limit is None else m * (N * grid.degree + N + 1)
-        self.rows = BoundRows.over(bounds or MotionBounds.none(m), driven.start[act], N)
+        self.ends = self._end_conditions(driven.slopes(guess))
+        self.torques = 0 if limit is None else m * (N * grid.degree + N + 1)  # number of their constraints
+        self.rows = BoundRows.over(bounds or MotionBounds.none(m), driven.start[self._actuated], N)
         self.others = tuple(other.following(guess, self.scale) for other in others)
         self.count = len(self.ends) + self.torques + len(self.rows.L) + sum(other.count for other in self.others)
 
-    def _end_conditions(self, slopes: DrivenSlopes, n: int) -> Array:
-        """(K, 2 n) rows: what the end state must not have of, each of size one for a change of the command by one."""
-        act, free = list(self.driven.grid.actuated), list(self.driven.grid.free)
-        rows = np.eye(2 * n)[[*act, *(n + k for k in act)]]
-        reach = np.abs(slopes.end * self.scale)[[*act, *(n + k for k in act)]].max(axis=1)
-        conditions = [rows / np.maximum(reach, 1e-12)[:, None]]
-        rest = self.goal[:n]
-        if free and self.swing is not None:
-            unit, share = self.swing
-            by_place, by_rate = swing_rows(self.driven.arm, rest, free) / unit
-            rows = np.concatenate([by_place, by_rate / self.scale[-1]])  # derivatives are by s = t / T
-            conditions.append(rows[np.abs(rows @ slopes.end * self.scale).sum(axis=1) > FELT * share])
-        elif free:
-            _, K, _, M = self.driven.arm.slopes(rest, 0 * rest, 0 * rest)
-            energy = np.zeros((2 * len(free), 2 * n))
-            energy[: len(free), free] = _root(K[np.ix_(free, free)])
-            energy[len(free) :, [n + k for k in free]] = _root(M[np.ix_(free, free)]) / self.scale[-1]
-            U, s, _ = np.linalg.svd(energy @ slopes.end * self.scale, full_matrices=False)
-            kept = s > STEERED * s[0]
-            conditions.append((U[:, kept] / s[kept]).T @ energy)
+    def _end_conditions(self, slopes: DrivenSlopes) -> Array:
+        """Return (K, 2 n) rows: products with (q, q') at the end, counted from the goal, shall be zero or small.
+
+        Each row of the first 2 m, for the actuated coordinates, changes by one at most where an unknown does.
+        """
+        n, act = self.driven.grid.n, self._actuated
+        actuated = [*act, *(n + k for k in act)]
+        reach = np.abs(slopes.end * self.scale)[actuated].max(axis=1)
+        conditions = [np.eye(2 * n)[actuated] / np.maximum(reach, 1e-12)[:, None]]
+        if self.driven.grid.free and self.swing is not None:
+            conditions.append(self._swing_conditions(slopes, *self.swing))
+        elif self.driven.grid.free:
+            conditions.append(self._energy_conditions(slopes))
         return np.concatenate(conditions)
+
+    def _swing_conditions(self, slopes: DrivenSlopes, unit: float, share: float) -> Array:
+        """Return (K, 2 n) rows: what each mode swings by at the tip, over `unit`, where the command can change it."""
+        rest, free = self.goal[: self.driven.grid.n], list(self.driven.grid.free)
+        by_place, by_rate = swing_rows(self.driven.arm, rest, free) / unit
+        rows = np.concatenate([by_place, by_rate / self.scale[-1]])  # derivatives are by s = t / T
+        return np.asarray(rows[np.abs(rows @ slopes.end * self.scale).sum(axis=1) > FELT * share])
+
+    def _energy_conditions(self, slopes: DrivenSlopes) -> Array:
+        """Return (K, 2 n) rows: amplitudes (roots of energy) of the free coordinates, in directions that the command
+        steers; a change of the unknowns by one along its principal direction changes each by one."""
+        n, free = self.driven.grid.n, list(self.driven.grid.free)
+        rest, still = self.goal[:n], 0 * self.goal[:n]
+        _, K, _, M = self.driven.arm.slopes(rest, still, still)
+        root_energy = np.zeros((2 * len(free), 2 * n))
+        root_energy[: len(free), free] = _root(K[np.ix_(free, free)])
+        root_energy[len(free) :, [n + k for k in free]] = _root(M[np.ix_(free, free)]) / self.scale[-1]
+        directions, effects, _ = np.linalg.svd(root_energy @ slopes.end * self.scale, full_matrices=False)
+        steered = effects > STEERED * effects[0]
+        return np.asarray((directions[:, steered] / effects[steered]).T @ root_energy)
 
     # the program
 
     @property
     def commands(self) -> tuple[int, int]:
-        """Accelerations at a node, and intervals between nodes."""
-        return len(self.driven.grid.actuated), self.driven.grid.intervals
+        """Number of accelerations at a node, and of intervals between nodes."""
+        return len(self._actuated), self.driven.grid.intervals
 
     def response(self, x: Array) -> DrivenMotion | None:
-        """Of the arm, if there is one."""
+        """Return the response of the arm at unknowns x, or None if it has none; other arms follow."""
         if not np.array_equal(x, self._x):
-            y, grid = x * self.scale, self.driven.grid
+            y = x * self.scale
+            accelerations, T = y[:-1].reshape(self.driven.grid.intervals + 1, -1), float(y[-1])
             try:
-                a = y[:-1].reshape(grid.intervals + 1, -1)
-                found = self.driven.response(a, float(y[-1]), self._response)
+                found = self.driven.response(accelerations, T, self._response)
                 for other in self.others:
-                    other.follow(a, float(y[-1]))
+                    other.follow(accelerations, T)
             except ArithmeticError:
                 return None
             self._response, self._x, self._slopes = found, x.copy(), None
         return self._response
 
-    def slopes(self, x: Array) -> DrivenSlopes:
-        """Of the response, by unknowns as they are."""
+    def _existing(self, x: Array) -> DrivenMotion:
+        """Return the response at unknowns x, where it must exist."""
         found = self.response(x)
         if found is None:
             raise Unsolved("rest_to_rest: the arm has no response where its slopes are asked for")
+        return found
+
+    def slopes(self, x: Array) -> DrivenSlopes:
+        """Return slopes of the response by the unknowns before scaling."""
+        found = self._existing(x)
         if self._slopes is None:
             self._slopes = self.driven.slopes(found)
         return self._slopes
 
     def effort(self, found: DrivenMotion) -> float:
-        """Integral of the squares of the torques."""
+        """Return the integral of |tau|^2 over time, N^2 m^2 s."""
         return float(found.T * (self.weights @ found.tau.ravel() ** 2))
 
     def violation(self, found: DrivenMotion) -> float:
-        """Of a condition of the end, a bound of the motion or a torque limit, the largest."""
+        """Return by how much the worst condition of the end, bound of the motion or torque limit is missed."""
         ends = np.abs(self.ends @ (found.nodes[-1, :2].ravel() - self.goal))
         miss = float((ends - self.row_bounds[1, : len(ends)]).max())
-        miss = max(miss, self.rows.violation(found.nodes[:, 2, list(self.driven.grid.actuated)].ravel(), found.T))
+        miss = max(miss, self.rows.violation(found.nodes[:, 2, self._actuated].ravel(), found.T))
         if self.limit is None:
             return miss
         torques = np.concatenate([found.tau.reshape(-1, len(self.limit)), found.tau_nodes])
         return max(miss, float((np.abs(torques) / self.limit).max()) - 1)
 
     def cost(self, x: Array) -> float:
-        """What is made least."""
+        """Return the cost at unknowns x; NaN where the arm has no response."""
         found = self.response(x)
         if found is None:
             return np.nan
         effort = self.effort(found) / self.torque_scale**2
         return float(self.aim.timed * found.T + self.aim.effort * effort + x @ self._wiggle @ x)
 
-    def gradient(self, x: Array) -> Array:
-        """Of the cost."""
-        by, found = self._torque_slopes(x)
-        T, tau = self._response.T, self._response.tau.ravel()
-        out = found * 2 * T * (self.weights * tau) @ by
-        out[-1] += (found * (self.weights @ tau**2) + self.aim.timed) * self.scale[-1]
-        return np.asarray(out + 2 * self._wiggle @ x)
+    @property
+    def _effort_weight(self) -> float:
+        """Weight of the integral of |tau|^2 in the cost."""
+        return self.aim.effort / self.torque_scale**2
 
-    def _torque_slopes(self, x: Array) -> tuple[Array, float]:
-        """(P m, N_x) of the torques at the Gauss points, and the weight of their squares."""
-        by = self.slopes(x).tau.reshape(-1, len(x)) * self.scale
-        return by, self.aim.effort / self.torque_scale**2
+    def _torque_slopes(self, x: Array) -> Array:
+        """Return (N d m, N_x) slopes of the torques at the Gauss points by x."""
+        return np.asarray(self.slopes(x).tau.reshape(-1, len(x)) * self.scale)
+
+    def gradient(self, x: Array) -> Array:
+        """Return (N_x,) slopes of the cost."""
+        tau_slopes, weight, found = self._torque_slopes(x), self._effort_weight, self._existing(x)
+        T, tau = found.T, found.tau.ravel()
+        gradient = weight * 2 * T * (self.weights * tau) @ tau_slopes
+        gradient[-1] += (weight * (self.weights @ tau**2) + self.aim.timed) * self.scale[-1]
+        return np.asarray(gradient + 2 * self._wiggle @ x)
 
     def constraints(self, x: Array) -> Array:
-        """Conditions of the end, torques as shares of their limits, bounds of the motion, ends of other arms."""
+        """Return (count,) constraints, torques as shares of their limits; NaN where the arm has no response."""
         found = self.response(x)
         if found is None:
             return np.full(self.count, np.nan)
@@ -229,113 +262,159 @@ class MotionSearch:
         return np.concatenate([*parts, self.rows.values(y[:-1], y[-1]), *(other.values() for other in self.others)])
 
     def jacobian(self, x: Array) -> Array:
-        """(count, N_x) of the constraints."""
-        by, y = self.slopes(x), x * self.scale
-        parts = [self.ends @ by.end]
+        """Return (count, N_x) slopes of the constraints by x."""
+        slopes, y = self.slopes(x), x * self.scale
+        parts = [self.ends @ slopes.end]
         if self.limit is not None:
-            parts += [(each / self.limit[:, None]).reshape(-1, len(x)) for each in (by.tau, by.tau_nodes)]
+            parts += [(by / self.limit[:, None]).reshape(-1, len(x)) for by in (slopes.tau, slopes.tau_nodes)]
         parts += [self.rows.slopes(y[:-1], y[-1]), *(other.slopes() for other in self.others)]
         return np.asarray(np.concatenate(parts) * self.scale)
 
     def hessian(self, x: Array, cost: float, multipliers: Array) -> Array:
-        """(N_x, N_x) of `cost` times the cost plus `multipliers` times constraints."""
-        by, weight = self._torque_slopes(x)
-        at, weight = self._response, weight * cost
-        T, K = at.T, len(self.ends)
-        tau = 2 * weight * T * self.weights * at.tau.ravel()
-        nodes = np.zeros_like(at.tau_nodes)
+        """Return (N_x, N_x) second derivatives of `cost` times the cost plus `multipliers` (count,) times constraints.
+
+        Torques enter the cost squared: their second derivatives count as in a sum with weights `of_tau`, and products
+        of their slopes are added.
+        """
+        tau_slopes, found, weight = self._torque_slopes(x), self._existing(x), self._effort_weight * cost
+        T, tau = found.T, found.tau.ravel()
+        of_tau, of_tau_nodes = 2 * weight * T * self.weights * tau, np.zeros_like(found.tau_nodes)
+        before_torques, behind_torques = len(self.ends), len(self.ends) + self.torques
         if self.limit is not None:
-            tau = tau + (multipliers[K : K + tau.size].reshape(at.tau.shape) / self.limit).ravel()
-            nodes = multipliers[K + tau.size : K + self.torques].reshape(-1, len(self.limit)) / self.limit
-        ends = multipliers[:K] @ self.ends
-        out = self.curvature.of(at, self.slopes(x), ends, tau.reshape(at.tau.shape), nodes)
-        out = out + self._further_curvature(x * self.scale, multipliers[K + self.torques :])
-        out = out * self.scale * self.scale[:, None] + 2 * weight * T * by.T @ (self.weights[:, None] * by)
-        cross = 2 * weight * (self.weights * at.tau.ravel()) @ by * self.scale[-1]
-        out[-1] += cross
-        out[:, -1] += cross
-        return np.asarray(out + 2 * cost * self._wiggle)
+            inner, nodes = np.split(multipliers[before_torques:behind_torques], [tau.size])
+            of_tau = of_tau + (inner.reshape(found.tau.shape) / self.limit).ravel()
+            of_tau_nodes = nodes.reshape(-1, len(self.limit)) / self.limit
+        H = self.curvature.of(
+            found, self.slopes(x), end=multipliers[:before_torques] @ self.ends, tau=of_tau.reshape(found.tau.shape),
+            tau_nodes=of_tau_nodes,
+        )  # fmt: skip
+        H = H + self._further_curvature(x * self.scale, multipliers[behind_torques:])
+        H = H * self.scale * self.scale[:, None] + 2 * weight * T * tau_slopes.T @ (self.weights[:, None] * tau_slopes)
+        by_duration = 2 * weight * (self.weights * tau) @ tau_slopes * self.scale[-1]
+        H[-1] += by_duration
+        H[:, -1] += by_duration
+        return np.asarray(H + 2 * cost * self._wiggle)
+
+    def _further_curvature(self, y: Array, multipliers: Array) -> Array:
+        """Return (N_x, N_x) second derivatives, by unscaled unknowns y, of `multipliers` times the bounds of the motion
+        and the ends of other arms."""
+        H, (of_bounds, *of_others) = np.zeros((len(y), len(y))), np.split(multipliers, self._other_offsets())
+        by_both, by_duration = self.rows.curvature(y[:-1], y[-1], of_bounds)
+        H[-1, :-1] = H[:-1, -1] = by_both
+        H[-1, -1] = by_duration
+        return np.asarray(sum((other.curvature(part) for other, part in zip(self.others, of_others)), H))
+
+    def _other_offsets(self) -> Array:
+        """Return the first constraint of each other arm, counted from the first one behind the torques."""
+        return np.cumsum([len(self.rows.L), *(other.count for other in self.others)])[:-1]
 
     @cached_property
     def row_bounds(self) -> Array:
         """(2, count) least and greatest values of the constraints."""
-        bounds, own = np.zeros((2, self.count)), len(self.ends) + self.torques
+        bounds, behind_torques = np.zeros((2, self.count)), len(self.ends) + self.torques
         share = 0.0 if self.swing is None else self.swing[1]
-        bounds[:, 2 * len(self.driven.grid.actuated) : len(self.ends)] = [[-share], [share]]
+        bounds[:, 2 * len(self._actuated) : len(self.ends)] = [[-share], [share]]
         bounds[:, len(self.ends) :] = [[-1], [1]]
-        bounds[:, own : own + len(self.rows.L)] = self.rows.low, self.rows.high
-        for other, first in zip(self.others, own + self._places()):
+        bounds[:, behind_torques : behind_torques + len(self.rows.L)] = self.rows.low, self.rows.high
+        for other, first in zip(self.others, behind_torques + self._other_offsets()):
             bounds[:, first : first + other.count] *= other.share
         return bounds
-
-    def _further_curvature(self, y: Array, multipliers: Array) -> Array:
-        """(N_x, N_x) of bounds of the motion and of the ends of other arms."""
-        out, (own, *rest) = np.zeros((len(y), len(y))), np.split(multipliers, self._places())
-        cross, twice = self.rows.curvature(y[:-1], y[-1], own)
-        out[-1, :-1] = out[:-1, -1] = cross
-        out[-1, -1] = twice
-        return np.asarray(sum((other.curvature(part) for other, part in zip(self.others, rest)), out))
-
-    def _places(self) -> Array:
-        """Where the rows of each other arm begin, behind those of the torques."""
-        return np.cumsum([len(self.rows.L), *(other.count for other in self.others)])[:-1]
 
     # the solver
 
     def solve(self, watch: Watch) -> tuple[DrivenMotion, int, bool]:
-        """The motion, how many iterations it took, and whether its cost is least: if not, all conditions hold."""
-        size, m = len(self.start), len(self.driven.grid.actuated)
-        low, high = np.full(size, -np.inf), np.full(size, np.inf)
-        if not self.jumps:
-            low[:m] = high[:m] = low[-1 - m : -1] = high[-1 - m : -1] = 0
-        low[-1], high[-1] = (1e-2, np.inf) if self.aim.timed else (1, 1)
-        bounds = self.row_bounds
+        """Run IPOPT.
+
+        Returns
+        -------
+        motion : DrivenMotion
+            All conditions hold.
+        iterations : int
+        least : bool
+            IPOPT found the cost to be least nearby; otherwise the best motion until it stopped is returned.
+
+        Raises
+        ------
+        Unsolved
+            No motion was found, or none in time.
+        Interrupted
+            Ctrl-C.
+        """
+        low, high = self._unknown_bounds()
         with held_back() as interrupt:
             guard = _Guard(self, watch, lambda: interrupt.came)
-            solver, kept = self._solver(guard)
-            found = solver(x0=self.start, lbx=low, ubx=high, lbg=bounds[0], ubg=bounds[1])
-        del kept  # CasADi holds no reference to the Python side
+            functions = self._functions(guard)  # held here: CasADi has no reference to the Python side
+            solver = ca.nlpsol("motion", "ipopt", functions["nlp"], self._options(functions))
+            found = solver(x0=self.start, lbx=low, ubx=high, lbg=self.row_bounds[0], ubg=self.row_bounds[1])
         stats = solver.stats()
-        count = int(stats["iter_count"])
+        count, least = int(stats["iter_count"]), bool(stats["success"])
         if interrupt.came:
             raise Interrupted(f"rest_to_rest: interrupted after {count} iterations; no motion yet")
         if guard.late and guard.best is None:
             raise Unsolved(
                 f"no motion found within time_limit {watch.time_limit:g} s, after {count} iterations: {guard.told}"
             )
-        best = np.array(found["x"], dtype=float).ravel() if stats["success"] else guard.best  # found until then
+        best = np.array(found["x"], dtype=float).ravel() if least else guard.best
         response = None if best is None else self.response(best)
         if response is None:
             raise Unsolved(f"no motion found ({stats['return_status']} after {count} iterations, {guard.told})")
-        return response, count, bool(stats["success"])
+        return response, count, least
 
-    def _solver(self, guard: _Guard) -> tuple[Any, list[Any]]:
-        size, count, one = len(self.start), self.count, ca.Sparsity.dense(1, 1)
-        upper, dense = ca.Sparsity.upper(size), ca.Sparsity.dense
+    def _unknown_bounds(self) -> tuple[Array, Array]:
+        """Return the least and the greatest unknowns, (N_x,) each."""
+        size, m = len(self.start), len(self._actuated)
+        low, high = np.full(size, -np.inf), np.full(size, np.inf)
+        if not self.jumps:  # no acceleration at the first and the last node
+            low[:m] = high[:m] = low[-1 - m : -1] = high[-1 - m : -1] = 0
+        low[-1], high[-1] = (1e-2, np.inf) if self.aim.timed else (1, 1)
+        return low, high
+
+    def _functions(self, guard: _Guard) -> dict[str, CompiledFunction]:
+        """Return what IPOPT calls: cost and constraints, their slopes, the Hessian, and `guard` after an iteration."""
+        dense, upper = ca.Sparsity.dense, ca.Sparsity.upper(len(self.start))
         rows, columns = (np.array(each) for each in upper.get_triplet())
-        x, x_p = [(size, 1), (0, 1)], ["x", "p"]
+        number, none, unknowns, constraints = (1, 1), (0, 1), (len(self.start), 1), (self.count, 1)
+        point = {"x": unknowns, "p": none}
+        weighed = point | {"lam_f": number, "lam_g": constraints}
+        iterate = {
+            "x": unknowns, "f": number, "g": constraints, "lam_x": unknowns, "lam_g": constraints, "lam_p": none,
+        }  # fmt: skip
 
-        def function(name: str, given: Any, shapes: Any, gives: Any, patterns: Any, evaluate: Any) -> CompiledFunction:
-            return CompiledFunction(name, Ports(given, shapes, gives, patterns), evaluate)
+        def function(
+            name: str, given: dict[str, tuple[int, int]], gives: dict[str, ca.Sparsity], evaluate: Evaluate
+        ) -> CompiledFunction:
+            ports = Ports(
+                in_names=list(given), in_shapes=list(given.values()), out_names=list(gives),
+                out_patterns=list(gives.values()),
+            )  # fmt: skip
+            return CompiledFunction(name, ports, evaluate)
 
-        def cost(given: list[Array]) -> Array:
-            return np.array([self.cost(given[0])])
+        def values(given: list[Array]) -> list[Array]:
+            return [np.array([self.cost(given[0])]), self.constraints(given[0])]
 
-        lagrangian = (["x", "p", "lam_f", "lam_g"], [*x, (1, 1), (count, 1)], ["triu_hess_gamma_x_x"], [upper])
-        reached = [(size, 1), (1, 1), (count, 1), (size, 1), (count, 1), (0, 1)]
-        parts = [
-            function("nlp", x_p, x, ["f", "g"], [one, dense(count, 1)], lambda v: [cost(v), self.constraints(v[0])]),
-            function(
-                "grad_f", x_p, x, ["f", "grad_f_x"], [one, dense(size, 1)], lambda v: [cost(v), self.gradient(v[0])]
-            ),
-            function(
-                "jac_g", x_p, x, ["g", "jac_g_x"], [dense(count, 1), dense(count, size)],
-                lambda v: [self.constraints(v[0]), self.jacobian(v[0]).T],
-            ),
-            function("hess_lag", *lagrangian, lambda v: [self.hessian(v[0], float(v[2][0]), v[3])[rows, columns]]),
-            function("guard", ["x", "f", "g", "lam_x", "lam_g", "lam_p"], reached, ["ret"], [one], guard),
-        ]  # fmt: skip
-        options: Any = {
+        def cost_slopes(given: list[Array]) -> list[Array]:
+            return [np.array([self.cost(given[0])]), self.gradient(given[0])]
+
+        def constraint_slopes(given: list[Array]) -> list[Array]:
+            return [self.constraints(given[0]), self.jacobian(given[0]).T]
+
+        def hessian(given: list[Array]) -> list[Array]:
+            x, _, of_cost, of_constraints = given
+            return [self.hessian(x, cost=float(of_cost[0]), multipliers=of_constraints)[rows, columns]]
+
+        jacobian = dense(self.count, len(self.start))
+        functions = (
+            function("nlp", point, {"f": dense(*number), "g": dense(*constraints)}, values),
+            function("grad_f", point, {"f": dense(*number), "grad_f_x": dense(*unknowns)}, cost_slopes),
+            function("jac_g", point, {"g": dense(*constraints), "jac_g_x": jacobian}, constraint_slopes),
+            function("hess_lag", weighed, {"triu_hess_gamma_x_x": upper}, hessian),
+            function("guard", iterate, {"ret": dense(*number)}, guard),
+        )
+        return dict(zip(("nlp", "grad_f", "jac_g", "hess_lag", "guard"), functions))
+
+    def _options(self, functions: Mapping[str, CompiledFunction]) -> dict[str, Any]:
+        """Return options of CasADi's solver and, inside, of IPOPT."""
+        return {
             "ipopt": {
                 "print_level": 0, "sb": "yes", "max_iter": self.aim.iterations, "tol": TOLERANCE,
                 "constr_viol_tol": 1e-9,
@@ -343,36 +422,57 @@ class MotionSearch:
                 "nlp_scaling_method": "none", **self.aim.options,
             },
             "print_time": False, "error_on_fail": False, "no_nlp_grad": True, "show_eval_warnings": False,
-            "grad_f": parts[1], "jac_g": parts[2], "hess_lag": parts[3], "iteration_callback": parts[4],
+            "grad_f": functions["grad_f"], "jac_g": functions["jac_g"], "hess_lag": functions["hess_lag"],
+            "iteration_callback": functions["guard"],
         }  # fmt: skip
-        return ca.nlpsol("motion", "ipopt", parts[0], options), parts
 
 
 class _Guard:
-    """Asked after every iteration whether to go on."""
+    """Callback of IPOPT after every iteration: keeps the best motion, reports progress, and stops it when it is late.
+
+    Parameters
+    ----------
+    search : MotionSearch
+    watch : Watch
+        Time limit, and the listener of progress.
+    interrupted : function
+        Returns True after Ctrl-C.
+
+    Attributes
+    ----------
+    late : bool
+        The time limit has passed.
+    told : str
+        By how much conditions were missed last, for error messages.
+    best : (N_x,) array or None
+        Unknowns of least cost at which all conditions held.
+    """
 
     def __init__(self, search: MotionSearch, watch: Watch, interrupted: Callable[[], bool]) -> None:
         self.search, self.watch, self.interrupted = search, watch, interrupted
-        self.late, self.told, self.first = False, "", 0.0
+        self.late, self.told = False, ""
         self.best: Array | None = None
-        self.least = np.inf
+        self._least_cost, self._largest_error = np.inf, 0.0
 
     def __call__(self, given: list[Array]) -> list[Array]:
-        search, (low, high) = self.search, self.search.row_bounds
-        miss = float(np.maximum(given[2] - high, low - given[2]).max(initial=0.0))
+        """Return [1] to stop IPOPT, [0] to go on, from an iterate x, f, g, lam_x, lam_g, lam_p."""
+        x, f, g, lam_x, lam_g, _ = given
+        low, high = self.search.row_bounds
+        miss = float(np.maximum(g - high, low - g).max(initial=0.0))
         self.told = f"conditions of the end, torques and bounds missed by {miss:.1e} of their size"
-        if miss < HELD and float(given[1][0]) < self.least:
-            self.best, self.least = given[0].copy(), float(given[1][0])
+        if miss < HELD and float(f[0]) < self._least_cost:
+            self.best, self._least_cost = x.copy(), float(f[0])
         if self.watch.report is not None:
-            slope = search.gradient(given[0]) + given[4] @ search.jacobian(given[0]) + given[3]
-            left = max(miss, float(np.abs(slope).max()), TOLERANCE)
-            self.first = max(self.first, left)
-            self.watch.report(float(np.log(self.first / left) / np.log(self.first / TOLERANCE + 1e-9)))
+            lagrangian_slope = self.search.gradient(x) + lam_g @ self.search.jacobian(x) + lam_x
+            error = max(miss, float(np.abs(lagrangian_slope).max()), TOLERANCE)
+            self._largest_error = max(self._largest_error, error)
+            decades = np.log(self._largest_error / TOLERANCE + 1e-9)
+            self.watch.report(float(np.log(self._largest_error / error) / decades))
         self.late = self.watch.late
         return [np.array([float(self.late or self.interrupted())])]
 
 
 def _root(A: Array) -> Array:
-    """A matrix R with R^T R = A, for a symmetric one that is positive but for rounding."""
+    """Return a matrix R with R^T R = A, for a symmetric A that is positive semidefinite but for rounding."""
     values, vectors = np.linalg.eigh((A + A.T) / 2)
     return np.asarray(np.sqrt(np.abs(values))[:, None] * vectors.T)

@@ -1,18 +1,17 @@
 """Rest-to-rest motion without residual vibration, by optimal control: least time or least effort within limits of
 torque, rate, acceleration and jerk.
 
-The unknowns are the accelerations of the actuated coordinates, continuous and linear over each interval, so that the
-commanded motion is exactly a cubic spline; all other coordinates follow from their own equations, driven by that motion
-(decoupling again: (36) of [TG95]), by Gauss collocation. Start and goal are states of static rest, hence nothing
-vibrates after the end. `motion_response.py` has the equations, `motion_search.py` the program that IPOPT solves.
+The unknowns are the accelerations of the actuated coordinates, continuous and linear over each interval. So the
+commanded motion is a cubic spline. All other coordinates follow from their own equations, driven by that motion
+(decoupling as in (36) of [TG95]), by Gauss collocation. Start and goal are states of static rest: the arm does not
+vibrate after the end. `motion_response.py` has the equations, `motion_search.py` the program that IPOPT solves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,10 +45,24 @@ from pliant.errors import ModelError, PliantError
 from pliant.model.model import Model
 from pliant.options import ObjectiveName
 
+SEARCH = "optimal motion"
+"""Name of the search, under which `time_limited.py` notes that its functions are compiled."""
+GUESS = 1.3
+"""Duration at which a search for the least begins, as a multiple of that of the stiff arm."""
+LONGER = (1.0, 1.5, 2.2)
+"""Multiples of that duration which are tried one after another until a motion is found."""
+SHORTER = 0.9
+"""Next duration as a share of the last one for which a motion was found; its root after a duration without one."""
+CLOSE = 1.01
+"""Ratio of a duration with a motion to one without, at which the first counts as the shortest."""
+
+Searching = Callable[..., MotionSearch]
+"""A `MotionSearch` that lacks the arm on its grid, the guess and the aim."""
+
 
 @dataclass(frozen=True, repr=False)
 class RestToRest:
-    """An optimal motion. It knows which coordinates its samples are of: motors where drives are elastic, else joints.
+    """An optimal motion of the actuated coordinates: motors where drives are elastic, else joints.
 
     Attributes
     ----------
@@ -69,13 +82,14 @@ class RestToRest:
     cost : float
         Seconds, or the integral of tau^2 (N^2 m^2 s).
     violation : float
-        Largest violation of a condition of the search: of the end, as a share of what the command can change there, or
-        of a torque limit, as a share of it.
+        Largest violation of a condition of the search: of one at the end, as a share of what the command can change
+        there, or of a torque limit, as a share of it.
     iterations : int
-        Of the solver.
+        Iterations of the solver.
     converged : bool
-        Whether the solver found the cost to be least nearby. If not, it is the best motion until it gave up, or of the
-        least time the shortest, to a hundredth, for which a search came to an end; all conditions hold.
+        The solver found the cost to be least nearby. If not, this is the best motion until the solver gave up. For
+        objective "time" it may be the shortest motion, to a hundredth, for which a search converged. All conditions
+        hold in either case.
     """
 
     trajectory: Piecewise
@@ -104,7 +118,7 @@ class RestToRest:
         return self.t, self.tau, "cubic"
 
     def motion(self, model: Model) -> dict[str, Trajectory]:
-        """What `simulate(..., motion=)` takes: motors of elastic drives, and joints elsewhere.
+        """Return trajectories for `simulate(..., motion=)`: of motors of elastic drives, and of joints elsewhere.
 
         Parameters
         ----------
@@ -114,7 +128,7 @@ class RestToRest:
         Returns
         -------
         dict of Trajectory
-            Of one coordinate each, by name.
+            One for each coordinate, by name.
 
         Examples
         --------
@@ -152,21 +166,21 @@ def rest_to_rest(
     start, goal : (m,)
         Joint positions, rad or m.
     duration : float
-        Seconds; for objective "time" a first guess, and optional.
+        Seconds. Optional for objective "time", where it is a first guess.
     torque_limit : number or (m,), optional
-        Needed for objective "time", unless `acceleration_limit` or `jerk_limit` is given. Held at nodes and
+        Needed for objective "time", unless `acceleration_limit` or `jerk_limit` is given. Torques keep it at nodes and
         collocation points.
     objective : "effort" or "time"
         Least integral of tau^2, or least duration.
     intervals, degree : int
         Grid: pieces of the motion, and collocation points in each.
     rate_limit, acceleration_limit, jerk_limit : number or (m,), optional
-        Of the commanded motion, of motors where drives are elastic; held at every moment.
+        Limits of the commanded motion, of motors where drives are elastic. The motion keeps them at every moment.
     time_limit : float, optional
-        Seconds that the call may last, compiling included. Then it ends with the best motion that holds all conditions,
-        not `converged`, or with an error that says how far it came.
+        Seconds that the call may last, compiling included. Then the call returns the best motion that meets all
+        conditions, not `converged`, or raises an error that says how far the search came.
     progress : bool or callable, optional
-        A bar on long searches in a terminal by default; False is silence; a function gets the fraction done.
+        By default a bar on long searches in a terminal. False shows nothing. A function gets the fraction done.
 
     Returns
     -------
@@ -176,8 +190,8 @@ def rest_to_rest(
     Raises
     ------
     PliantError
-        No motion was found; before the search, where `duration` is shorter than nine tenths of what the arm would take
-        with links and drives stiff.
+        No motion was found, or `duration` is shorter than nine tenths of what the arm would take with links and drives
+        stiff.
     Interrupted
         Ctrl-C, a KeyboardInterrupt.
 
@@ -199,17 +213,8 @@ def rest_to_rest(
         raise ModelError(f"intervals, degree: got {intervals}, {degree}, expected at least 4 and 2")
     checked_estimate(model, None)  # torques must act on single coordinates
     limit = None if torque_limit is None else checked_limit("torque_limit", torque_limit, model.n_joints)
-    given: dict[str, Any] = {
-        "rate_limit": rate_limit,
-        "acceleration_limit": acceleration_limit,
-        "jerk_limit": jerk_limit,
-    }
-    none = MotionBounds.none(model.n_joints)
-    bounds = MotionBounds(
-        none.lower,
-        none.upper,
-        *(none.upper if x is None else checked_limit(name, x, model.n_joints) for name, x in given.items()),
-    )
+    limits = {"rate_limit": rate_limit, "acceleration_limit": acceleration_limit, "jerk_limit": jerk_limit}
+    bounds = _bounds(limits, model.n_joints)
     if objective == "time" and limit is None and acceleration_limit is None and jerk_limit is None:
         raise ModelError("torque_limit: least time needs torque limits, or limits of acceleration or jerk")
     if objective == "effort" and duration is None:
@@ -218,50 +223,55 @@ def rest_to_rest(
     with interruptible("rest_to_rest"), reporter(progress, 1.0, "searching a motion", "") as report:
         watch = replace(watch, report=report)
         if needs_process(model, SEARCH, watch):
-            search = partial(rest_to_rest, intervals=intervals, degree=degree, **given)
-            found = in_process(
-                search, (model, start, goal, duration, torque_limit, objective), watch, "rest_to_rest"
+            search = partial(
+                rest_to_rest, intervals=intervals, degree=degree, rate_limit=rate_limit,
+                acceleration_limit=acceleration_limit, jerk_limit=jerk_limit,
             )  # fmt: skip
-            return cast("RestToRest", found)
-        ends = RestEnds.at(model, start, goal, limit)
-        task = MotionTask(model, ends, limit, objective == "time", bounds, (intervals, degree))
+            given = (model, start, goal, duration, torque_limit, objective)
+            return in_process(search, given, watch=watch, name="rest_to_rest")
+        task = MotionTask(
+            model=model,
+            ends=RestEnds.at(model, start, goal, limit),
+            limit=limit,
+            timed=objective == "time",
+            bounds=bounds,
+            size=(intervals, degree),
+        )
         return task.solved(asked, watch)
 
 
-SEARCH = "optimal motion"
-"""Whose functions are compiled."""
-GUESS = 1.3
-"""Duration at which a search for the least begins, as a multiple of that of the stiff arm."""
-LONGER = (1.0, 1.5, 2.2)
-"""Times that duration, where nothing is found at first."""
-SHORTER = 0.9
-"""Share of the last duration for which a motion was found that is tried next; its root where none is found."""
-CLOSE = 1.01
-"""Ratio of a duration for which a motion is found to one for which none is, at which the shortest is found."""
+def _bounds(limits: Mapping[str, ArrayLike | None], m: int) -> MotionBounds:
+    """Return bounds of m coordinates from limits of rate, acceleration and jerk, by the names of their arguments."""
+    none = MotionBounds.none(m)
+    speed, acceleration, jerk = (
+        none.upper if limit is None else checked_limit(name, limit, m) for name, limit in limits.items()
+    )
+    return replace(none, speed=speed, acceleration=acceleration, jerk=jerk)
 
 
 @dataclass(frozen=True)
 class MotionTask:
-    """What is asked of a motion.
+    """Requirements on a motion.
 
     Attributes
     ----------
     model : Model
+        The arm.
     ends : RestEnds
-        Where it begins and ends.
+        States of rest at start and goal.
     limit : (m,) array or None
-        Of the torques.
+        Torque limits.
     timed : bool
-        Whether the duration is to be least, rather than the effort.
+        Minimize the duration instead of the effort.
     bounds : MotionBounds
-        Of the commanded motion.
+        Bounds of the commanded motion.
     size : (int, int)
         Intervals of the grid, and collocation points in each.
     others : tuple of (Model, float, float)
-        Arms that the same command is to leave nearly still, a swing of their tips, m, and the share of it that each
-        mode may have after the end.
+        Arms that shall hardly vibrate after the same command; for each a swing of its tip, m, and the share of it that
+        each mode may have after the end.
     swing : (float, float), optional
-        The same swing and share of the arm itself, instead of rest.
+        Such a swing and share of the arm itself, which then need not end at rest.
     """
 
     model: Model
@@ -274,9 +284,25 @@ class MotionTask:
     swing: tuple[float, float] | None = None
 
     def solved(self, asked: float | None, watch: Watch) -> RestToRest:
-        """The motion, of a duration that is `asked` for."""
+        """Return the motion of the duration that is `asked` for, or of least time.
+
+        Parameters
+        ----------
+        asked : float or None
+            Duration, s; for least time a guess.
+        watch : Watch
+
+        Raises
+        ------
+        PliantError
+            No motion was found, or `asked` is too short for any.
+        """
         ends, limit = self.ends, self.limit
-        shortest = None if limit is None else stiff_shortest_time(self.model, ends.start, ends.goal, limit, watch)
+        shortest = (
+            None
+            if limit is None
+            else stiff_shortest_time(self.model, start=ends.start, goal=ends.goal, limit=limit, watch=watch)
+        )
         if not self.timed and asked is not None and shortest is not None and asked < SAFE * shortest:
             raise PliantError(
                 f"duration: got {asked:g} s, expected at least {SAFE * shortest:.3g} s: no motion found that is "
@@ -290,42 +316,56 @@ class MotionTask:
                 "jerk_limit ask for"
             )
         T = asked if asked is not None else GUESS * max(shortest or 0.0, least)
-        return self._searched(T or GUESS * ends.duration(self.model, limit), watch, shortest)
+        return self._searched(T or GUESS * ends.duration(self.model, limit), watch=watch, shortest=shortest)
 
     @property
     def _actuated(self) -> list[int]:
         return [shaft.actuated for shaft in self.model.layout.shafts]
 
     def fastest(self, T: float, watch: Watch) -> RestToRest:
-        """The motion of least time by linear programs, from a plain one of T seconds; raises `Unsolved`."""
+        """Return the motion of least time by linear programs, from a plain motion of T seconds.
+
+        Raises
+        ------
+        Unsolved
+            No motion was found.
+        """
         arm, grid, search = self._prepared(T)
-        driven, guess = first_guess(arm, grid, self.ends.start, self.ends.goal, T)
+        driven, guess = first_guess(arm, grid, start=self.ends.start, goal=self.ends.goal, duration=T)
         last = search(driven, guess, aim=SMOOTH_TIME)
-        found, count, least = TimePrograms(last).solve(watch)
-        return _read(self.model, driven, found, self.ends.start, found.T, last.violation(found), count, least)
+        motion, programs, settled = TimePrograms(last).solve(watch)
+        return self._result(driven, _Solution(last, motion, programs, settled), cost=motion.T)
 
     def _prepared(self, T: float) -> tuple[Model, MotionGrid, Searching]:
-        """The arm, its grid, and a search that knows what is asked, for motions of about T seconds."""
+        """Return the arm with smooth friction, its grid, and a search with these requirements, for motions of about T
+        seconds."""
         ends, shafts = self.ends, self.model.layout.shafts
         travel = np.abs(ends.goal - ends.start)[[shaft.index for shaft in shafts]]
         speeds = np.maximum(travel, 0.1 * travel.max()) / T
-        grid = MotionGrid(self.model.n, tuple(self._actuated), *self.size)
-        at = ends.start[self._actuated], ends.goal[self._actuated]
-        others = [Bystander(smoothed(model, speeds), grid, *at, unit, share) for model, unit, share in self.others]
+        intervals, degree = self.size
+        grid = MotionGrid(n=self.model.n, actuated=tuple(self._actuated), intervals=intervals, degree=degree)
+        start, goal = ends.start[self._actuated], ends.goal[self._actuated]
+        others = [
+            Bystander(smoothed(model, speeds), grid, start=start, goal=goal, unit=unit, share=share)
+            for model, unit, share in self.others
+        ]
         search = partial(
             MotionSearch, goal=ends.goal, limit=self.limit, bounds=self.bounds, others=others, swing=self.swing
         )
         return smoothed(self.model, speeds), grid, search
 
     def _searched(self, T: float, watch: Watch, shortest: float | None) -> RestToRest:
-        ends = self.ends
+        """Return the motion from a guess of T seconds; if no least time is found, try longer guesses.
+
+        `shortest` is the shortest time of the stiff arm, if known, for the message of an error.
+        """
         arm, grid, search = self._prepared(T)
         durations = [T * longer for longer in (LONGER if self.timed else (1.0,))]
         try:
             for tries, T in enumerate(durations, 1):
-                driven, guess = first_guess(arm, grid, ends.start, ends.goal, T)
+                driven, guess = first_guess(arm, grid, start=self.ends.start, goal=self.ends.goal, duration=T)
                 try:
-                    last, found, iterations, least = _staged(search, driven, guess, self.timed, watch)
+                    found = _staged(search, driven, guess, timed=self.timed, watch=watch)
                     prepared_for(self.model, SEARCH)
                     break
                 except Unsolved as error:
@@ -338,44 +378,55 @@ class MotionTask:
                 f"rest_to_rest: {error}{known}; allow more duration or torque, or more intervals"
                 + ("" if self.limit is None else '; objective="time" finds the shortest duration')
             ) from None
-        cost = found.T if self.timed else last.effort(found)
-        return _read(self.model, driven, found, ends.start, cost, last.violation(found), iterations, least)
+        cost = found.motion.T if self.timed else found.search.effort(found.motion)
+        return self._result(driven, found, cost)
+
+    def _result(self, driven: Driven, found: _Solution, cost: float) -> RestToRest:
+        return result_of(
+            self.model, driven, found.motion, cost=cost, violation=found.search.violation(found.motion),
+            iterations=found.iterations, converged=found.least,
+        )  # fmt: skip
 
 
-Searching = Callable[..., MotionSearch]
-"""A `MotionSearch` that knows all but the arm on its grid, the guess and the aim."""
+@dataclass(frozen=True)
+class _Solution:
+    """Motion that a search found, after how many iterations, and whether its cost is least nearby."""
+
+    search: MotionSearch
+    motion: DrivenMotion
+    iterations: int
+    least: bool
 
 
-def _staged(
-    search: Searching, driven: Driven, guess: DrivenMotion, timed: bool, watch: Watch
-) -> tuple[MotionSearch, DrivenMotion, int, bool]:
-    """Least effort at once; least time from there, with smooth torques first. What was found is kept when late."""
+def _staged(search: Searching, driven: Driven, guess: DrivenMotion, *, timed: bool, watch: Watch) -> _Solution:
+    """Search for least effort; for least time then from there, first with smooth torques, then with sharp ones.
+
+    A motion that was found before the time limit is kept.
+    """
     first = search(driven, guess, aim=SMOOTH_EFFORT if timed else LEAST_EFFORT)
-    found, count, least = first.solve(watch)
+    effort, count, least = first.solve(watch)
     if not timed or watch.late:
-        return first, found, count, least and not timed
-    smooth = search(driven, found, aim=SMOOTH_TIME)
+        return _Solution(first, effort, count, least and not timed)
     try:
-        found, more, _ = smooth.solve(watch)
+        smooth, more, _ = search(driven, effort, aim=SMOOTH_TIME).solve(watch)
     except Unsolved:
         if not watch.late:
             raise
-        return first, found, count, False
-    sharp = search(driven, found, aim=SHARP_TIME)
+        return _Solution(first, effort, count, least=False)
+    count += more
+    sharp = search(driven, smooth, aim=SHARP_TIME)
     try:
-        faster, last, least = sharp.solve(watch)
+        fastest, more, least = sharp.solve(watch)
     except Unsolved:
-        faster, last, least = found, 0, False
+        return _narrowed(search, driven, smooth, count, watch=watch)
     if least:
-        return sharp, faster, count + more + last, least
-    return _narrowed(search, driven, faster, count + more + last, watch)
+        return _Solution(sharp, fastest, count + more, least)
+    return _narrowed(search, driven, fastest, count + more, watch=watch)
 
 
-def _narrowed(
-    search: Searching, driven: Driven, found: DrivenMotion, count: int, watch: Watch
-) -> tuple[MotionSearch, DrivenMotion, int, bool]:
-    """The shortest duration for which a search of least effort comes to an end, to a hundredth: it converges where that
-    for the time itself does not."""
+def _narrowed(search: Searching, driven: Driven, found: DrivenMotion, count: int, *, watch: Watch) -> _Solution:
+    """Search for the shortest duration, to a hundredth, for which a search of least effort converges: it does so where
+    that for least time does not. `count` iterations were made before."""
     last, share = search(driven, found, aim=NEARBY), SHORTER
     while share < 1 / CLOSE and not watch.late:
         command = found.nodes[:, 2, list(driven.grid.actuated)]
@@ -385,12 +436,12 @@ def _narrowed(
             last, count = trial, count + more
         except (Unsolved, ArithmeticError):
             share = float(np.sqrt(share))
-    return last, found, count, False  # a search that ends without a motion is no proof that there is none
+    return _Solution(last, found, count, least=False)  # a search without a result is no proof that there is no motion
 
 
 @dataclass(frozen=True)
 class RestEnds:
-    """States of rest at start and goal, and the torques that hold them."""
+    """States of rest at start and goal (n,), and the torques that hold them (m,)."""
 
     start: Array
     goal: Array
@@ -399,11 +450,17 @@ class RestEnds:
 
     @classmethod
     def at(cls, model: Model, start: AnglesLike, goal: AnglesLike, limit: Array | None) -> RestEnds:
-        """Of joint positions; refuses those that torques within `limit` do not hold."""
+        """Return states of rest at joint positions (m,).
+
+        Raises
+        ------
+        ModelError
+            Torques within `limit` (m,) do not hold the arm there.
+        """
         model.layout.require_plain("optimal motion")
         model.layout.require_open("optimal motion")
         a, b = (model.equilibrium(numbers(k, v, model.n_joints)) for k, v in (("start", start), ("goal", goal)))
-        ends = cls(a, b, model.holding_torque(a), model.holding_torque(b))
+        ends = cls(start=a, goal=b, hold_start=model.holding_torque(a), hold_goal=model.holding_torque(b))
         for name, hold in (("start", ends.hold_start), ("goal", ends.hold_goal)):
             if limit is not None and (np.abs(hold) >= limit).any():
                 raise ModelError(
@@ -413,7 +470,7 @@ class RestEnds:
         return ends
 
     def duration(self, model: Model, limit: Array | None) -> float:
-        """Of a cycloid of each joint alone, with a margin."""
+        """Return the duration, s, of cycloids of each joint alone within torque limits (m,), with a margin."""
         assert limit is not None
         rows = [shaft.actuated for shaft in model.layout.shafts]
         inertia = np.maximum.reduce([np.diag(model.mass_matrix(q))[rows] for q in (self.start, self.goal)])
@@ -422,37 +479,52 @@ class RestEnds:
         return float(max(np.sqrt(2 * np.pi * travel * inertia / spare).max(), 1e-3))
 
 
-def _read(
+def result_of(
     model: Model,
     driven: Driven,
     found: DrivenMotion,
-    q0: Array,
+    *,
     cost: float,
     violation: float,
     iterations: int,
-    converged: bool = True,
+    converged: bool,
 ) -> RestToRest:
+    """Return the result of a search that found this motion of the driven arm."""
     grid, T = driven.grid, found.T
-    h, N = T / grid.intervals, grid.intervals
-    nodes = found.nodes / np.array([1, T, T**2])[:, None]
-    q, v, a = (nodes[:, k][:, list(grid.actuated)] for k in range(3))
-    cubic = [Piece(k * h, np.stack([q[k], v[k], a[k] / 2, (a[k + 1] - a[k]) / (6 * h)])) for k in range(N)]
+    N, step, by_time = grid.intervals, found.T / grid.intervals, np.array([1, T, T**2])[:, None]
+    nodes, inner = found.nodes / by_time, found.inner.reshape(-1, 3, grid.n) / by_time  # q, qd, qdd
+    q, qd, qdd = (nodes[:, k][:, list(grid.actuated)] for k in range(3))
+    cubics = [
+        Piece(k * step, np.stack([q[k], qd[k], qdd[k] / 2, (qdd[k + 1] - qdd[k]) / (6 * step)])) for k in range(N)
+    ]
     shafts = [shaft.index for shaft in model.layout.shafts]
-    joints = Piecewise([_hermite(k * h, h, nodes[k : k + 2][..., shafts]) for k in range(N)], T, model.joints)
+    quintics = [_hermite(k * step, step, nodes[k : k + 2][..., shafts]) for k in range(N)]
+    joints = Piecewise(quintics, T, model.joints)
     stiff = shafts == list(grid.actuated)
-    trajectory = Piecewise(cubic, T, actuated_names(model), None if stiff else joints)
-    t = np.concatenate([np.arange(N + 1) * h, T * grid.shares.ravel()])
-    order, inner = np.argsort(t), found.inner.reshape(-1, 3, grid.n)
-    every = np.concatenate([nodes, inner / np.array([1, T, T**2])[:, None]])[order]
+    trajectory = Piecewise(cubics, T, actuated_names(model), None if stiff else joints)
+    t = np.concatenate([np.arange(N + 1) * step, T * grid.shares.ravel()])
+    order = np.argsort(t)
+    states = np.concatenate([nodes, inner])[order]
     tau = np.concatenate([found.tau_nodes, found.tau.reshape(-1, len(shafts))])[order]
     return RestToRest(
-        trajectory, trajectory if stiff else joints, T, t[order], every[:, 0], every[:, 1], tau, q0, cost, violation,
-        iterations, converged,
-    )  # fmt: skip
+        trajectory=trajectory,
+        joints=trajectory if stiff else joints,
+        duration=T,
+        t=t[order],
+        q=states[:, 0],
+        qd=states[:, 1],
+        tau=tau,
+        q0=driven.start,
+        cost=cost,
+        violation=violation,
+        iterations=iterations,
+        converged=converged,
+    )
 
 
 def _hermite(start: float, h: float, ends: Array) -> Piece:
-    """The quintic through positions, rates and accelerations `ends` (2, 3, n) at both ends of h seconds."""
+    """Return the polynomial of fifth degree through positions, rates and accelerations `ends` (2, 3, n) at both ends of
+    h seconds."""
     (q0, v0, a0), (q1, v1, a1) = ends
     p = q1 - q0 - h * v0 - h**2 / 2 * a0
     v, a = h * (v1 - v0 - h * a0), h**2 * (a1 - a0)

@@ -1,5 +1,5 @@
-"""Arms that follow a command which was made for another: the same arm with another payload or stiffness, whose motors
-do what they are told. What they ring by at the end is bounded, mode by mode, in meters at the tip."""
+"""Arms that follow a command made for another arm: the same arm with another payload or stiffness, whose motors follow
+the command exactly. Their residual vibration is bounded mode by mode, in meters at the tip."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pliant.control.planning.motion_response import Driven, DrivenMotion, Driven
 from pliant.model.model import Model
 
 FELT = 0.05
-"""Share of its bound that the whole command must be able to change a mode by, to be a condition."""
+"""A mode is a condition if all unknowns together can change its swing by more than this share of its bound."""
 
 
 def swing_rows(arm: ArmForces, rest: Array, free: list[int]) -> Array:
-    """(2, f, 2 n) rows over a state near `rest`: what each mode swings by at the tip, m, by its place and by its rate,
-    while what is not `free` stands."""
+    """Return (2, f, 2 n) rows: products with a state (q, qd), counted from `rest` (n,), are swings of f modes at the
+    tip, m, by displacement and by rate. All coordinates but the `free` ones stand still."""
     n, at = len(rest), np.ix_(free, free)
     _, K, _, M = arm.slopes(rest, 0 * rest, 0 * rest)
     squares, Phi = natural_modes(K[at], M[at])
@@ -30,25 +30,37 @@ def swing_rows(arm: ArmForces, rest: Array, free: list[int]) -> Array:
 
 
 def mode_rows(M: Array, squares: Array, Phi: Array, size: Array) -> tuple[Array, Array]:
-    """(k, n) rows over displacements from rest and over speeds: what modes Phi (n, k) of unit inertia swing by, times
-    `size` (k,)."""
+    """Return (k, n) rows over displacements and (k, n) rows over speeds: products are amplitudes of k modes, times
+    `size`.
+
+    Parameters
+    ----------
+    M : (n, n) array
+        Mass matrix.
+    squares : (k,) array
+        Squares of angular frequencies.
+    Phi : (n, k) array
+        Modes of unit inertia.
+    size : (k,) array
+        Factors.
+    """
     modal = (Phi.T @ M) * size[:, None]
     return modal, modal / np.sqrt(np.abs(squares))[:, None]
 
 
 class Bystander:
-    """An arm beside the one that a command is made for, on the same grid.
+    """An arm other than the one for which a command is made, on the same grid.
 
     Parameters
     ----------
     model : Model
-        With the same coordinates.
+        The other arm, with the same coordinates.
     grid : MotionGrid
-        Of the command.
+        Grid of the command.
     start, goal : (m,) array
-        Of the actuated coordinates.
+        Positions of the actuated coordinates.
     unit, share : float
-        The swing at the tip that counts as one, m, and the share of it that each mode may have after the end.
+        A swing of the tip, m, and the share of it that each mode may have after the end.
     """
 
     def __init__(
@@ -56,29 +68,32 @@ class Bystander:
     ) -> None:
         begin, rest = (model.equilibrium(each, held="motors") for each in (start, goal))
         arm = ArmForces(model)
-        self.driven, self.goal, self.share = Driven(arm, grid, begin), np.concatenate([rest, 0 * rest]), share
+        self.driven, self.share = Driven(arm, grid, begin), share
+        self.goal = np.concatenate([rest, 0 * rest])
         self._rows = swing_rows(arm, rest, list(grid.free)) / unit
 
     def following(self, guess: DrivenMotion, scale: Array) -> Following:
-        """It under the command of a guess, where changes of the command by `scale` are of size one."""
+        """Return this arm under the command of a guess; `scale` (N_x,) are changes of unknowns of size one."""
         rows = np.concatenate([self._rows[0], self._rows[1] / guess.T])  # derivatives are by s = t / T
-        return Following(self.driven, self.goal, rows, guess, scale, self.share)
+        return Following(self.driven, goal=self.goal, rows=rows, guess=guess, scale=scale, share=self.share)
 
 
 class Following:
-    """How the end of a bystander follows from the command.
+    """Conditions on the end of a bystander, as a function of the command.
 
     Parameters
     ----------
     driven : Driven
+        The other arm on the grid.
     goal : (2 n,) array
-        State at rest.
+        State of rest.
     rows : (K, 2 n) array
-        Of what must stay within `share` of one at the end.
+        Products with the end state, counted from the goal, must lie between -`share` and `share`. Rows that the
+        command hardly changes are left out.
     guess : DrivenMotion
-        Of the arm that the command is made for.
+        First motion of the arm for which the command is made.
     scale : (N_x,) array
-        Of the unknowns.
+        Changes of unknowns of size one.
     share : float
     """
 
@@ -93,24 +108,26 @@ class Following:
         self.count = len(self.rows)
 
     def follow(self, a: Array, T: float) -> None:
-        """Accelerations d2q/ds2 (N + 1, m) at the nodes."""
+        """Take a command: accelerations d2q/ds2 (N + 1, m) at the nodes, and the duration, s."""
         self.at, self._slopes = self.driven.response(a, T, self.at), None
 
     def end_slopes(self) -> DrivenSlopes:
-        """Of the response, by accelerations at the nodes and by T."""
+        """Return slopes of the response by accelerations at the nodes and by T."""
         if self._slopes is None:
             self._slopes = self.driven.slopes(self.at)
         return self._slopes
 
     def values(self) -> Array:
-        """(K,) of size one."""
+        """Return values (K,) of the conditions, of size one."""
         return np.asarray(self.rows @ (self.at.nodes[-1, :2].ravel() - self.goal))
 
     def slopes(self) -> Array:
-        """(K, N_x) of the values."""
+        """Return slopes (K, N_x) of the values."""
         return np.asarray(self.rows @ self.end_slopes().end)
 
     def curvature(self, weights: Array) -> Array:
-        """(N_x, N_x) of the values so weighed."""
+        """Return second derivatives (N_x, N_x) of the values times `weights` (K,)."""
         at = self.at
-        return self._curvature.of(at, self.end_slopes(), weights @ self.rows, 0 * at.tau, 0 * at.tau_nodes)
+        return self._curvature.of(
+            at, self.end_slopes(), end=weights @ self.rows, tau=0 * at.tau, tau_nodes=0 * at.tau_nodes
+        )

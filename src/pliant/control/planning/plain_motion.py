@@ -1,4 +1,4 @@
-"""The motion that rings: straight to the goal as fast as the limits let it, as if the arm were stiff."""
+"""Plain motion, which leaves vibration: straight to the goal as fast as the limits allow, as if the arm were stiff."""
 
 from __future__ import annotations
 
@@ -16,15 +16,26 @@ from pliant.errors import PliantError
 from pliant.model.model import Model
 
 SAMPLES = 400
-"""Times at which torques are looked at."""
+"""Number of times at which torques are checked."""
 MOST_STRETCH = 1e3
+"""Factor of the duration after which no motion is expected to keep the torque limits."""
 
 
 def plain_motion(model: Model, start: Array, goal: Array, bounds: MotionBounds, effort: Array) -> Piecewise:
-    """Of the motors (or joints), (m,) each; stretched in time until torques of the stiff arm stay within `effort`."""
+    """Return the motion of the motors (or joints) between positions (m,), stretched in time until torques of the stiff
+    arm stay within `effort` (m,).
+
+    Raises
+    ------
+    PliantError
+        The arm takes more torque, however slowly it moves.
+    """
 
     def stretched(factor: float) -> JerkLimited:
-        return JerkLimited(start, goal, bounds.speed / factor, bounds.acceleration / factor**2, bounds.jerk / factor**3)
+        return JerkLimited(
+            start, goal, speed=bounds.speed / factor, acceleration=bounds.acceleration / factor**2,
+            jerk=bounds.jerk / factor**3,
+        )  # fmt: skip
 
     factor = 1.0
     if model.layout.is_open and model.layout.plain and np.isfinite(effort).any():
@@ -34,7 +45,7 @@ def plain_motion(model: Model, start: Array, goal: Array, bounds: MotionBounds, 
 
 
 def _least_stretch(arm: StiffArmForces, stretched: Callable[[float], JerkLimited], effort: Array) -> float:
-    """The least factor of the duration with which all torques stay within their limits, to a thousandth."""
+    """Return the least factor of the duration, to a thousandth, with which all torques keep their limits (m,)."""
 
     def fits(factor: float) -> bool:
         move = stretched(factor)

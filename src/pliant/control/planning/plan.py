@@ -1,4 +1,4 @@
-"""`shape`: a motion that does not ring, beside the one that does."""
+"""`shape`: a motion without residual vibration, compared with the plain motion."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,63 +39,58 @@ if TYPE_CHECKING:
     from pliant.drawing.style import Paths
 
 DESCRIBED = "as described"
-"""The arm as the file has it, among those that are off."""
+"""Name of the arm as its file has it, among arms with errors of payload and stiffness."""
 SEARCH = "shaped motion"
-"""Whose functions are compiled."""
+"""Name of the search, under which `time_limited.py` notes that its functions are compiled."""
 SEARCHED = 0.6
-"""Share of a time limit that a search has; the rest is for shapers and for runs of what was found."""
+"""Share of a time limit for the search; the rest is for shapers and for simulations of the result."""
 SPARED = 0.99
-"""Share of the torque limits that a search may use: it sees torques at points of a grid."""
-LEFT = ((2e-4, 0.07), (1e-4, 0.02))
-"""What each mode may swing by at the end, as a share of the plain motion's swing: of the arm, and of those that are
-off; the second where several modes together swing by more than `ALLOWED`."""
+"""Share of the torque limits that a search may use: it sees torques at points of a grid only."""
 ALLOWED = (0.04, 0.18)
+"""Largest residual vibration as a share of that of the plain motion: of the arm, and of arms with errors."""
+LEFT = ((2e-4, 0.07), (1e-4, 0.02))
+"""Bounds for each single mode, likewise, for a first and a second search. The second is made where several modes
+together vibrate by more than `ALLOWED`."""
 SEEN = 1e-7
-"""Swings below this are none, m."""
+"""Amplitude of the tip below which an arm counts as still, m."""
 GUESS = 1.1
 """Duration at which the search begins, as a multiple of the plain motion's."""
 FEWEST = 8
-"""Pieces of a motion that can be steered at all."""
+"""Least number of intervals with which a motion can be steered."""
 ROWS = 201
-"""Of the motion that is written, at least."""
+"""Rows of `ShapedMotion.motion`."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One arm under both commands.
-
-    Attributes
-    ----------
-    plain, shaped : Residual
-        Its runs.
-    """
+    """Residual vibration of one arm after the plain and after the shaped motion."""
 
     plain: Residual
     shaped: Residual
 
     @property
     def ratio(self) -> float:
-        """What the shaped motion rings by, over what the plain one does."""
+        """Peak after the shaped motion over that after the plain one; 0 if there is none."""
         return self.shaped.peak / self.plain.peak if self.plain.peak else 0.0
 
 
 @dataclass(frozen=True, repr=False)
 class ShapedMotion:
-    """A motion that does not ring, and what is known of it.
+    """A motion without residual vibration, and a comparison with the plain motion.
 
     Attributes
     ----------
     trajectory : Piecewise
-        Of the motors of elastic drives and of joints elsewhere: a reference of controllers, or
+        Motion of the motors of elastic drives, and of joints elsewhere: the reference of a controller, or
         `simulate(..., motion=shaped.trajectory.motion(model))`.
     plain : Piecewise
-        The motion that it stands in for.
+        Motion that it replaces.
     motion : JointMotion
         Positions, rates, accelerations and feedforward torques at even times, by the names of the joints.
     method : str
         "optimal control", "timing" of a path that is kept, or "shapers".
     compared : dict of Compared
-        What both motions ring by: "as described", and for arms that are off by what was stated.
+        Residual vibration after both motions: of the arm "as described", and of arms with the stated errors.
     shares : dict of float
         Largest share of each limit that the motion takes.
     """
@@ -109,12 +104,12 @@ class ShapedMotion:
 
     @property
     def duration(self) -> float:
-        """Seconds."""
+        """Duration, s."""
         return self.trajectory.end
 
     @property
     def frequency(self) -> float:
-        """The lowest one of the arm at the end, Hz."""
+        """Lowest natural frequency of the arm at the end, Hz."""
         return self.compared[DESCRIBED].shaped.frequency
 
     def __repr__(self) -> str:
@@ -124,8 +119,8 @@ class ShapedMotion:
             f"{self.plain.end:.4g} s, {1e3 * here.plain.peak:.3g} mm)"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Times, swings and shares of limits as plain data.
+    def to_dict(self) -> dict[str, object]:
+        """Return times, residual vibration and shares of limits as plain data.
 
         Returns
         -------
@@ -151,7 +146,7 @@ class ShapedMotion:
         }
 
     def plot(self, path: Paths = None) -> Figure:
-        """Distance of the tip from its place at rest under both commands, and the commands.
+        """Plot the distance of the tip from its place at rest after both motions, and the motions.
 
         Parameters
         ----------
@@ -191,11 +186,12 @@ def shape(
     time_limit: float | None = None,
     progress: bool | Callable[[float], None] | None = None,
 ) -> ShapedMotion:
-    """A motion of the joints that does not ring, within limits of speed, acceleration, jerk and torque.
+    """Return a motion of the joints without residual vibration, within limits of speed, acceleration, jerk and torque.
 
-    From `start` to `goal` the path is free: the fastest motion that ends at rest is found by optimal control. The path
-    of a `trajectory` is kept, and so is the straight path of arms with loops or a free base: the fastest timing that
-    ends at rest is found. Where a search finds nothing, shapers take its place whose frequencies follow the pose.
+    From `start` to `goal` the path is free: optimal control finds the fastest motion that ends at rest. The path of a
+    `trajectory` is kept, and so is the straight path of arms with loops or a free base: linear programs find the
+    fastest timing that ends at rest. If a search finds nothing, input shapers are used, with frequencies that follow
+    the pose.
 
     Parameters
     ----------
@@ -204,20 +200,21 @@ def shape(
     start, goal : (m,), optional
         Joint positions, rad or m.
     trajectory : JointMotion or path, optional
-        Instead of start and goal: joints over time, or a file that `read_trajectory` reads.
+        Motion of the joints instead of start and goal, or a file that `read_trajectory` reads.
     payload : float, optional
-        Mass in the hand instead of the described one, kg.
+        Mass of the payload instead of the described one, kg.
     payload_error, stiffness_error : float
-        By what share payload and stiffness may be off, either way: the motion is to ring little there too.
+        Largest relative errors of payload and stiffness, in both directions. The residual vibration is small for these
+        too.
     speed, acceleration, jerk, effort : number or (m,), optional
         Limits instead of those of the robot file; joints that move need all but the last.
     intervals : int
-        Pieces of the motion that a search finds; of a path that is kept, at least so many.
+        Intervals of the motion that a search finds. A path that is kept may get more.
     time_limit : float, optional
-        Seconds that the call may last, compiling included: the search has six tenths of it, then shapers take its
-        place. An error says where nothing at all was found in time.
+        Seconds that the call may last, compiling included. The search has six tenths of them, then shapers replace it.
+        If nothing at all is found in time, an error says so.
     progress : bool or callable, optional
-        A bar in a terminal by default; False is silence; a function gets the fraction done.
+        By default a bar in a terminal. False shows nothing. A function gets the fraction done.
 
     Returns
     -------
@@ -226,7 +223,7 @@ def shape(
     Raises
     ------
     ModelError
-        Limits are missing, or start or goal lie outside them.
+        Limits are missing, or start or goal violate them.
 
     Examples
     --------
@@ -237,38 +234,42 @@ def shape(
     """
     watch = Watch(None if time_limit is None else positive("time_limit", time_limit))
     arm = model if payload is None else _loaded(model, payload)
-    limits, torques = stated_limits(arm, {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort})
+    limits = {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort}
+    bounds, torque_limits = stated_limits(arm, limits)
     if intervals < FEWEST:
         raise ModelError(f"intervals: got {intervals}, expected at least {FEWEST}")
     with interruptible("shape"), reporter(progress, 1.0, "shaping a motion", "") as report:
         watch = replace(watch, report=report)
         if needs_process(model, SEARCH, watch):
-            more: dict[str, Any] = {"payload": payload, "payload_error": payload_error}
-            more["stiffness_error"] = stiffness_error
-            more |= {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort}
-            search = partial(shape, intervals=intervals, **more)
-            return cast("ShapedMotion", in_process(search, (model, start, goal, trajectory), watch, "shape"))
-        off = off_by(arm, payload_error, stiffness_error)
-        shaping = _Shaping(arm, limits, torques, off, intervals, watch.part(SEARCHED))
+            search = partial(
+                shape, intervals=intervals, payload=payload, payload_error=payload_error,
+                stiffness_error=stiffness_error, speed=speed, acceleration=acceleration, jerk=jerk, effort=effort,
+            )  # fmt: skip
+            return in_process(search, (model, start, goal, trajectory), watch=watch, name="shape")
+        shaping = _Shaping(
+            model=arm,
+            bounds=bounds,
+            effort=torque_limits,
+            off=off_by(arm, payload_error, stiffness_error),
+            intervals=intervals,
+            watch=watch.part(SEARCHED),
+        )
         if trajectory is not None:
             if start is not None or goal is not None:
                 raise ModelError("trajectory: it has its own start and goal; give either these or a trajectory")
             given = trajectory if isinstance(trajectory, JointMotion) else read_trajectory(trajectory)
-            return _prepared(model, shaping.along(given.in_order(arm.joints)))
-        if start is None or goal is None:
+            found = shaping.along(given.in_order(arm.joints))
+        elif start is not None and goal is not None:
+            begin, end = (numbers(name, x, arm.n_joints) for name, x in (("start", start), ("goal", goal)))
+            found = shaping.between(begin, end)
+        else:
             raise ModelError("start, goal: expected both, or a trajectory")
-        begin, end = (numbers(name, x, arm.n_joints) for name, x in (("start", start), ("goal", goal)))
-        return _prepared(model, shaping.between(begin, end))
-
-
-def _prepared(model: Model, found: ShapedMotion) -> ShapedMotion:
-    """What was found, all functions being compiled."""
-    prepared_for(model, SEARCH)
-    return found
+        prepared_for(model, SEARCH)
+        return found
 
 
 def _loaded(model: Model, payload: float) -> Model:
-    """The arm with this mass in its hand."""
+    """Return the arm with a payload of this mass, kg."""
     if not isinstance(payload, int | float) or not 0 <= payload < np.inf:
         raise ModelError(f"payload: got {payload!r}, expected a mass in kg")
     if isinstance(model.robot.payload, tuple):
@@ -278,6 +279,24 @@ def _loaded(model: Model, payload: float) -> Model:
 
 @dataclass(frozen=True)
 class _Shaping:
+    """Search for a shaped motion.
+
+    Attributes
+    ----------
+    model : Model
+        The arm.
+    bounds : MotionBounds
+        Limits of positions, rates, accelerations and jerks.
+    effort : (m,) array
+        Torque limits, infinite where there is none.
+    off : mapping of Model
+        Arms with errors of payload and stiffness, by their names.
+    intervals : int
+        Intervals of the motion.
+    watch : Watch
+        Time limit and listener of the search.
+    """
+
     model: Model
     bounds: MotionBounds
     effort: Array
@@ -285,50 +304,84 @@ class _Shaping:
     intervals: int
     watch: Watch
 
+    @property
+    def _arms(self) -> dict[str, Model]:
+        """Arms by name: the arm as described, then arms with errors."""
+        return {DESCRIBED: self.model, **self.off}
+
     def between(self, start: Array, goal: Array) -> ShapedMotion:
-        """From rest to rest on any path."""
-        model, effort = self.model, self.effort
-        self._check_ends(start, goal)
-        if not model.layout.is_open or not model.layout.plain:
-            return self._straight(start, goal)
-        ends = RestEnds.at(model, start, goal, SPARED * effort)
-        act = [shaft.actuated for shaft in model.layout.shafts]
-        plain = plain_motion(model, ends.start[act], ends.goal[act], self.bounds, effort)
-        known = self._known(plain)
-        bounds = self.bounds.times(1 - NEAR)
-        task = partial(MotionTask, model, ends, SPARED * effort, True, bounds, (self.intervals, 4))
-        try:
-            for own, off in LEFT:
-                units = {name: max(run.peak, SEEN) for name, run in known.items()}
-                others = tuple((arm, units[name], off) for name, arm in self.off.items())
-                found = task(others, (units[DESCRIBED], own)).fastest(GUESS * plain.end, self.watch)
-                runs = self._known(found.trajectory)
-                if self._content(known, runs):
-                    break
-        except Unsolved:
-            return self._kept(*self._path_of(plain), plain, known, search=self.watch.time_limit is None)
-        return self._told(found.trajectory, plain, "optimal control", known, runs)
-
-    def _content(self, known: dict[str, Residual], runs: dict[str, Residual]) -> bool:
-        """Whether all arms ring by as little as they may."""
-        return all(runs[name].peak <= ALLOWED[name != DESCRIBED] * max(known[name].peak, SEEN) for name in known)
-
-    def _check_ends(self, start: Array, goal: Array) -> None:
-        require_limits(self.model, self.bounds, start != goal)
+        """Return a motion between joint positions (m,) on any path."""
+        model = self.model
+        require_limits(model, self.bounds, start != goal)
         if (start == goal).all():
             raise ModelError("goal: it is the start; expected another position of some joint")
-        for name, at in (("start", start), ("goal", goal)):
-            self._check_pose(name, at)
+        for name, pose in (("start", start), ("goal", goal)):
+            self._check_pose(name, pose)
+        if not model.layout.is_open or not model.layout.plain:
+            plain = plain_motion(model, start=start, goal=goal, bounds=self.bounds, effort=self.effort)
+            return self._along(*self._path_of(plain), plain, self._residuals(plain))
+        ends = RestEnds.at(model, start, goal, SPARED * self.effort)
+        motors = [shaft.actuated for shaft in model.layout.shafts]
+        plain = plain_motion(
+            model, start=ends.start[motors], goal=ends.goal[motors], bounds=self.bounds, effort=self.effort
+        )
+        before = self._residuals(plain)
+        try:
+            found, after = self._fastest(ends, plain, before)
+        except Unsolved:  # with a time limit no further search
+            return self._along(*self._path_of(plain), plain, before, search=self.watch.time_limit is None)
+        return self._compared(found, plain, "optimal control", before=before, after=after)
 
-    def _check_pose(self, name: str, at: Array) -> None:
-        """Refuse joint positions outside their limits, and those that torques within theirs do not hold."""
+    def _fastest(
+        self, ends: RestEnds, plain: Piecewise, before: dict[str, Residual]
+    ) -> tuple[Piecewise, dict[str, Residual]]:
+        """Return the fastest motion by optimal control, and its residual vibration of all arms.
+
+        Raises
+        ------
+        Unsolved
+            The search found no motion.
+        """
+        units = {name: max(run.peak, SEEN) for name, run in before.items()}
+        for own_share, off_share in LEFT:
+            task = MotionTask(
+                model=self.model,
+                ends=ends,
+                limit=SPARED * self.effort,
+                timed=True,
+                bounds=self.bounds.times(1 - NEAR),
+                size=(self.intervals, 4),
+                others=tuple((arm, units[name], off_share) for name, arm in self.off.items()),
+                swing=(units[DESCRIBED], own_share),
+            )
+            found = task.fastest(GUESS * plain.end, self.watch).trajectory
+            after = self._residuals(found)
+            if all(after[name].peak <= ALLOWED[name != DESCRIBED] * units[name] for name in units):
+                break
+        return found, after
+
+    def along(self, given: JointMotion) -> ShapedMotion:
+        """Return a motion on the path of a motion of the joints."""
+        t = np.linspace(0.0, float(given.t[-1]), DENSE)
+        q = given.at(t)
+        require_limits(self.model, self.bounds, np.ptp(q, axis=0) > 0)
+        path, progress = JointPath.of(t, q, commanded(self.model))
+        for row in (0, *q.argmin(axis=0), *q.argmax(axis=0), -1):
+            self._check_pose(f"trajectory: at {t[row]:.4g} s", q[row])
+        path = JointPath(path.u, path.q + self._wind_up(path), path.names)
+        plain = within(progress.stretched, path, self.bounds).on(path)
+        at_speed = Progress(t * plain.end / progress.duration, progress.u)
+        return self._along(path, at_speed, plain, self._residuals(plain))
+
+    def _check_pose(self, name: str, pose: Array) -> None:
+        """Refuse joint positions (m,) outside their limits, and those that torques within their limits do not hold."""
         model = self.model
-        for joint, low, x, high in zip(model.joints, self.bounds.lower, at, self.bounds.upper):
+        for joint, low, x, high in zip(model.joints, self.bounds.lower, pose, self.bounds.upper):
             if not low <= x <= high:
                 raise ModelError(f"{name}: joint {joint} is at {x:g}, its limits are {low:g} and {high:g}")
         if not model.layout.is_open or not model.layout.plain:
             return
-        hold = model.holding_torque(model.equilibrium(at))
+        hold = model.holding_torque(model.equilibrium(pose))
         for joint, takes, limit in zip(model.joints, np.abs(hold), self.effort):
             if not takes < SPARED * limit:
                 raise ModelError(
@@ -336,44 +389,44 @@ class _Shaping:
                     "carry less, raise the limit or choose another pose"
                 )
 
-    def _straight(self, start: Array, goal: Array) -> ShapedMotion:
-        """On the straight path of the motors."""
-        plain = plain_motion(self.model, start, goal, self.bounds, self.effort)
-        return self._kept(*self._path_of(plain), plain, self._known(plain))
-
     def _path_of(self, plain: Piecewise) -> tuple[JointPath, Progress]:
+        """Return the path of a motion of the motors, and its progress along it."""
         t = np.linspace(0.0, plain.end, DENSE)
         return JointPath.of(t, plain(t)[0], commanded(self.model))
 
-    def along(self, given: JointMotion) -> ShapedMotion:
-        """With the path of a motion of the joints."""
-        t = np.linspace(0.0, float(given.t[-1]), DENSE)
-        q = given.at(t)
-        require_limits(self.model, self.bounds, np.ptp(q, axis=0) > 0)
-        path, progress = JointPath.of(t, q, commanded(self.model))
-        for at in (0, *q.argmin(axis=0), *q.argmax(axis=0), -1):
-            self._check_pose(f"trajectory: at {t[at]:.4g} s", q[at])
-        path = JointPath(path.u, path.q + self._wind_up(path), path.names)
-        plain = within(progress.stretched, path, self.bounds).on(path)
-        return self._kept(path, Progress(t * plain.end / progress.duration, progress.u), plain, self._known(plain))
-
     def _wind_up(self, path: JointPath) -> Array:
-        """By what motors lead their joints at rest along a path."""
+        """Return by how much motors lead their joints at rest along a path: (K, m), or (1,) with stiff drives."""
         model = self.model
         if not model.layout.driven or not model.layout.is_open:
             return np.zeros(1)
-        places, act = model.layout.shaft_places(), [shaft.actuated for shaft in model.layout.shafts]
+        joints, motors = model.layout.shaft_places(), [shaft.actuated for shaft in model.layout.shafts]
         u = np.linspace(0.0, 1.0, 9)
         rest = [model.equilibrium(q) for q in path.at(u)]
-        lead = np.array([q[act] - q[places] for q in rest])
+        lead = np.array([q[motors] - q[joints] for q in rest])
         return np.stack([np.interp(path.u, u, column) for column in lead.T], axis=1)
 
-    def _kept(
-        self, path: JointPath, progress: Progress, plain: Piecewise, known: dict[str, Residual], search: bool = True
+    def _along(
+        self, path: JointPath, progress: Progress, plain: Piecewise, before: dict[str, Residual], search: bool = True
     ) -> ShapedMotion:
-        names = (DESCRIBED, *self.off)
-        arms, before = (self.model, *self.off.values()), [known[name] for name in names]
-        task = PathTask(arms, path, self.bounds, self.effort, before)
+        """Return a motion on a path: with the fastest timing if a `search` finds one, else by shapers.
+
+        Parameters
+        ----------
+        path : JointPath
+            Path of the motors.
+        progress : Progress
+            Timing that shapers change.
+        plain : Piecewise
+            Motion to compare with.
+        before : dict of Residual
+            Its residual vibration, of all arms.
+        search : bool
+            Search for the fastest timing.
+        """
+        task = PathTask(
+            arms=tuple(self._arms.values()), path=path, bounds=self.bounds, effort=self.effort,
+            plain=[before[name] for name in self._arms],
+        )  # fmt: skip
         method, found, runs = self._timed_or_shaped(task, progress, search)
         takes = task.takes(runs[0])
         if takes > 1 + 1e-6:
@@ -381,12 +434,12 @@ class _Shaping:
                 f"limits.effort: the path takes {takes:.3g} times what it allows, however slowly; carry less, raise "
                 "the limit or choose another path"
             )
-        return self._told(found, plain, method, known, dict(zip(names, runs)))
+        return self._compared(found, plain, method, before=before, after=dict(zip(self._arms, runs)))
 
     def _timed_or_shaped(
         self, task: PathTask, progress: Progress, search: bool
     ) -> tuple[str, Piecewise, list[Residual]]:
-        """By which method, the motion, and what each arm rings by."""
+        """Return the method, the motion, and its residual vibration of all arms."""
         if search:
             try:
                 return "timing", *timed(task, self.intervals, self.watch)
@@ -394,19 +447,27 @@ class _Shaping:
                 pass
         return "shapers", *task.shaped(progress)
 
-    def _known(self, motion: Piecewise) -> dict[str, Residual]:
-        """What all arms ring by under a command."""
-        arms = {DESCRIBED: self.model, **self.off}
-        return {name: residual_vibration(arm, motion, motion.end) for name, arm in arms.items()}
+    def _residuals(self, motion: Piecewise) -> dict[str, Residual]:
+        """Return the residual vibration of all arms after a motion."""
+        return {name: residual_vibration(arm, motion, motion.end) for name, arm in self._arms.items()}
 
-    def _told(
-        self, found: Piecewise, plain: Piecewise, method: str, known: dict[str, Residual], runs: dict[str, Residual]
-    ) -> ShapedMotion:
-        run = runs[DESCRIBED].run
+    def _compared(
+        self, found: Piecewise, plain: Piecewise, method: str, *, before: dict[str, Residual],
+        after: dict[str, Residual],
+    ) -> ShapedMotion:  # fmt: skip
+        """Return the result from the motion that was found and the plain one, and the residual vibration of all arms
+        `before` (plain) and `after` (found)."""
+        run = after[DESCRIBED].run
         t = np.linspace(0.0, found.end, ROWS)
         tau = np.stack([np.interp(t, run.t, column) for column in run.tau.T], axis=1)[:, : found.n]
+        q, qd, qdd = found(t)
         taken = shares(found, self.bounds)
         taken["effort"] = float(np.abs(run.tau[run.t <= found.end, : found.n] / self.effort).max())
-        motion = JointMotion(tuple(self.model.joints), t, *found(t), tau)
-        pairs = {name: Compared(known[name], runs[name]) for name in (DESCRIBED, *self.off)}
-        return ShapedMotion(found, plain, motion, method, pairs, taken)
+        return ShapedMotion(
+            trajectory=found,
+            plain=plain,
+            motion=JointMotion(joints=tuple(self.model.joints), t=t, q=q, qd=qd, qdd=qdd, tau=tau),
+            method=method,
+            compared={name: Compared(plain=before[name], shaped=after[name]) for name in self._arms},
+            shares=taken,
+        )

@@ -1,4 +1,4 @@
-"""A shaped motion beside the plain one, in one figure."""
+"""Figure of a shaped motion and the plain one."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from pliant.control.planning.plan import ShapedMotion
 
 MOST_JOINTS = 6
-"""That get a panel; the tip alone says the rest."""
+"""Largest number of joints that get a panel."""
 
 
 @work("plot", "drawing a figure")
 def shaped_figure(shaped: ShapedMotion, path: Paths = None) -> Figure:
-    """Swing of the tip after the end for every arm, then the commands of the joints."""
+    """Draw the distance of the tip from rest after the end for every arm, then the commands of the joints."""
     panels = []
     for name, both in shaped.compared.items():
         runs = (("plain", both.plain, "second"), ("shaped", both.shaped, "first"))

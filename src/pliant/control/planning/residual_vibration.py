@@ -1,4 +1,4 @@
-"""What an arm still swings by when its command has ended: one measure for all that is compared."""
+"""Residual vibration: amplitude of the tip after a command has ended."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from pliant.simulation.runs.simulation import simulate
 SAMPLES = 50
 """Rows of the run for each period of the slowest vibration."""
 MOST_ROWS = 20_000
+"""Rows of the run at most."""
 
 
 @dataclass(frozen=True)
 class Residual:
-    """A run under a command, and what it rings by behind its end.
+    """Run under a command, and the vibration after its end.
 
     Attributes
     ----------
     peak : float
         Largest distance of the tip from its place at rest after the end of the command, m.
     duration : float
-        Of the command, s.
+        Duration of the command, s.
     frequency : float
-        Lowest one of the arm at the end, motors held, Hz; 0 where nothing bends.
+        Lowest natural frequency of the arm at the end with motors held, Hz; 0 if nothing bends.
     run : Result
         From the start until `periods` of that frequency after the end.
     rest : (3,) array
@@ -45,27 +46,28 @@ class Residual:
 
     @property
     def distance(self) -> Array:
-        """(N,) of the tip from its place at rest, m, over the times of the run."""
+        """(N,) distance of the tip from its place at rest at the times of the run, m."""
         return np.asarray(np.linalg.norm(self.run.tip - self.rest, axis=1))
 
 
 @checked
 def residual_vibration(model: Model, trajectory: Trajectory, duration: float, periods: float = 3.0) -> Residual:
-    """What the tip swings by after a command, the motors (or joints, where drives are stiff) following it exactly.
+    """Return the vibration of the tip after a command, which motors (or joints, where drives are stiff) follow exactly.
 
-    The arm begins at rest where the command begins. After `duration` the motors stand; the tip is watched for some
-    periods of the lowest frequency. Of a free base, which ends where it will, rest is the mean place in that time.
+    The arm begins at rest where the command begins. After `duration` the motors stand still, and the run goes on for
+    some periods of the lowest frequency. With a free base, whose final place is not prescribed, the place of the tip at
+    rest is the mean over that time.
 
     Parameters
     ----------
     model : Model
         The arm.
     trajectory : Trajectory
-        Of all motors and joints without one, in the order of the joints.
+        Motion of all motors, and of joints without one, in the order of the joints.
     duration : float
-        Seconds until its end.
+        End of the motion, s.
     periods : float
-        For how many periods of the lowest frequency the tip is watched.
+        Number of periods of the lowest frequency after the end.
 
     Returns
     -------
@@ -93,18 +95,19 @@ def residual_vibration(model: Model, trajectory: Trajectory, duration: float, pe
     )  # fmt: skip
     after = run.tip[run.t >= end]
     rest = after.mean(axis=0) if model.robot.base.is_free else model.tip_pose(goal)[:3, 3]
-    return Residual(float(np.linalg.norm(after - rest, axis=1).max()), end, slowest, run, rest)
+    peak = float(np.linalg.norm(after - rest, axis=1).max())
+    return Residual(peak=peak, duration=end, frequency=slowest, run=run, rest=rest)
 
 
 def commanded(model: Model) -> tuple[str, ...]:
-    """Names of what a command moves: the motors of elastic drives, and joints elsewhere."""
+    """Return the names of the coordinates that a command moves: motors of elastic drives, and joints elsewhere."""
     from pliant.control.controllers.controller import actuated_names
 
     return actuated_names(model)
 
 
 def rest_behind(model: Model, positions: Array) -> Array:
-    """(n_q,) coordinates at rest with the motors (or joints) at these positions (m,)."""
+    """Return coordinates (n_q,) at rest with the motors (or joints) at these positions (m,)."""
     if model.layout.is_open:
         return model.equilibrium(positions, held="motors")
     given = dict(zip(commanded(model), positions.tolist()))

@@ -1,11 +1,11 @@
-"""Limits of a planned motion: those of the robot file, and those given in their place."""
+"""Limits of a planned motion: those of the robot file, or arguments that replace them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.control.controllers.controller import checked_limit
@@ -14,29 +14,38 @@ from pliant.errors import ModelError
 from pliant.model.model import Model
 
 NEEDED = ("speed", "acceleration", "jerk")
-"""What every joint that moves must have."""
+"""Limits that every joint that moves must have."""
 
 
-def stated_limits(model: Model, given: Mapping[str, Any]) -> tuple[MotionBounds, Array]:
-    """Bounds of the motion, and (m,) greatest torques, infinite where nobody says; `given` has what stands in place of
-    the file's `speed`, `acceleration`, `jerk` and `effort`, None where nothing does."""
+def stated_limits(model: Model, given: Mapping[str, ArrayLike | None]) -> tuple[MotionBounds, Array]:
+    """Return bounds of the motion, and torque limits (m,), infinite where there is none.
+
+    `given` has `speed`, `acceleration`, `jerk` and `effort`, which replace those of the robot file; None keeps the
+    file's.
+    """
     freedoms = model.robot.freedoms
     own = [freedoms[name].limits for name in model.joints]
 
-    def read(key: str, none: float) -> Array:
+    def described(key: str, none: float) -> Array:
         return np.array([none if x is None or getattr(x, key) is None else getattr(x, key) for x in own], dtype=float)
 
-    m = model.n_joints
-    found = {
-        key: read(key, np.inf) if given.get(key) is None else checked_limit(key, given[key], m)
-        for key in (*NEEDED, "effort")
-    }
-    bounds = MotionBounds(read("lower", -np.inf), read("upper", np.inf), *(found[key] for key in NEEDED))
-    return bounds, np.where(found["effort"] > 0, found["effort"], np.inf)
+    def limit(key: str) -> Array:
+        replaced = given.get(key)
+        return described(key, np.inf) if replaced is None else checked_limit(key, replaced, model.n_joints)
+
+    bounds = MotionBounds(
+        lower=described("lower", -np.inf),
+        upper=described("upper", np.inf),
+        speed=limit("speed"),
+        acceleration=limit("acceleration"),
+        jerk=limit("jerk"),
+    )
+    effort = limit("effort")
+    return bounds, np.where(effort > 0, effort, np.inf)
 
 
 def require_limits(model: Model, bounds: MotionBounds, moves: Array) -> None:
-    """Refuse where a joint that moves has no limit of speed, acceleration or jerk; `moves` (m,) says which do."""
+    """Raise `ModelError` if a joint that `moves` (m,) has no limit of speed, acceleration or jerk."""
     for key in NEEDED:
         without = [name for name, value, on in zip(model.joints, getattr(bounds, key), moves) if on and np.isinf(value)]
         if without:

@@ -1,8 +1,8 @@
-"""Searches that end in time, whatever takes the time: tracing and compiling, solvers, simulations.
+"""Time limits of searches, which hold for tracing and compiling, solvers and simulations alike.
 
-A search looks at its clock between its own steps. What traces and compiles the functions of an arm for the first time
-cannot be ended in between; so a search with a time limit whose functions are not known yet runs in a process of its
-own, which is ended when the time is over. What it compiled until then is kept for the next call.
+A search looks at the clock between its own steps. Tracing and compiling the functions of an arm cannot be stopped in
+between. So a search with a time limit whose functions are not compiled yet runs in a process of its own, which is
+killed when the time is over. Functions that it compiled until then are kept for the next call.
 """
 
 from __future__ import annotations
@@ -18,28 +18,32 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, TypeVar, cast
 
 from pliant.compute.tape.trace_cache import is_recalled, recalled
 from pliant.errors import PliantError, warn_user
 from pliant.model.model import Model
 
 GRACE = 0.5
-"""Seconds that a process has beyond the limit to hand over what it found."""
+"""Seconds beyond the limit in which a process may hand over its result."""
 TICK = 0.05
 """Seconds between looks at the clock."""
 _began: list[float] = []
-"""When the call began, in a process that was started for it."""
+"""Start of the call on the clock, in a process that was started for it."""
+
+Found = TypeVar("Found")
+Message = tuple[str, object]
+"""From the process of a search: its kind ("report", "warning", "result", "error" or "end"), and its content."""
 
 
 def clock() -> float:
-    """Seconds of what searches are timed by: the same in all processes, whatever the clock of the system is set to."""
+    """Return seconds of a clock that is the same in all processes and never set."""
     return time.perf_counter()
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Time limit of a search, in seconds since the call `began`, and a function that is told the fraction done."""
+    """Time limit of a search, in seconds since the call `began`, and a listener that gets the fraction done."""
 
     time_limit: float | None = None
     report: Callable[[float], None] | None = None
@@ -51,42 +55,42 @@ class Watch:
         return self.time_limit is not None and clock() - self.began > self.time_limit
 
     def part(self, share: float) -> Watch:
-        """The same for a share of the time."""
+        """Return a watch for a share of the time."""
         return self if self.time_limit is None else Watch(share * self.time_limit, self.report, self.began)
 
 
 def prepared_for(model: Model, search: str) -> None:
-    """Note that all functions of a search are compiled."""
+    """Note that all functions of the search with this name are compiled."""
     recalled(model.recipe and f"{model.recipe} prepared for {search}", lambda: True)
 
 
 def needs_process(model: Model, search: str, watch: Watch) -> bool:
-    """Return True if a search with a limit may have to be ended from outside."""
+    """Return True if a search with a time limit has functions to compile, so that it runs in a process."""
     if watch.time_limit is None or _began:
         return False
     return not is_recalled(model.recipe and f"{model.recipe} prepared for {search}")
 
 
-def in_process(search: Callable[..., Any], given: tuple[Any, ...], watch: Watch, name: str) -> Any:
-    """`search(*given, time_limit=, progress=)` in a process of its own, ended when its time is over.
+def in_process(search: Callable[..., Found], given: tuple[object, ...], watch: Watch, name: str) -> Found:
+    """Return `search(*given, time_limit=, progress=)`, run in a process that is killed when its time is over.
 
     Raises
     ------
     PliantError
-        The time is over; or what the search itself raises.
+        The time is over, or the search itself raised it.
     """
     assert watch.time_limit is not None
     try:
         task = pickle.dumps((search, given, watch.time_limit, watch.began))
-    except (pickle.PicklingError, AttributeError, TypeError):  # an arm of classes of somebody's own
+    except (pickle.PicklingError, AttributeError, TypeError):  # an arm with classes of the user
         return search(*given, time_limit=watch.time_limit, progress=watch.report or False)
     paths = os.pathsep.join(path for path in sys.path if path)
     child = subprocess.Popen(
         [sys.executable, "-c", f"from {__name__} import serve; serve()"], stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": paths}, start_new_session=os.name == "posix",
     )  # fmt: skip
-    told: queue.Queue[tuple[str, Any]] = queue.Queue()
-    listener = threading.Thread(target=_listen, args=(child, task, told), daemon=True)
+    messages: queue.Queue[Message] = queue.Queue()
+    listener = threading.Thread(target=_listen, args=(child, task, messages), daemon=True)
     listener.start()
     try:
         while True:
@@ -97,17 +101,17 @@ def in_process(search: Callable[..., Any], given: tuple[Any, ...], watch: Watch,
                     "more time"
                 )
             try:
-                kind, what = told.get(timeout=TICK)
+                kind, content = messages.get(timeout=TICK)
             except queue.Empty:
                 continue
             if kind == "report" and watch.report is not None:
-                watch.report(what)
+                watch.report(cast("float", content))
             elif kind == "warning":
-                warn_user(what)
+                warn_user(str(content))
             elif kind == "result":
-                return what
+                return cast("Found", content)
             elif kind == "error":
-                raise what
+                raise cast("PliantError", content)
             elif kind == "end":
                 raise PliantError(f"{name}: the process of the search ended without a result")
     finally:
@@ -116,27 +120,27 @@ def in_process(search: Callable[..., Any], given: tuple[Any, ...], watch: Watch,
         listener.join(GRACE)
         for pipe in (child.stdin, child.stdout):
             if pipe is not None and not listener.is_alive():
-                with suppress(OSError):  # what was not read is lost with it
+                with suppress(OSError):  # unread messages are lost
                     pipe.close()
 
 
-def _listen(child: subprocess.Popen[bytes], task: bytes, told: queue.Queue[tuple[str, Any]]) -> None:
-    """Hand over the task, and what comes back."""
+def _listen(child: subprocess.Popen[bytes], task: bytes, messages: queue.Queue[Message]) -> None:
+    """Send the task to the process, and put its messages into the queue."""
     assert child.stdin is not None
     assert child.stdout is not None
     try:
         child.stdin.write(task)
-        child.stdin.flush()  # it stays open: a process whose parent is gone ends
+        child.stdin.flush()  # the pipe stays open: the process ends when it closes
         while True:
-            told.put(pickle.load(child.stdout))
+            messages.put(pickle.load(child.stdout))
     except (EOFError, OSError, pickle.UnpicklingError):
-        told.put(("end", None))
+        messages.put(("end", None))
 
 
 def serve() -> None:
-    """In the process of a search: take the task, and tell what happens."""
+    """Run a search in its process: read the task from standard input, write messages to standard output."""
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whoever prints does so elsewhere
+    os.dup2(2, 1)  # prints go to standard error
     search, given, limit, began = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_follow, daemon=True).start()
     _began.append(began)
@@ -145,18 +149,18 @@ def serve() -> None:
         found = search(*given, time_limit=limit, progress=lambda part: _tell(out, "report", part))
         _tell(out, "result", found)
     except BaseException as error:
-        _tell(
-            out, "error", error if isinstance(error, PliantError) else PliantError(f"{type(error).__name__}: {error}")
-        )
+        known = isinstance(error, PliantError)
+        _tell(out, "error", error if known else PliantError(f"{type(error).__name__}: {error}"))
 
 
 def _follow() -> None:
-    """End this process when the one that started it is gone."""
+    """End this process when the one that started it has ended."""
     while sys.stdin.buffer.read(1):
         pass
     os._exit(1)
 
 
-def _tell(out: IO[bytes], kind: str, what: Any) -> None:
-    out.write(pickle.dumps((kind, what)))
+def _tell(out: IO[bytes], kind: str, content: object) -> None:
+    """Write a message to the process that started this one."""
+    out.write(pickle.dumps((kind, content)))
     out.flush()

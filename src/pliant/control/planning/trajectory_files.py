@@ -1,4 +1,4 @@
-"""Joint trajectories in files: tables (CSV), and the text form of a ROS `JointTrajectory`, in and out."""
+"""Read and write joint trajectories: tables (CSV), and the text form of a ROS `JointTrajectory`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,8 +23,9 @@ from pliant.robot.files.yaml import read_yaml, write_yaml
 from pliant.simulation.runs.csv_files import read_csv
 
 MOST_BYTES = 64 << 20
+"""Largest size of a text file."""
 WRAPPERS = ("joint_trajectory", "trajectory", "goal")
-"""Messages that hold one: a plan of MoveIt, a goal of a controller."""
+"""Keys under which other messages hold a trajectory: a plan of MoveIt, a goal of a controller."""
 POINT_KEYS = ("positions", "velocities", "accelerations", "effort", "time_from_start")
 MESSAGE_KEYS = ("header", "joint_names", "points")
 
@@ -32,20 +33,20 @@ MESSAGE_KEYS = ("header", "joint_names", "points")
 @checked
 @dataclass(frozen=True)
 class JointMotion:
-    """Joints at times, as a file has them.
+    """Motion of joints as samples.
 
     Parameters
     ----------
     joints : tuple of str
         Names, in the order of the columns.
     t : (K,) array
-        Rising, from 0, s.
+        Times, rising, from 0, s.
     q : (K, m) array
-        Rad or m.
+        Positions, rad or m.
     qd, qdd : (K, m) array, optional
-        Rates and accelerations, where they are given.
+        Rates and accelerations.
     tau : (K, m) array, optional
-        Torques.
+        Torques or forces, N m or N.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class JointMotion:
             object.__setattr__(self, "t", t)
 
     def in_order(self, joints: Sequence[str]) -> JointMotion:
-        """The same with these joints as columns; refuses others.
+        """Return the same motion with these joints as columns; raise `ModelError` if it has others.
 
         Parameters
         ----------
@@ -97,12 +98,14 @@ class JointMotion:
         if missing:
             raise ModelError(f"trajectory: joint `{missing[0]}` is missing; expected all of {', '.join(joints)}")
         order = [self.joints.index(name) for name in joints]
-        moved = (None if x is None else x[:, order] for x in (self.q, self.qd, self.qdd, self.tau))
-        return JointMotion(tuple(joints), self.t, *moved)  # type: ignore[arg-type]
+        qd, qdd, tau = (None if x is None else x[:, order] for x in (self.qd, self.qdd, self.tau))
+        return JointMotion(joints=tuple(joints), t=self.t, q=self.q[:, order], qd=qd, qdd=qdd, tau=tau)
 
     def at(self, t: ArrayLike) -> Array:
-        """(N, m) positions at times: through rates and accelerations where they are given, else a cubic spline at rest
-        at its ends.
+        """Return positions at times.
+
+        With rates they are polynomials through positions, rates and accelerations; without, a cubic spline that is at
+        rest at its ends.
 
         Parameters
         ----------
@@ -128,7 +131,7 @@ class JointMotion:
         return np.asarray(make_interp_spline(self.t, self.q, k=3, bc_type=(still, still))(numbers("t", t)))
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """Write a table: `time`, a column for each joint, and `NAME.rate`, `NAME.acceleration`, `NAME.torque`.
+        """Write a table with columns `time`, each joint, and `NAME.rate`, `NAME.acceleration`, `NAME.torque` if known.
 
         Parameters
         ----------
@@ -168,18 +171,19 @@ class JointMotion:
         >>> pliant.ringing.read_trajectory(move.to_ros("move.yaml")).joints
         ('a',)
         """
-        names = ("positions", "velocities", "accelerations", "effort")
-        given: list[Any] = [([] if x is None else np.round(x, 12)) for x in (self.q, self.qd, self.qdd, self.tau)]
+        columns = dict(zip(POINT_KEYS, (self.q, self.qd, self.qdd, self.tau)))
         points = []
         for k, t in enumerate(self.t):
-            whole = round(float(t) * 1e9)
-            point: dict[str, Any] = {name: (list(map(float, x[k])) if len(x) else []) for name, x in zip(names, given)}
-            points.append(point | {"time_from_start": {"sec": whole // 10**9, "nanosec": whole % 10**9}})
+            numbers_of = {name: [] if x is None else np.round(x[k], 12).tolist() for name, x in columns.items()}
+            nanoseconds = round(float(t) * 1e9)
+            time = {"sec": nanoseconds // 10**9, "nanosec": nanoseconds % 10**9}
+            points.append({**numbers_of, "time_from_start": time})
         header = {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": ""}
         return _written(path, write_yaml({"header": header, "joint_names": list(self.joints), "points": points}))
 
 
 def _written(path: str | os.PathLike[str], text: str) -> Path:
+    """Write text to a file, and return its path."""
     target = Path(path)
     with atomic_write(target) as partial:
         partial.write_text(text, encoding="utf-8")
@@ -188,13 +192,13 @@ def _written(path: str | os.PathLike[str], text: str) -> Path:
 
 @checked
 def read_trajectory(path: str | os.PathLike[str]) -> JointMotion:
-    """A joint trajectory from a file: a table (`.csv`, `.csv.gz`), else the text form of a ROS `JointTrajectory`.
+    """Read a joint trajectory: a table (`.csv`, `.csv.gz`), else the text form of a ROS `JointTrajectory`.
 
     Parameters
     ----------
     path : path
         A table has `time` and a column for each joint; columns with a dot in their names (`upper.rate`) are not read.
-        The text form may be that of ROS 1 or 2, and stand in a plan or a goal (`joint_trajectory:`, `trajectory:`).
+        The text form may be that of ROS 1 or 2, and be part of a plan or a goal (`joint_trajectory:`, `trajectory:`).
 
     Returns
     -------
@@ -203,7 +207,7 @@ def read_trajectory(path: str | os.PathLike[str]) -> JointMotion:
     Raises
     ------
     ModelError
-        With the file and the line: what is missing, unknown or no number; times that do not rise.
+        Something is missing, unknown or no number, or times do not rise. The message gives the file and the line.
 
     Examples
     --------
@@ -221,7 +225,8 @@ def read_trajectory(path: str | os.PathLike[str]) -> JointMotion:
         joints = [name for name in table if name != "time" and "." not in name]
         if not joints:
             raise ModelError(f"{source.name}: no column of a joint beside `time`")
-        return _from_start(source.name, joints, table["time"], np.stack([table[name] for name in joints], axis=1))
+        q = np.stack([table[name] for name in joints], axis=1)
+        return _from_start(source.name, joints, t=table["time"], q=q)
     raw = read_input(source, MOST_BYTES, "cut it")
     try:
         text = raw.decode("utf-8-sig")
@@ -230,19 +235,23 @@ def read_trajectory(path: str | os.PathLike[str]) -> JointMotion:
     return _from_ros(text, source.name)
 
 
-def _from_start(file: str, joints: Sequence[str], t: Array, *rows: Array | None) -> JointMotion:
-    """With times that count from the first point."""
+def _from_start(
+    file: str, joints: Sequence[str], *, t: Array, q: Array,
+    qd: Array | None = None, qdd: Array | None = None, tau: Array | None = None,
+) -> JointMotion:  # fmt: skip
+    """Return the motion of a file, with times from the first point on."""
     if len(t) < 2:
         raise ModelError(f"{file}: got {len(t)} points, expected two at least")
     if not (rises := np.diff(t) > 0).all():
         k = int(np.argmin(rises))
         raise ModelError(f"{file}: times must rise: point {k + 2} is at {t[k + 1]:g} s, the one before at {t[k]:g} s")
-    return JointMotion(tuple(joints), t - t[0], *rows)  # type: ignore[arg-type]
+    return JointMotion(joints=tuple(joints), t=t - t[0], q=q, qd=qd, qdd=qdd, tau=tau)
 
 
 def _from_ros(text: str, file: str) -> JointMotion:
+    """Return the motion in the text of a ROS message."""
     try:
-        data, lines = read_yaml(text.rstrip().removesuffix("---"))  # which `ros2 topic echo` ends messages with
+        data, lines = read_yaml(text.rstrip().removesuffix("---"))  # `ros2 topic echo` ends messages so
     except ModelError as error:
         raise ModelError(f"{file}: {error}") from None
     place: tuple[str | int, ...] = ()
@@ -262,13 +271,13 @@ def _from_ros(text: str, file: str) -> JointMotion:
     for k, point in enumerate(points):
         line = lines.get((*place, "points", k))
         rows.append(_Point.read(point, len(names), f"{file}: line {line}: points[{k}]"))
-    q = np.array([row.of["positions"] for row in rows])
-    rest = [_columns(file, name, rows) for name in POINT_KEYS[1:4]]
-    return _from_start(file, list(map(str, names)), np.array([row.time for row in rows]), q, *rest)
+    qd, qdd, tau = (_columns(file, name, rows) for name in POINT_KEYS[1:4])
+    t, q = np.array([row.time for row in rows]), np.array([row.of["positions"] for row in rows])
+    return _from_start(file, list(map(str, names)), t=t, q=q, qd=qd, qdd=qdd, tau=tau)
 
 
 def _columns(file: str, name: str, rows: Sequence[_Point]) -> Array | None:
-    """Of all points, or of none."""
+    """Return numbers (K, m) under a key of all points, or None if no point has them."""
     given = [row.of[name] for row in rows]
     if not any(given):
         return None
@@ -279,11 +288,14 @@ def _columns(file: str, name: str, rows: Sequence[_Point]) -> Array | None:
 
 @dataclass(frozen=True)
 class _Point:
+    """Point of a ROS message: its time, s, and numbers under each of the first four `POINT_KEYS`."""
+
     time: float
     of: dict[str, list[float]]
 
     @classmethod
-    def read(cls, point: Any, m: int, where: str) -> _Point:
+    def read(cls, point: object, m: int, where: str) -> _Point:
+        """Return a point of m joints; `where` begins messages of errors."""
         if not isinstance(point, dict):
             raise ModelError(f"{where}: expected positions and time_from_start")
         for key in point:
@@ -296,15 +308,15 @@ class _Point:
             if not sound or (len(given) != m and (given or name == "positions")):
                 raise ModelError(f"{where}: {name}: got {given!r}, expected {m} finite numbers, one per joint")
             found[name] = [float(x) for x in given]
-        return cls(_seconds(point.get("time_from_start"), where), found)
+        return cls(time=_seconds(point.get("time_from_start"), where), of=found)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
-def _seconds(given: Any, where: str) -> float:
-    """Of a duration of ROS 1 or 2, or a plain number."""
+def _seconds(given: object, where: str) -> float:
+    """Return the seconds of a duration of ROS 1 or 2, or of a plain number."""
     if _is_number(given):
         return float(given)
     if isinstance(given, Mapping):

@@ -1,4 +1,4 @@
-"""Arms that differ from the described one by what is not known of it: payload and stiffness."""
+"""Arms with errors of payload and stiffness."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pliant.model.model import Model
 from pliant.model.robot import Robot
 
 STIFF = (*(f".beam.{name}" for name in ("EI_y", "EI_z", "GJ", "EA", "material.E", "material.G")), ".drive.stiffness")
-"""How the paths of these numbers end."""
+"""Ends of the paths of stiffnesses in a robot."""
 
 
 def stiffness_paths(robot: Robot) -> dict[str, float]:
-    """Numbers that make the arm stiff, by their paths: of beams (or their materials) and of elastic drives."""
+    """Return stiffnesses by their paths: of beams (or their materials) and of elastic drives."""
     return {path: value for path, value in robot.paths().items() if path.endswith(STIFF)}
 
 
 def heavier(model: Model, payload: float, stiffness: float) -> Model:
-    """The arm with payloads and stiffnesses so many times as large."""
+    """Return the arm with payloads and stiffnesses times these factors."""
     robot = model.robot
     changes = {
         f"payload{f'.{k}' if isinstance(robot.payload, tuple) else ''}.mass": payload * one.mass
@@ -29,7 +29,8 @@ def heavier(model: Model, payload: float, stiffness: float) -> Model:
 
 
 def off_by(model: Model, payload_error: float, stiffness_error: float) -> dict[str, Model]:
-    """The slowest and the fastest arm that the errors allow, by what they are in words; none without errors."""
+    """Return the arms of lowest and of highest frequency that relative errors allow, by descriptions of their errors;
+    none without errors."""
     for name, value in (("payload_error", payload_error), ("stiffness_error", stiffness_error)):
         if not 0 <= value < 1:
             raise ModelError(f"{name}: got {value!r}, expected a share from 0 to below 1")

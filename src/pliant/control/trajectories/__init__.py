@@ -1,1 +1,1 @@
-"""Desired motions and input shapers."""
+"""Trajectories and input shapers."""

@@ -1,14 +1,15 @@
 """Input shaping: a command convolved with a few impulses, so that a vibration of known frequency cancels itself.
 
-ZV (two impulses) cancels at the design frequency, ZVD (three) also in the first derivative, EI (three) leaves a chosen
-vibration at the design frequency and is the most robust. Several frequencies are served by convolving shapers.
+ZV (two impulses) cancels the vibration at the design frequency. ZVD (three) also makes its first derivative by
+frequency zero. EI (three) leaves a chosen vibration at the design frequency and is the most robust. Convolved shapers
+cancel several frequencies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -56,11 +57,11 @@ class Shaper:
 
     @property
     def duration(self) -> float:
-        """By how much a shaped command is longer, seconds."""
+        """Time by which a shaped command is longer, s."""
         return self.times[-1]
 
     def __mul__(self, other: Shaper) -> Shaper:
-        """Convolution: the shaper that serves the frequencies of both."""
+        """Return the convolution, which cancels the frequencies of both."""
         grid: dict[float, float] = {}
         for t, a in zip(self.times, self.amplitudes):
             for s, b in zip(other.times, other.amplitudes):
@@ -70,14 +71,14 @@ class Shaper:
         return Shaper(tuple(times), tuple(grid[t] for t in times))
 
     def residual(self, frequency: ArrayLike, damping: float = 0.0) -> Array:
-        """Vibration left after the last impulse, as a share of that of one impulse; `frequency` in Hz.
+        """Return the vibration after the last impulse, as a share of that after one impulse.
 
         Parameters
         ----------
         frequency : (...,) array
             Hz.
         damping : float
-            Ratio of the vibration.
+            Damping ratio of the vibration.
 
         Returns
         -------
@@ -90,7 +91,7 @@ class Shaper:
 
 
 def _half_period(frequency: float, damping: float) -> tuple[float, float]:
-    """Half the damped period (s) and the decay over it."""
+    """Return half the damped period, s, and the decay over it."""
     f = positive("frequency", frequency)
     if not 0 <= damping < 1:
         raise ModelError(f"damping: got {damping!r}, expected a ratio from 0 to below 1")
@@ -100,14 +101,14 @@ def _half_period(frequency: float, damping: float) -> tuple[float, float]:
 
 @checked
 def zv(frequency: float, damping: float = 0.0) -> Shaper:
-    """Zero vibration at `frequency` (Hz): two impulses half a period apart.
+    """Return a ZV shaper, with zero vibration at `frequency`: two impulses half a period apart.
 
     Parameters
     ----------
     frequency : float
-        Of the vibration, Hz.
+        Frequency of the vibration, Hz.
     damping : float
-        Its ratio, from 0 to below 1.
+        Damping ratio, from 0 to below 1.
 
     Returns
     -------
@@ -124,19 +125,19 @@ def zv(frequency: float, damping: float = 0.0) -> Shaper:
 
 @checked
 def zvd(frequency: float, damping: float = 0.0) -> Shaper:
-    """Zero vibration and zero derivative in frequency: ZV convolved with itself.
+    """Return a ZVD shaper, with zero vibration and zero derivative by frequency: ZV convolved with itself.
 
     Parameters
     ----------
     frequency : float
-        Of the vibration, Hz.
+        Frequency of the vibration, Hz.
     damping : float
-        Its ratio, from 0 to below 1.
+        Damping ratio, from 0 to below 1.
 
     Returns
     -------
     Shaper
-        Of three impulses.
+        Three impulses.
 
     Examples
     --------
@@ -149,24 +150,24 @@ def zvd(frequency: float, damping: float = 0.0) -> Shaper:
 
 @checked
 def ei(frequency: float, damping: float = 0.0, tolerance: float = 0.05) -> Shaper:
-    """Extra-insensitive: a vibration of `tolerance` at `frequency`, zero on either side of it.
+    """Return an EI (extra-insensitive) shaper: a vibration of `tolerance` at `frequency`, zero on both sides of it.
 
-    The undamped one is exact, amplitudes (1 + V)/4, (1 - V)/2, (1 + V)/4. With damping the impulses are those whose
-    vibration, counted at the time of the last one, is the same function of frequency: each is weighed by its decay.
+    Without damping, amplitudes (1 + V)/4, (1 - V)/2, (1 + V)/4 are exact. With damping, each is weighed by its decay
+    until the last impulse, so that the vibration there is the same function of frequency.
 
     Parameters
     ----------
     frequency : float
-        Of the vibration, Hz.
+        Frequency of the vibration, Hz.
     damping : float
-        Its ratio, from 0 to below 1.
+        Damping ratio, from 0 to below 1.
     tolerance : float
         Share of the vibration that is left at `frequency`, below 1.
 
     Returns
     -------
     Shaper
-        Of three impulses.
+        Three impulses.
 
     Examples
     --------
@@ -192,30 +193,28 @@ def shaper_for(
     kind: ShaperName = "zvd",
     modes: int | Sequence[int] = 1,
     damping: float = 0.0,
-    **options: Any,
+    **options: float,
 ) -> Shaper:
-    """A shaper for vibrations of the arm at rest in `joints`, its joints held.
-
-    `modes` is how many of the lowest frequencies to serve, or their numbers from 1.
+    """Return a shaper for vibrations of the arm at rest in `joints`, its joints held.
 
     Parameters
     ----------
     model : Model
-        The arm that is driven.
+        The arm.
     joints : (m,)
         Positions at which the joints are held.
     kind : "zv", "zvd" or "ei"
     modes : int or sequence of int
-        How many of the lowest frequencies to serve, or their numbers from 1.
+        Number of the lowest frequencies to cancel, or their numbers from 1.
     damping : float
-        Ratio of the vibrations.
+        Damping ratio of the vibrations.
     **options : float
         Further arguments of the shaper, such as `tolerance` of "ei".
 
     Returns
     -------
     Shaper
-        Of several modes the convolution.
+        For several modes the convolution of their shapers.
 
     Examples
     --------
@@ -243,7 +242,7 @@ class Shaped(Trajectory):
     Parameters
     ----------
     trajectory : Trajectory
-        What is shaped.
+        Trajectory to shape.
     shaper : Shaper
         Impulses.
 
@@ -266,6 +265,6 @@ class Shaped(Trajectory):
             self.joints = Shaped(trajectory.joints, shaper)
 
     def expression(self, t: Expression) -> Expression:
-        """(n, 1) positions."""
+        """Return (n, 1) positions."""
         parts = zip(self.shaper.times, self.shaper.amplitudes)
         return ca.SX(sum(amplitude * self.trajectory.expression(t - late) for late, amplitude in parts))

@@ -1,4 +1,4 @@
-"""The fastest straight motion within limits of rate, acceleration and jerk: seven phases of constant jerk."""
+"""Fastest straight motion within limits of rate, acceleration and jerk: seven phases of constant jerk."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ from pliant.errors import ModelError
 
 
 def phases(distance: float, speed: float, acceleration: float, jerk: float) -> tuple[float, float, float]:
-    """Seconds of the phases of the fastest motion over a distance from rest to rest: a change of acceleration, one of
-    constant acceleration, one of constant speed. Limits may be infinite, but not all of them."""
+    """Return the phases of the fastest motion over a distance from rest to rest, s: changing acceleration, constant
+    acceleration, constant speed. Limits may be infinite, but not all of them."""
     if distance == 0.0:
         return 0.0, 0.0, 0.0
     if np.isinf(jerk):
         top = min(speed, np.sqrt(distance * acceleration))
-        return (
-            0.0,
-            0.0 if np.isinf(acceleration) else float(top / acceleration),
-            float(distance / top - top / acceleration),
-        )
+        ramp = 0.0 if np.isinf(acceleration) else float(top / acceleration)
+        return 0.0, ramp, float(distance / top - top / acceleration)
     change = min(np.cbrt(distance / (2 * jerk)), np.sqrt(speed / jerk), acceleration / jerk)
     a = jerk * change
     # with the acceleration a held for h, the top speed is a (change + h) and the way a (change + h) (2 change + h)
@@ -35,7 +32,7 @@ def phases(distance: float, speed: float, acceleration: float, jerk: float) -> t
 
 
 def shortest_time(distance: float, speed: float, acceleration: float, jerk: float) -> float:
-    """Seconds of the fastest motion from rest to rest within these limits; 0 where nothing limits it."""
+    """Return the duration of the fastest motion from rest to rest, s; 0 without limits."""
     if np.isinf([speed, acceleration, jerk]).all():
         return 0.0
     change, held, even = phases(float(distance), float(speed), float(acceleration), float(jerk))
@@ -44,9 +41,9 @@ def shortest_time(distance: float, speed: float, acceleration: float, jerk: floa
 
 @checked
 class JerkLimited(Piecewise):
-    """The fastest motion on the straight line from `start` to `goal` within limits, with seven phases of constant jerk.
+    """Fastest motion on the straight line from `start` to `goal` within limits, with seven phases of constant jerk.
 
-    All coordinates move in step: the law of the way is that of the one which takes longest.
+    All coordinates follow the same law of the way: limits of the coordinates, as shares of the way, limit it together.
 
     Parameters
     ----------
@@ -79,13 +76,17 @@ class JerkLimited(Piecewise):
             super().__init__([Piece(begin, a[None])], begin)
             return
         shares = [float((limit[moving] / np.abs(way[moving])).min()) for limit in limits.values()]
-        super().__init__(*_law(phases(1.0, *shares), shares[2], a, way, begin))
+        pieces, end = _law(phases(1.0, *shares), jerk=shares[2], start=a, way=way, begin=begin)
+        super().__init__(pieces, end)
 
 
 def _law(
     times: tuple[float, float, float], jerk: float, start: Array, way: Array, begin: float
 ) -> tuple[list[Piece], float]:
-    """Pieces of the motion, and its end."""
+    """Return pieces of the motion from `start` along `way` (n,), and its end.
+
+    `times` are those of `phases` and `jerk` is that of the share of the way.
+    """
     change, held, even = times
     pieces, t, s = [], begin, np.zeros(3)  # share of the way, its rate and acceleration
     for sign, seconds in ((1, change), (0, held), (-1, change), (0, even), (-1, change), (0, held), (1, change)):

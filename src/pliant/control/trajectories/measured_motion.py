@@ -1,4 +1,4 @@
-"""Motion as it was measured: splines through samples, and local polynomials where samples are rough."""
+"""Measured motion: splines through samples, or local polynomials where samples are rough."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError
 
 EVEN = 1e-3
-"""Of the time between two samples: local polynomials take samples that are as even as this."""
+"""Tolerance of even samples for local polynomials, over the time between two samples."""
 SAME = 1e-6
-"""Of the time between two samples: a break so near to one is there."""
+"""Tolerance of the time of a break, over the time between two samples."""
 _QUINTIC = np.array([[-6.0, -1.5, 10.0, -4.0, 0.5], [8.0, 1.5, -15.0, 7.0, -1.0], [-3.0, -0.5, 6.0, -3.0, 0.5]])
 """Third to fifth coefficient in an interval of length 1, from rate and acceleration at its start, the way, and rate and
 acceleration at its end."""
@@ -28,22 +28,22 @@ class MeasuredMotion(Piecewise):
     """Motion through `positions` (K, n) sampled at `times` (K,), for joints that move as measured.
 
     Without `window` a spline of degree `order` goes through the samples. With `window` a polynomial of degree `order`
-    is fitted to so many samples around each (Savitzky and Golay); position, rate and acceleration of these hold at the
-    samples, joined by polynomials of degree 5, so that the acceleration is continuous. That is the way from encoders,
-    whose steps a spline would differentiate twice.
+    is fitted to so many samples around each (Savitzky and Golay). It gives position, rate and acceleration at the
+    sample; polynomials of degree 5 join them, so that the acceleration is continuous. Use it for encoders, whose steps
+    a spline would differentiate twice.
 
     Parameters
     ----------
     times : (K,)
-        Rising, s.
+        Times, rising, s.
     positions : (K, n)
         Rad or m.
     order : int
         Degree: 3, 5 or 7 of a spline, 2 or more of local polynomials.
     window : int, optional
-        Samples that each local polynomial sees, odd and more than `order`.
+        Number of samples for each local polynomial, odd and more than `order`.
     breaks : sequence of float
-        Samples at which the rate jumps: what lies before and behind is taken by itself, and in a run the jump is an
+        Times of samples at which the rate jumps, s. The motions before and behind are separate; in a run the jump is an
         impulse.
 
     Examples
@@ -87,7 +87,8 @@ class MeasuredMotion(Piecewise):
 
 
 def _stretches(at: Array, breaks: Sequence[float]) -> list[tuple[int, int]]:
-    """First and last sample, this one excluded, of what lies between two breaks; the sample at a break is in both."""
+    """Return the first sample of each stretch between two breaks, and the one behind its last. The sample at a break
+    belongs to both stretches."""
     cuts = []
     for time in numbers("breaks", breaks) if len(breaks) else ():
         k = int(np.argmin(np.abs(at - time)))
@@ -99,6 +100,7 @@ def _stretches(at: Array, breaks: Sequence[float]) -> list[tuple[int, int]]:
 
 
 def _spline(at: Array, through: Array, order: int) -> list[Piece]:
+    """Return pieces of the spline through samples (K, n) at times `at` (K,)."""
     from scipy.interpolate import make_interp_spline
 
     spline = make_interp_spline(at, through, k=order)
@@ -106,6 +108,7 @@ def _spline(at: Array, through: Array, order: int) -> list[Piece]:
 
 
 def _local(at: Array, through: Array, order: int, window: int) -> list[Piece]:
+    """Return pieces that join local polynomials, from samples (K, n) at times `at` (K,)."""
     from scipy.signal import savgol_filter
 
     h = (at[-1] - at[0]) / (len(at) - 1)

@@ -1,4 +1,4 @@
-"""Signals over time that go nowhere: sines, pulses and samples, for loads, shaken bases and test motions."""
+"""Signals over time, for loads, shaken bases and test motions: sines, pulses and samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Sine(Trajectory):
     Parameters
     ----------
     amplitude, offset : (n,)
-        In the unit of what it drives.
+        In the unit of the driven quantity.
     frequency : float
         Hz.
     phase : float
@@ -55,7 +55,7 @@ class Sine(Trajectory):
         self.breaks = (self.begin,)
 
     def expression(self, t: Expression) -> Expression:
-        """(n, 1) values."""
+        """Return (n, 1) values."""
         wave = ca.sin(2 * np.pi * self.frequency * (t - self.begin) + self.phase)
         return constant(self.offset) + constant(self.amplitude) * ca.if_else(t >= self.begin, wave, 0)
 
@@ -67,7 +67,7 @@ class Pulse(Trajectory):
     Parameters
     ----------
     height : (n,)
-        In the unit of what it drives.
+        In the unit of the driven quantity.
     duration : float
         Seconds.
     begin : float
@@ -91,7 +91,7 @@ class Pulse(Trajectory):
         self.breaks = (self.begin, self.begin + self.duration)
 
     def expression(self, t: Expression) -> Expression:
-        """(n, 1) values."""
+        """Return (n, 1) values."""
         u = (t - self.begin) / self.duration
         form = ca.sin(np.pi * u) if self.shape == "half-sine" else ca.SX(1)
         return constant(self.height) * ca.if_else(ca.logic_and(u >= 0, u < 1), form, 0)
@@ -101,14 +101,14 @@ class Pulse(Trajectory):
 class Samples(Piecewise):
     """`values` (K, n) at `times` (K,), straight in between, the end values beyond.
 
-    Its rate jumps: right for loads and references. A joint that is moved exactly wants `Waypoints`.
+    Its rate jumps, which suits loads and references. Use `Waypoints` for a joint that follows exactly.
 
     Parameters
     ----------
     times : (K,)
-        Rising, s.
+        Times, rising, s.
     values : (K, n)
-        In the unit of what it drives.
+        In the unit of the driven quantity.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Trajectories made of others: polynomials piece by piece, splines through waypoints, one motion after another."""
+"""Piecewise polynomials, splines through waypoints, and trajectories one after another."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -17,8 +17,12 @@ from pliant.base.signatures import checked
 from pliant.control.trajectories.trajectories import Trajectory, constant, is_looked_up, numbers
 from pliant.errors import ModelError
 
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline
+
 LONGEST_WRITTEN = 50
-"""Pieces that are written out in the equations; more of them are a series, which a run looks up by the time."""
+"""Most pieces that are written out in the equations. More of them are a series, in which a run looks up the piece of
+the moment."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +37,9 @@ class Piece:
 class Piecewise(Trajectory):
     """Polynomials one after another; before the first and after `end` the end positions hold.
 
-    More than 50 pieces are a series: the equations of a run hold the polynomial of the moment as inputs, and steps end
-    where pieces meet. So they do not grow with the number of pieces, and another series of the same form compiles
-    nothing.
+    More than 50 pieces are a series: the coefficients of the current polynomial are inputs of the equations of a run,
+    and steps end where pieces meet. So the equations do not grow with the number of pieces, and another series of the
+    same form compiles nothing.
 
     Parameters
     ----------
@@ -44,9 +48,9 @@ class Piecewise(Trajectory):
     end : float
         Time at which the last piece ends, s.
     coordinates : sequence of str, optional
-        Names of what it moves, as in `Trajectory`.
+        Names of the coordinates that it moves, as in `Trajectory`.
     joints : Trajectory, optional
-        Where the joints are while it moves motors.
+        Motion of the joints while it moves motors.
 
     Examples
     --------
@@ -57,7 +61,7 @@ class Piecewise(Trajectory):
 
     tunable: tuple[str, ...] = ("pieces", "end", "joints")
     begins_in_motion = False
-    """Whether it comes from somewhere, rather than from rest, where it begins."""
+    """True if the motion does not begin at rest."""
 
     def __init__(
         self,
@@ -81,8 +85,8 @@ class Piecewise(Trajectory):
             self._make_series()
 
     def _make_series(self) -> None:
-        """Starts (K,), the first of them -inf, and coefficients (K, degree + 1, n) of all times; the form is what
-        equations follow from."""
+        """Set starts (K,), the first of them -inf, and coefficients (K, degree + 1, n) for all times, and the form that
+        determines the equations."""
         inner = np.stack([piece.coefficients for piece in self.pieces])
         ends = np.zeros((2, *inner.shape[1:]))
         last = self.pieces[-1]
@@ -98,23 +102,23 @@ class Piecewise(Trajectory):
 
     @property
     def is_series(self) -> bool:
-        """Whether a run looks it up."""
+        """True if a run looks up the piece of the moment."""
         return len(self.pieces) > LONGEST_WRITTEN
 
     @cached_property
     def held(self) -> Expression:
-        """Symbols for the piece of the moment: coefficients, power by power, and start."""
+        """Symbols for the piece of the moment: coefficients, power by power, then the start."""
         return ca.SX.sym("series", self.series_rows[0].size + 1)
 
     def _polynomial(self, t: Expression) -> Expression:
-        """(n, 1) positions by the piece of the moment."""
+        """Return (n, 1) positions by the piece of the moment."""
         since, value = t - self.held[-1], ca.SX.zeros(self.n)
         for k in reversed(range(self.series_rows.shape[1])):
             value = self.held[k * self.n : (k + 1) * self.n] + since * value
         return value
 
     def derivatives(self, t: Expression) -> tuple[Expression, Expression, Expression]:
-        """(n, 1) positions, rates and accelerations."""
+        """Return (n, 1) positions, rates and accelerations."""
         if not is_looked_up(self, t):
             return super().derivatives(t)
         q = self._polynomial(t)
@@ -122,7 +126,7 @@ class Piecewise(Trajectory):
         return q, qd, ca.jacobian(qd, t)
 
     def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """q, qd, qdd at one time, each (n,), or at times (N,), each (N, n)."""
+        """Return q, qd, qdd at one time, each (n,), or at times (N,), each (N, n)."""
         if not self.is_series or np.ndim(t) > 1:
             return super().__call__(t)
         times = np.atleast_1d(np.asarray(t, dtype=float))
@@ -138,7 +142,7 @@ class Piecewise(Trajectory):
         return q, qd, qdd
 
     def expression(self, t: Expression) -> Expression:
-        """(n, 1) positions: the coefficients of the piece at hand are selected, then one Horner scheme runs."""
+        """Return (n, 1) positions by Horner's scheme with the coefficients of the piece of the moment."""
         if is_looked_up(self, t):
             return self._polynomial(t)
         time = ca.fmin(t if self.begins_in_motion else ca.fmax(t, self.pieces[0].start), self.end)
@@ -153,15 +157,15 @@ class Piecewise(Trajectory):
         return value.T
 
 
-def spline_pieces(spline: Any, starts: Array, order: int) -> list[Piece]:
-    """Polynomials of a spline of SciPy that begin at `starts`."""
+def spline_pieces(spline: BSpline, starts: Array, order: int) -> list[Piece]:
+    """Return the polynomials of a spline of this order that begin at `starts` (K,)."""
     factorial = np.cumprod([1, *range(1, order + 1)])
     rows = np.stack([spline(starts, k) / factorial[k] for k in range(order + 1)], axis=1)
     return [Piece(float(start), row) for start, row in zip(starts, rows)]
 
 
-def timed_rows(name: str, times: ArrayLike, values: Any) -> tuple[Array, Array]:
-    """Rising times (N,) and a row of finite numbers for each; a list of numbers is one column."""
+def timed_rows(name: str, times: ArrayLike, values: Sequence[ArrayLike] | ArrayLike) -> tuple[Array, Array]:
+    """Return rising times (N,) and a row of finite numbers (N, n) for each; a list of numbers is one column."""
     at = numbers("times", times)
     try:
         rows = np.asarray(values, dtype=float)
@@ -184,7 +188,7 @@ class Waypoints(Piecewise):
     Parameters
     ----------
     times : (K,)
-        Rising, s.
+        Times, rising, s.
     points : (K, n)
         Rad or m.
     order : int
@@ -213,16 +217,16 @@ class Waypoints(Piecewise):
 
 @checked
 class Phases(Trajectory):
-    """Trajectories one after another: the first from the start, each of the others from its time in `times` on.
+    """Trajectories one after another: the first from the start, each other one from its time in `times` on.
 
-    It is as smooth as its parts are where they meet; each should begin where the one before has come to rest.
+    It is as smooth as its parts where they meet. Each should begin where the one before has come to rest.
 
     Parameters
     ----------
     parts : sequence of Trajectory
-        All of the same number of coordinates.
+        Trajectories with the same number of coordinates.
     times : (len(parts) - 1,)
-        Begin of each but the first, s.
+        Begin of each part but the first, s.
 
     Examples
     --------
@@ -261,7 +265,7 @@ class Phases(Trajectory):
             self.joints = Phases(behind, at)
 
     def expression(self, t: Expression) -> Expression:
-        """(n, 1) positions."""
+        """Return (n, 1) positions."""
         value = ca.SX(self.parts[0].expression(t))
         for k, part in enumerate(self.parts[1:]):
             value = ca.if_else(t >= self.times[k], part.expression(t), value)

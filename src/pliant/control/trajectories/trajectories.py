@@ -1,8 +1,8 @@
-"""Desired motions: each gives q, qd, qdd as numbers and its position as a traced expression of time.
+"""Trajectories: q, qd, qdd over time as numbers, and positions as an expression of time.
 
-A trajectory moves `n` coordinates at once. As the reference of a controller it is used whole; `trajectory[k]` is one
-coordinate, and `trajectory.motion(model)` is what `simulate(..., motion=)` takes. Rates are exact derivatives of the
-expression, so position, rate and acceleration cannot disagree.
+A trajectory moves `n` coordinates at once. A controller takes it whole as its reference; `trajectory[k]` is one
+coordinate; `simulate(..., motion=)` takes `trajectory.motion(model)`. Rates are exact derivatives of the expression, so
+that position, rate and acceleration agree.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -24,19 +23,19 @@ from pliant.model.model import Model
 from pliant.robot.parts.angles import in_radians
 
 
-def constant(value: Any) -> Expression:
-    """A number or an array in an expression: itself, or the symbol that stands for it."""
+def constant(value: Expression | Array | float) -> Expression:
+    """Return a number or an array as an expression; an expression stays as it is."""
     return value if isinstance(value, ca.SX) else ca.SX(ca.DM(value))
 
 
 RUN_TIME = "time of a run"
-"""Name of the symbol for the time in the equations of a run, which looks up series while it goes on."""
-_LOOKED_UP: ContextVar[tuple[Any, ...]] = ContextVar("looked_up", default=())
+"""Name of the symbol for time in the equations of a run, which looks up the pieces of a series."""
+_LOOKED_UP: ContextVar[tuple[object, ...]] = ContextVar("looked_up", default=())
 
 
 @contextmanager
-def looking_up(series: tuple[Any, ...]) -> Iterator[None]:
-    """While equations are traced in which these series have their inputs."""
+def looking_up(series: tuple[object, ...]) -> Iterator[None]:
+    """Context in which equations are traced that have the pieces of these series as inputs."""
     token = _LOOKED_UP.set(series)
     try:
         yield
@@ -44,8 +43,8 @@ def looking_up(series: tuple[Any, ...]) -> Iterator[None]:
         _LOOKED_UP.reset(token)
 
 
-def is_looked_up(series: Any, t: Any) -> bool:
-    """Whether a series is looked up by this time: in the equations of a run, and without a delay."""
+def is_looked_up(series: object, t: Expression | float) -> bool:
+    """Return whether a run looks up the pieces of a series by this time: in its equations, and without a delay."""
     known = any(series is one for one in _LOOKED_UP.get())
     return known and isinstance(t, ca.SX) and t.is_scalar() and t.is_symbolic() and t.name() == RUN_TIME
 
@@ -59,13 +58,13 @@ class Trajectory:
     breaks: tuple[float, ...] = ()
     """Times at which a derivative jumps: integration steps end there."""
     coordinates: tuple[str, ...] | None = None
-    """Names of what it moves, if it was made for an arm: motors of elastic drives, or joints. None: whatever it is
-    given to, in order."""
+    """Names of the coordinates that it moves, if it was made for an arm: motors of elastic drives, or joints. None: it
+    moves any coordinates, in order."""
     joints: Trajectory | None = None
-    """Where the joints are while it moves motors, if known."""
+    """Motion of the joints while it moves motors, if known."""
 
     def expression(self, t: Expression) -> Expression:
-        """(n, 1) CasADi positions at time `t`.
+        """Return (n, 1) positions at time `t`.
 
         Parameters
         ----------
@@ -80,7 +79,7 @@ class Trajectory:
         raise NotImplementedError
 
     def derivatives(self, t: Expression) -> tuple[Expression, Expression, Expression]:
-        """(n, 1) CasADi positions, rates and accelerations at time `t` (any expression).
+        """Return (n, 1) positions, rates and accelerations at time `t`.
 
         Parameters
         ----------
@@ -104,12 +103,12 @@ class Trajectory:
         return outputs[0], outputs[1], outputs[2]
 
     @cached_property
-    def _function(self) -> Any:
+    def _function(self) -> ca.Function:
         t = ca.SX.sym("t")
         return ca.Function("trajectory", [t], [ca.densify(x) for x in self.derivatives(t)])
 
     def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """q, qd, qdd at one time, each (n,), or at times (N,), each (N, n)."""
+        """Return q, qd, qdd at one time, each (n,), or at times (N,), each (N, n)."""
         times = np.asarray(t, dtype=float)
         if times.ndim > 1:
             raise ModelError(f"t: got shape {times.shape}, expected one time or a list of times")
@@ -124,19 +123,19 @@ class Trajectory:
         return self.n
 
     def motion(self, model: Model, joints: Sequence[str] | None = None) -> dict[str, Trajectory]:
-        """Each coordinate's own trajectory by name, for `simulate(..., motion=)`.
+        """Return a trajectory for each coordinate by its name, for `simulate(..., motion=)`.
 
         Parameters
         ----------
         model : Model
-            The arm that is driven.
+            The arm.
         joints : sequence of str, optional
             Names of the coordinates that it moves; by default its own `coordinates`, else all joints in order.
 
         Returns
         -------
         dict of Trajectory
-            Of one coordinate each, by name.
+            One for each coordinate, by name.
 
         Examples
         --------
@@ -148,7 +147,7 @@ class Trajectory:
         """
         names = tuple(joints or self.coordinates or model.joints)
         for name in self.coordinates or ():
-            model.index(name)  # an arm that has them
+            model.index(name)  # raises an error if the arm has no such coordinate
         if len(names) != self.n:
             raise ModelError(f"trajectory: it moves {self.n} coordinates, expected {len(names)} ({', '.join(names)})")
         return {name: self[k] for k, name in enumerate(names)}
@@ -165,21 +164,21 @@ class Component(Trajectory):
 
     @property
     def breaks(self) -> tuple[float, ...]:  # type: ignore[override]
-        """Those of the whole."""
+        """Times at which a derivative of the whole trajectory jumps."""
         return self.whole.breaks
 
     def expression(self, t: Expression) -> Expression:
-        """The position of this coordinate."""
+        """Return the position of this coordinate."""
         return self.whole.expression(t)[self.index]
 
     def derivatives(self, t: Expression) -> tuple[Expression, Expression, Expression]:
-        """Position, rate and acceleration of this coordinate."""
+        """Return position, rate and acceleration of this coordinate."""
         q, qd, qdd = (x[self.index] for x in self.whole.derivatives(t))
         return q, qd, qdd
 
 
-def numbers(name: str, value: Any, size: int | None = None) -> Array:
-    """A finite vector of numbers from what the user gave; `size` None takes any length."""
+def numbers(name: str, value: object, size: int | None = None) -> Array:
+    """Return a vector of finite numbers or angles that a user gave as `name`; `size` None allows any length."""
     try:
         out = np.atleast_1d(np.asarray(in_radians(value), dtype=float))
     except (TypeError, ValueError, OverflowError) as error:
@@ -190,17 +189,17 @@ def numbers(name: str, value: Any, size: int | None = None) -> Array:
     return out
 
 
-def positive(name: str, value: Any) -> float:
-    """A positive finite number."""
+def positive(name: str, value: object) -> float:
+    """Return a number that a user gave as `name`, if it is positive and finite."""
     return _between(name, value, 0.0, "positive")
 
 
-def moment(name: str, value: Any) -> float:
-    """A finite number."""
+def moment(name: str, value: object) -> float:
+    """Return a number that a user gave as `name`, if it is finite."""
     return _between(name, value, -np.inf, "finite")
 
 
-def _between(name: str, value: Any, low: float, wanted: str) -> float:
+def _between(name: str, value: object, low: float, wanted: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not low < float(value) < np.inf:
         raise ModelError(f"{name}: got {value!r}, expected a {wanted} number")
     return float(value)
@@ -220,14 +219,14 @@ class _RestToRest(Trajectory):
 
     @property
     def end(self) -> float:
-        """Time of arrival, seconds."""
+        """Time of arrival, s."""
         return self.begin + self.duration
 
     def _inner_breaks(self) -> Iterable[float]:
         return ()
 
     def law(self, u: Expression) -> Expression:
-        """s(u), from 0 to 1 as u goes from 0 to 1.
+        """Return s(u), from 0 to 1 as u goes from 0 to 1.
 
         Parameters
         ----------
@@ -242,7 +241,7 @@ class _RestToRest(Trajectory):
         raise NotImplementedError
 
     def expression(self, t: Expression) -> Expression:
-        """(n, 1) positions."""
+        """Return (n, 1) positions."""
         u = ca.fmin(ca.fmax((t - self.begin) / self.duration, 0), 1)
         return constant(self.start) + constant(self.goal - self.start) * self.law(u)
 
@@ -269,7 +268,7 @@ class Cycloidal(_RestToRest):
     """
 
     def law(self, u: Expression) -> Expression:
-        """u - sin(2 pi u) / (2 pi)."""
+        """Return u - sin(2 pi u) / (2 pi)."""
         return u - ca.sin(2 * np.pi * u) / (2 * np.pi)
 
 
@@ -280,7 +279,7 @@ class MohanSaha(Cycloidal):
     Parameters
     ----------
     joints : int
-        How many coordinates move.
+        Number of coordinates.
     duration : float
         T, seconds.
     begin : float
@@ -320,7 +319,7 @@ class Quintic(_RestToRest):
     """
 
     def law(self, u: Expression) -> Expression:
-        """10 u^3 - 15 u^4 + 6 u^5."""
+        """Return 10 u^3 - 15 u^4 + 6 u^5."""
         return u**3 * (10 + u * (6 * u - 15))
 
 
@@ -360,7 +359,7 @@ class Trapezoidal(_RestToRest):
         return (self.ramp, 1 - self.ramp)
 
     def law(self, u: Expression) -> Expression:
-        """Area under the trapezium of unit area whose ramps take `ramp` each."""
+        """Return the area up to u under the trapezium of unit area whose ramps take `ramp` each."""
         r, top = self.ramp, 1 / (1 - self.ramp)
         rising, cruising = top * u**2 / (2 * r), top * (u - r / 2)
         falling = 1 - top * (1 - u) ** 2 / (2 * r)
@@ -376,7 +375,7 @@ class Step(Trajectory):
     start, goal : (n,)
         Positions before and after.
     time : float
-        Of the jump, s.
+        Time of the jump, s.
 
     Examples
     --------
@@ -394,7 +393,7 @@ class Step(Trajectory):
         self.breaks = (self.time,)
 
     def expression(self, t: Expression) -> Expression:
-        """(n, 1) positions."""
+        """Return (n, 1) positions."""
         return constant(self.start) + constant(self.goal - self.start) * ca.if_else(t >= self.time, 1, 0)
 
 
@@ -421,5 +420,5 @@ class Constant(Trajectory):
         self.n = len(self.position)
 
     def expression(self, t: Expression) -> Expression:
-        """(n, 1) positions."""
+        """Return (n, 1) positions."""
         return ca.SX(constant(self.position))
