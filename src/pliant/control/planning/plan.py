@@ -63,7 +63,13 @@ ROWS = 201
 
 @dataclass(frozen=True)
 class Compared:
-    """Residual vibration of one arm after the plain and after the shaped motion."""
+    """Residual vibration of one arm.
+
+    Attributes
+    ----------
+    plain, shaped : Residual
+        After the plain and after the shaped motion.
+    """
 
     plain: Residual
     shaped: Residual
