@@ -28,6 +28,7 @@ from pliant.control import (
 )  # fmt: skip
 from pliant.control.sensing.sensor_chain import Instrument
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.figures.plots import FIGURES
 from pliant.loads import Wrench
 from pliant.robot import RigidBody
 
@@ -315,7 +316,7 @@ def test_a_file_and_a_table_have_them(two_link: pliant.Model, tmp_path: Any) -> 
     table = pliant.identification.read_csv(run.to_csv(tmp_path / "run.csv"))
     last = run.measured["upper"].values[np.minimum((run.t / 0.03 + 1e-9).astype(int), 3)]
     np.testing.assert_allclose(table["measured.upper"], last, rtol=1e-11)
-    assert [panel.y.unit for panel in pliant.figures.plots.FIGURES["sensors"].panels(run)] == ["rad", "m"]
+    assert [panel.y.unit for panel in FIGURES["sensors"].panels(run)] == ["rad", "m"]
 
 
 @pytest.mark.parametrize(
