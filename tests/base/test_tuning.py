@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,12 +120,18 @@ def tune_six_joints(robot: pliant.Robot, counted: Counter, **options: Any) -> No
     assert not any(asked.values()), (asked, counted.traced)
 
 
-def test_a_changed_number_of_an_arm_with_six_joints_compiles_nothing(counted: Counter) -> None:
+def test_a_changed_number_of_an_arm_with_six_joints_compiles_nothing(
+    counted: Counter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))  # empty: the first run traces and compiles
     tune_six_joints(six_joints({"bending_z": 1}), counted, stiffening=False)
 
 
 @pytest.mark.full
-def test_so_it_does_with_ten_shapes_and_stiffening(counted: Counter) -> None:
+def test_so_it_does_with_ten_shapes_and_stiffening(
+    counted: Counter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))
     tune_six_joints(six_joints({"bending_y": 2, "bending_z": 2, "torsion": 1, "damping": 0.01}), counted)
 
 

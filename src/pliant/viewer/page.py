@@ -26,7 +26,7 @@ from pliant.drawing.style import line
 from pliant.figures import run_panels
 from pliant.simulation.runs.results import Result
 from pliant.viewer.body_skins import BodySkin
-from pliant.viewer.colors import RIGID, STRAIN
+from pliant.viewer.colors import GHOST, GRID, ORANGE, PATH, RIGID, STEEL, STRAIN, hexadecimal, page_style
 from pliant.viewer.placed_link import SceneLink
 from pliant.viewer.scene import Scene, frame_rows, readable_magnification, scene_of
 from pliant.viewer.scene_camera import outlook
@@ -88,6 +88,7 @@ def page(result: Result, title: str | None = None) -> str:
     parts = {
         "TITLE": quoted(name, "html"),
         "UPLOT_CSS": asset("uplot.css"),
+        "COLORS": page_style(),
         "STYLE": asset("style.css"),
         "VENDOR": asset("vendor.min.js"),
         "VIEWER": asset("viewer.js"),
@@ -125,7 +126,15 @@ def page_data(result: Result, title: str) -> Data:
         "camera": _plain(vars(seen)),
         "follow": None if follows is None else _plain(follows),
         "standing": scene.standing,
-        "colours": {"strain": STRAIN.tolist(), "rigid": RIGID.tolist()},
+        "colours": {
+            "strain": STRAIN.tolist(),
+            "rigid": RIGID.tolist(),
+            "ghost": hexadecimal(GHOST),
+            "path": hexadecimal(PATH),
+            "steel": hexadecimal(STEEL),
+            "orange": hexadecimal(ORANGE),
+            "grid": [hexadecimal(color) for color in GRID],
+        },
         "strain": scene.largest_strain,
         "stress": scene.largest_stress,
         "strain_name": shown,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.viewer.colors import RIGID, strain_colors
+from pliant.viewer.colors import GRID, ORANGE, RIGID, STEEL, hexadecimal, strain_colors
 from pliant.viewer.placed_link import PlacedLink
 from pliant.viewer.scene import Scene
 from pliant.viewer.scene_camera import Outlook, outlook, touched
@@ -112,8 +112,8 @@ class FrameDrawing:
         (self.path,) = axes.plot([], [], color="#D55E00", linewidth=0.9, zorder=2)
         self.shapes: Any = PolyCollection([], closed=True, linewidths=0.0, antialiased=False, zorder=3)
         axes.add_collection(self.shapes)
-        (self.load,) = axes.plot([], [], "o", color="#d9822b", markersize=7, zorder=5)
-        (self.joints,) = axes.plot([], [], "o", color="#3a4653", markersize=5, zorder=4)
+        (self.load,) = axes.plot([], [], "o", color=hexadecimal(ORANGE), markersize=7, zorder=5)
+        (self.joints,) = axes.plot([], [], "o", color=hexadecimal(STEEL), markersize=5, zorder=4)
         self.moving = (self.path, self.shapes, self.joints, self.load)
         self._frame(touched(scene, self.arm, scene.flies))
 
@@ -125,7 +125,7 @@ class FrameDrawing:
             for s in steps:
                 ends = seen.floor * scene.up + s * a + np.array([steps[0], steps[-1]])[:, None] * b
                 flat, _ = self.camera.project(ends)
-                self.axes.plot(*flat.T, color="#d3dbe3", linewidth=0.5, zorder=0)
+                self.axes.plot(*flat.T, color=hexadecimal(GRID[1]), linewidth=0.5, zorder=0)
 
     def _frame(self, points: Array) -> None:
         """Choose the limits of the axes so that all points are in the picture, with equal scales."""

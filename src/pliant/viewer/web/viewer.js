@@ -334,9 +334,9 @@
     scene.add(new VENDOR.HemisphereLight(0xffffff, 0xc8d2dc, 2.3), sun, fill);
 
     const solid = new MeshStandardMaterial({ vertexColors: true, roughness: 0.45, metalness: 0.05 });
-    const ghostly = new MeshStandardMaterial({ color: 0x7f8fa0, transparent: true, opacity: 0.28, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 });
-    const steel = new MeshStandardMaterial({ color: 0x3a4653, roughness: 0.5, metalness: 0.3 });
-    const orange = new MeshStandardMaterial({ color: 0xd9822b, roughness: 0.5 });
+    const ghostly = new MeshStandardMaterial({ color: data.colours.ghost, transparent: true, opacity: 0.28, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 });
+    const steel = new MeshStandardMaterial({ color: data.colours.steel, roughness: 0.5, metalness: 0.3 });
+    const orange = new MeshStandardMaterial({ color: data.colours.orange, roughness: 0.5 });
     const tubes = links.map((link) => new Tube(link, solid)), ghosts = links.map((link) => new Tube(link, ghostly));
     const ghost = new VENDOR.Group(), world = new VENDOR.Group(); // a camera that follows stands still; the world moves
     scene.add(world);
@@ -375,7 +375,7 @@
     const upright = new VENDOR.Quaternion().setFromUnitVectors(new Vector3(0, 1, 0), new Vector3(...data.up));
     foot.visible = !data.follow && !data.skins.some((skin) => !skin.links.length);
     world.add(foot);
-    const path = new VENDOR.Line(new VENDOR.BufferGeometry(), new VENDOR.LineBasicMaterial({ color: 0xd55e00 }));
+    const path = new VENDOR.Line(new VENDOR.BufferGeometry(), new VENDOR.LineBasicMaterial({ color: data.colours.path }));
     path.frustumCulled = false;
     world.add(path);
     const triad = new VENDOR.AxesHelper(data.reach * 0.18);
@@ -388,7 +388,7 @@
     foot.quaternion.copy(upright);
     if (hangs) foot.rotateX(Math.PI);
     foot.position.set(...times(hangs ? plate : -plate, data.up));
-    const floor = new VENDOR.GridHelper(4 * data.reach, 40, 0xa9b6c2, 0xd3dbe3);
+    const floor = new VENDOR.GridHelper(4 * data.reach, 40, ...data.colours.grid);
     floor.material.transparent = true;
     floor.material.opacity = 0.55;
     floor.quaternion.copy(upright);
