@@ -1,4 +1,4 @@
-"""Colors of pages, viewer and movies: text, background, strain, rigid links, fittings, floor. Lines of plots have those of
+"""Colors of pages, viewer and movies: text, background, strain, rigid links, fittings, floor. For lines of plots see
 `drawing.style`."""
 
 from __future__ import annotations
