@@ -12,8 +12,8 @@ import pliant
 from arms import MECHANISMS
 from combinations.restatements import Restated, in_units
 from pliant import ModelError, Robot
-from pliant.mechanics.constraints import coupling_laws as line_laws
-from pliant.mechanics.constraints.coupling_laws import CAVITATES
+from pliant.mechanics.constraints import hydraulic_cylinder
+from pliant.mechanics.constraints.hydraulic_cylinder import CAVITATES
 from pliant.model.coordinate_units import commands, coordinate_units, speed_units
 from pliant.robot import load
 from units import in_unit
@@ -202,7 +202,7 @@ def test_runs_in_other_units(name, metre, monkeypatch):
     more = push * [other.factor(unit.replace(".", " ")) for _, unit in commands(model)]
     runs = []
     for m, x, pressure in ((model, push, 1.0), (theirs, more, other.factor("Pa"))):
-        monkeypatch.setattr(line_laws, "CAVITATES", CAVITATES * pressure)
+        monkeypatch.setattr(hydraulic_cylinder, "CAVITATES", CAVITATES * pressure)
         runs.append(pliant.simulate(m, 0.01, torque=x, method="rk4", step=2e-5, output_step=0.005, progress=False))
     for found, units in (("q", coordinate_units(model)), ("qd", speed_units(model))):
         ours, others = (getattr(run, found) for run in runs)

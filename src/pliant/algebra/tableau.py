@@ -1,4 +1,4 @@
-"""Tableaux: methods as data that checks itself when it is made.
+"""Runge-Kutta and Rosenbrock tableaux: integration methods as data that checks itself when it is made.
 
 The checks refuse a change in any of the first eight digits of any coefficient. They are sums of a few products with a
 limit on their rounding errors, or conditions in exact rational arithmetic. No check depends on the order in which a

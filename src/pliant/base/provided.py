@@ -1,4 +1,4 @@
-"""Functions of higher rooms that classes of lower ones offer as methods: pictures, pages, exports."""
+"""Functions of higher layers that classes of lower ones offer as methods: pictures, pages, exports."""
 
 from __future__ import annotations
 

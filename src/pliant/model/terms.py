@@ -1,4 +1,4 @@
-"""Numbers that a model answers with, by name."""
+"""Results of functions of a model that have several parts, such as energies and derivatives, as named tuples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at results: figures for papers and for the screen. Matplotlib is imported when the first figure is drawn."""
+"""Pages, movies and the three-dimensional view of runs, and the public functions of figures (`pliant.view`)."""
 
 from pliant.drawing.style import FORMATS
 from pliant.figures.comparison import compare

@@ -1,4 +1,4 @@
-"""Evaluations of the equations within a loop: f and its Jacobian, on the right side of a jump."""
+"""Equations evaluated within a stepping loop, on the right side of a jump, and loops of arms closed after a step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Projections onto bounded sets by a dual active-set method, in place and without any allocation.
+"""Quadratic programs of predictive control, by a dual active-set method, in place and without any allocation.
 
     minimize 1/2 z^T z + g^T z + sum_r (w_r s_r + 1/2 W_r s_r^2)
     with     low <= G z <= high, where a soft row r may exceed its bounds by s_r >= 0.

@@ -1,4 +1,4 @@
-"""Further sensors of a laboratory arm: tachometers, torque sensors, a camera."""
+"""Tachometers, torque sensors and cameras."""
 
 from __future__ import annotations
 

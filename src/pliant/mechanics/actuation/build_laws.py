@@ -16,15 +16,14 @@ from pliant.mechanics.constraints.contact_law import Core, Pressing, StopMap
 from pliant.mechanics.constraints.coupling_laws import (
     CommandedPush,
     ConstantPush,
-    CylinderMap,
     Dashpot,
     Ends,
     LineDrive,
     LineLaw,
     PullingSpring,
     TautCable,
-    ValveMap,
 )
+from pliant.mechanics.constraints.hydraulic_cylinder import CylinderMap, ValveMap
 from pliant.mechanics.links.link_maps import is_zero
 from pliant.robot.parts.contacts import Contact, Surface
 from pliant.robot.parts.couplings import Coupling, Cylinder

@@ -1,4 +1,4 @@
-"""Integrals of products of shape functions over the beam, eta in [0, 1], exact to rounding."""
+"""Integrals of products of shape functions over the beam, eta in [0, 1], exact to rounding, and scales of shapes."""
 
 from __future__ import annotations
 
