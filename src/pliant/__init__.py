@@ -136,6 +136,8 @@ def __getattr__(name: str) -> Any:
         return value
     if name in (*_ROOMS, *_INNER, *_LEARNERS):
         return import_module(f"pliant.{name}")
+    if name.startswith("_"):  # asked by tools that look at every module
+        raise AttributeError(f"module 'pliant' has no attribute {name!r}")
     from pliant.base.signatures import near
 
     meant = near(name, __dir__())
