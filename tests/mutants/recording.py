@@ -3,7 +3,8 @@
     python tests/mutants --record dynamics physics control ...
 
 One process for each folder or file of tests; what it saw is kept in `build/mutants`, where `--random` finds it. Traces
-of earlier runs are not used meanwhile, so that lines which only write expressions are seen to run.
+of earlier runs are not used meanwhile, so that lines which only write expressions are seen to run. Machine code, which
+is found by its content, is shared by all processes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -94,13 +94,12 @@ def record(tests: Sequence[str], jobs: int) -> int:
     def one(place: Path) -> int:
         name = place.relative_to(TESTS).as_posix()
         path = FOLDER / f"{name.removesuffix('.py').replace('/', '.')}.coverage"
-        with tempfile.TemporaryDirectory(prefix="pliant-record-") as folder:
-            surroundings = {
-                **os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(TESTS)]), WANTED: str(path),
-                "PLIANT_CACHE_DIR": folder, "MPLBACKEND": "Agg", **ONE_THREAD,
-            }  # fmt: skip
-            command = [sys.executable, "-m", "pytest", "-p", "mutants.recording", "-p", "no:cacheprovider", "-q"]
-            return subprocess.run([*command, str(place)], cwd=ROOT, env=surroundings, check=False).returncode
+        surroundings = {
+            **os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(TESTS)]), WANTED: str(path),
+            "PLIANT_CACHE_DIR": str(FOLDER / "cache"), "MPLBACKEND": "Agg", **ONE_THREAD,
+        }  # fmt: skip
+        command = [sys.executable, "-m", "pytest", "-p", "mutants.recording", "-p", "no:cacheprovider", "-q"]
+        return subprocess.run([*command, str(place)], cwd=ROOT, env=surroundings, check=False).returncode
 
     with ThreadPoolExecutor(jobs) as pool:
         return max(pool.map(one, asked))
