@@ -24,7 +24,6 @@ from pliant.mechanics.formulations.motion_equations import Equations, by_kinds
 from pliant.mechanics.formulations.registry import equations
 from pliant.mechanics.links.build_chain import build_chain, shapes_that_change
 from pliant.mechanics.links.chain import Chain
-from pliant.mechanics.sliding.sliding_roots import check_roots
 from pliant.model.assembly import Mechanism
 from pliant.model.choices import resolved
 from pliant.model.column_functions import column_function
@@ -52,9 +51,8 @@ def settled(robot: Robot, options: Options, formulation: FormulationName | Formu
     arm = (made, options.rotation, level.stiffening, options.parameters)
     _check(*arm)
     chain, p = _chain(*arm)
-    check_roots(chain, options.roots)
-    if chain.closures and unfit_for_loops(chain, options.roots):
-        raise UnsupportedModel(f"{unfit_for_loops(chain, options.roots)}: not built yet for closed loops")
+    if chain.closures and unfit_for_loops(chain):
+        raise UnsupportedModel(f"{unfit_for_loops(chain)}: not built yet for closed loops")
     layout = Layout.of(chain, chain.first)
     equations(chain, formulation)
     if chain.closures:
@@ -66,12 +64,11 @@ def settled(robot: Robot, options: Options, formulation: FormulationName | Formu
     }  # fmt: skip
 
 
-def unfit_for_loops(chain: Chain, roots: str) -> str:
+def unfit_for_loops(chain: Chain) -> str:
     """Option of a model, or kind of link, that loops do not support; empty if there is none."""
     refused = {
         "first-order stiffening": chain.stiffening == "first-order",
         "modes that follow the arm": any(link.body.follows for link in chain.links),
-        "roots that a run carries": roots == "integrated",
     }
     return next((name for name, asked in refused.items() if asked), "")
 
