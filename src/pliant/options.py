@@ -9,8 +9,8 @@ from typing import Literal
 # Models
 FormulationName = Literal["denoc", "dual-screw", "gibbs-appell", "lagrange", "recursive-lagrange"]
 RotationName = Literal["exact", "linear"]
-StiffeningName = Literal["first-order", "second-order"]
-StiffeningChoice = Literal["auto", "first-order", "second-order"]
+StiffeningName = Literal["second-order"]
+StiffeningChoice = Literal["auto", "second-order"]
 ShapesName = Literal["exact", "nominal"]
 DerivativesName = Literal["compiled", "traced"]
 JointsName = Literal["locked", "free"]

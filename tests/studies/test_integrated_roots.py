@@ -1,4 +1,4 @@
-"""Roots of a sliding beam that are integrated beside a run, and an arm that has them in place of roots it solves for."""
+"""Roots of a sliding beam that are integrated beside a run, and an arm that has them and solves for none."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pliant.arrays import Array, Expression
 from pliant.compute.tape.columns import ColumnFunction
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.errors import ModelError
 from pliant.mechanics.derivatives.differentials import SolvedColumns
 from pliant.mechanics.formulations import positive_inertia
 from pliant.mechanics.formulations.formulation import Formulation
@@ -51,8 +51,6 @@ def settled(robot: Robot, options: Options, formulation: FormulationName | Formu
     arm = (made, options.rotation, level.stiffening, options.parameters)
     _check(*arm)
     chain, p = _chain(*arm)
-    if chain.closures and unfit_for_loops(chain):
-        raise UnsupportedModel(f"{unfit_for_loops(chain)}: not built yet for closed loops")
     layout = Layout.of(chain, chain.first)
     equations(chain, formulation)
     if chain.closures:
@@ -62,15 +60,6 @@ def settled(robot: Robot, options: Options, formulation: FormulationName | Formu
         "robot": None if made is robot else made.to_dict(), "choices": choices, "level": level,
         "nominal": nominal.tolist(), "layout": layout.facts(),
     }  # fmt: skip
-
-
-def unfit_for_loops(chain: Chain) -> str:
-    """Option of a model, or kind of link, that loops do not support; empty if there is none."""
-    refused = {
-        "first-order stiffening": chain.stiffening == "first-order",
-        "modes that follow the arm": any(link.body.follows for link in chain.links),
-    }
-    return next((name for name, asked in refused.items() if asked), "")
 
 
 def built(

@@ -113,13 +113,12 @@ class Model:
         its name, so a file can rebuild only those of `pliant.FORMULATIONS`.
     rotation : "exact" or "linear"
         Rotation of a bent link's tip: exp(theta^), or 1 + theta^ as printed in the papers.
-    stiffening : "auto", "second-order", "first-order" or bool
+    stiffening : "auto", "second-order" or bool
         Order to which positions on a bent and twisted beam are computed. False is first order, as in the papers.
         "second-order" adds shortening, and twist that turns bending into the other plane. True is third order, slower,
-        for reference. "first-order" keeps those terms of second order that act on the undeformed arm. "auto" is second
-        order, unless weight at the worst pose and `limits.speed` of all joints change no beam by 0.1 %, or the
-        formulation has no second order. `print(model)` shows the choice, and a run warns if second order was needed.
-        See the page Theory.
+        for reference. "auto" is second order, unless weight at the worst pose and `limits.speed` of all joints change
+        no beam by 0.1 %, or the formulation has no second order. `print(model)` shows the choice, and a run warns if
+        second order was needed. See the page Theory.
     parameters : sequence of str
         Paths of numbers (`links.upper.beam.EI_z`) that stay inputs; every function then takes `p=`, nominal values
         by default.

@@ -156,7 +156,7 @@ class Robot(RobotDescription):
             One of `pliant.FORMULATIONS`, or one of your own.
         rotation : "exact" or "linear"
             Rotation of a bent link's tip.
-        stiffening : "auto", "second-order", "first-order" or bool
+        stiffening : "auto", "second-order" or bool
             How far the place of a bent beam is followed: first (False), second or third order (True); "auto" is
             second order wherever it may matter.
         parameters : sequence of str
