@@ -11,6 +11,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from pliant import SimulationError
 from pliant_bench import spin_up, two_link
 from pliant_bench.peers import PeerRun
 
@@ -69,7 +70,11 @@ def spun() -> None:
         peak = -exact.deflections.min()
         cells = []
         for order in ("second-order", True, False):
-            run = spin_up.pliant_run(speed, T, order, 4)
+            try:
+                run = spin_up.pliant_run(speed, T, order, 4)
+            except SimulationError:
+                cells.append("runs away")
+                continue
             lag = -run.deflections.min()
             cells.append(f"{lag:.4f} ({lag / peak - 1:+.2%})" if lag < 10 else "runs away")
             if (speed, T) == (2.0, 5.0):
