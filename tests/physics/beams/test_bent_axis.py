@@ -130,7 +130,6 @@ def test_numbers_of_the_strip() -> None:
     np.testing.assert_allclose(found, [0.767, 0.507, 0.312], rtol=2e-3)  # Hz, as derived elsewhere
 
 
-@pytest.mark.slow_cases("0.75-second-order")
 @pytest.mark.parametrize(
     ("part", "level"),
     [

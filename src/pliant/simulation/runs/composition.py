@@ -363,12 +363,9 @@ class Composition:
         z0 = np.zeros(self.n_states)
         if self.n_states and hasattr(self.controller, "initial_state"):
             z0 = np.asarray(self.controller.initial_state, dtype=float)
-        q = np.array(q0, dtype=float)
-        q[[self.place(k) for k in self.prescribed]] = [position for position, _ in self.on_paths.values()]
         x = np.concatenate([q0[self.free_places], qd0[self.free], z0, np.zeros(self.n_drive_states), [0.0]])
         if self.n_drive_states and p is not None:
-            first = self.moving + self.n_states
-            x[first : first + self.n_drive_states] = self._load_kernel(np.zeros(1), x, p)
+            x[self.moving + self.n_states : -1] = self._load_kernel(np.zeros(1), x, p)
         return x
 
     @shared_property
