@@ -23,7 +23,8 @@ from pliant.model.robot import Robot
 
 def first_order(robot: Robot) -> Model:
     """First-order model of an arm of one beam without a load at its tip."""
-    by = replace(FORMULATIONS["lagrange"], name="lagrange, first order")  # which needs the moments of energies alone
+    # Lagrange needs the moments of energies alone; under another name no trace of the plain arm is taken for this one
+    by = replace(FORMULATIONS["lagrange"], name="lagrange, first order")
     return FirstOrder(robot, by, stiffening="second-order")
 
 

@@ -137,8 +137,8 @@ def _sliding(n: Numbers) -> list[Check]:
             reason="what the paper proposes it for",
             text="Operations of one evaluation of the right-hand side. The paper warns of a considerable increase in "
             "computing time by root finding at every step. Here the roots are solved for by a short series and two "
-            f"Newton steps. Roots that are states are known, which saves {100 * saved:.0f} % of the operations, counted "
-            "with a straight line in the place of each root; their rates stand in those of the shapes already.",
+            f"Newton steps. Roots that are states are known, which saves {100 * saved:.0f} % of the operations "
+            "(counted with a straight line in place of each root); their rates stand in those of the shapes already.",
         ),
         below(
             "D",

@@ -191,7 +191,9 @@ class IntegratedRoots(Model):
     @classmethod
     def of(cls, robot: Robot, lengths: Array, beta: Array, degree: int = DEGREE) -> IntegratedRoots:
         """Model with series of a degree through these roots (N, 2) at free lengths (N,)."""
-        model = cls(robot, replace(FORMULATIONS["denoc"], name="denoc, integrated roots"), stiffening=False)
+        # under another name no trace of the plain arm is taken for this one
+        denoc = replace(FORMULATIONS["denoc"], name="denoc, integrated roots")
+        model = cls(robot, denoc, stiffening=False)
         low, high = model.over = float(lengths.min()), float(lengths.max())
         found = chebyshev.chebfit((2 * lengths - low - high) / (high - low), beta, degree)
         model.series = tuple(tuple(column.tolist()) for column in found.T)
