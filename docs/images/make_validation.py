@@ -11,6 +11,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from pliant import SimulationError
 from pliant_bench import spin_up, two_link
 from pliant_bench.peers import PeerRun
 
@@ -62,16 +63,18 @@ def draw_released(exact: PeerRun, others: dict[str, PeerRun]) -> None:
 
 def spun() -> None:
     """The spin-up beam: peaks of the lag."""
-    print(
-        "\n| speed, rad/s | T, s | exact | first-order | second-order | True | False |\n|---|---|---|---|---|---|---|"
-    )
+    print("\n| speed, rad/s | T, s | exact | second-order | True | False |\n|---|---|---|---|---|---|")
     figure, axes = plt.subplots(figsize=(9, 3.6), layout="constrained")
     for speed, T in ((2.0, 15.0), (4.0, 15.0), (8.0, 15.0), (2.0, 5.0)):
         exact = spin_up.exudyn_run(speed, T, elements=16)
         peak = -exact.deflections.min()
         cells = []
-        for order in ("first-order", "second-order", True, False):
-            run = spin_up.pliant_run(speed, T, order, 4)
+        for order in ("second-order", True, False):
+            try:
+                run = spin_up.pliant_run(speed, T, order, 4)
+            except SimulationError:
+                cells.append("runs away")
+                continue
             lag = -run.deflections.min()
             cells.append(f"{lag:.4f} ({lag / peak - 1:+.2%})" if lag < 10 else "runs away")
             if (speed, T) == (2.0, 5.0):

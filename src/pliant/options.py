@@ -9,10 +9,9 @@ from typing import Literal
 # Models
 FormulationName = Literal["denoc", "dual-screw", "gibbs-appell", "lagrange", "recursive-lagrange"]
 RotationName = Literal["exact", "linear"]
-StiffeningName = Literal["first-order", "second-order"]
-StiffeningChoice = Literal["auto", "first-order", "second-order"]
+StiffeningName = Literal["second-order"]
+StiffeningChoice = Literal["auto", "second-order"]
 ShapesName = Literal["exact", "nominal"]
-RootsName = Literal["solved", "integrated"]
 DerivativesName = Literal["compiled", "traced"]
 JointsName = Literal["locked", "free"]
 HeldName = Literal["joints", "motors"]

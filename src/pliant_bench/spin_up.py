@@ -38,12 +38,12 @@ def motion(speed: float, T: float) -> Callable[[float], tuple[float, float]]:
 
 
 def pliant_run(speed: float, T: float, stiffening: bool | StiffeningName = True, shapes: int = 3) -> PeerRun:
-    """pliant over T + 1 seconds; first-order stiffening by `lagrange`, everything else by `denoc`."""
+    """pliant over T + 1 seconds."""
     from pliant.simulation.runs.simulation import simulate
 
     start = time.perf_counter()
     robot = load("spin-up").replace({"links.arm.shapes.bending_y": shapes})
-    model = robot.model("lagrange" if stiffening == "first-order" else "denoc", stiffening=stiffening)
+    model = robot.model(stiffening=stiffening)
     ready = time.perf_counter()
     result = simulate(model, T + 1.0, motion={"arm": angle(speed, T)}, method="dop853", output_step=OUTPUT_STEP)
     done = time.perf_counter()

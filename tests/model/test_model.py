@@ -12,7 +12,7 @@ import pytest
 
 import pliant
 from arms import random_robot, random_state
-from pliant import ModelError, UnsupportedModel
+from pliant import ModelError
 from pliant.model import Formulation
 
 FORMULATIONS = list(pliant.FORMULATIONS)
@@ -346,8 +346,6 @@ def test_unknown_options_are_refused() -> None:
         robot.model(parameters=["links.upper.beam.EI"])
     with pytest.raises(ModelError, match=r"parameters: got 'payload\.mass' 2 times, expected each number once"):
         robot.model(parameters=["payload.mass", "links.fore.beam.EI_z", "payload.mass"])
-    with pytest.raises(UnsupportedModel, match="lagrange"):
-        robot.model(stiffening="first-order")
 
 
 def test_coordinate_without_inertia_is_named() -> None:

@@ -37,13 +37,6 @@ def pinned() -> Robot:
     )
 
 
-def single_modes() -> Robot:
-    """For the first-order model, whose inertia matrix loses definiteness where a link that carries others bends far."""
-    beam = Beam(length=1.3, mass_per_length=2.0, EI_y=2e4, EI_z=3e4)
-    links = [Link(name=name, beam=beam, shapes=Shapes(bending_y=1, bending_z=1)) for name in ("a", "b")]
-    return Robot(name="single modes", gravity=(0, -9.81, 0), links=links, payload=Lump(mass=0.5))
-
-
 COMBINATIONS: dict[str, tuple[Robot, dict[str, Any]]] = {
     "rigid and flexible": (conservative(3, 2), {}),
     "flexible joints": (conservative(2, 2, drives=True), {}),
@@ -53,7 +46,6 @@ COMBINATIONS: dict[str, tuple[Robot, dict[str, Any]]] = {
         {"stiffening": "second-order"},
     ),
     "pinned and clamped-mass": (pinned(), {}),
-    "first order": (single_modes(), {"stiffening": "first-order", "formulation": "lagrange"}),
 }
 
 
@@ -76,9 +68,7 @@ def drift(robot: Robot, seconds: float = 0.4, **options: Any) -> tuple[float, fl
     return np.abs(total - total[0]).max() / scale, np.abs(run.power_residual).max() * seconds / scale
 
 
-@pytest.mark.slow_cases(
-    "first order", "flexible joints with stiffening", "flexible joints", "pinned and clamped-mass", "stiffening"
-)
+@pytest.mark.slow_cases("flexible joints with stiffening", "flexible joints", "pinned and clamped-mass", "stiffening")
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_energy_is_conserved(name: str) -> None:
     robot, options = COMBINATIONS[name]

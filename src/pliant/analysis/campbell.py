@@ -133,7 +133,7 @@ def campbell(
     Parameters
     ----------
     model : Model
-        The arm. Spin stiffens it from `stiffening="first-order"` on.
+        The arm. Spin stiffens it if its `stiffening` is of second order or more.
     joint : str
         Name of the joint that spins; its motor where the drive is elastic.
     speeds : (N,) array

@@ -33,7 +33,7 @@ Packages = Annotated[
     ),
 ]
 Rotation = Annotated[RotationName, typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")]
-LevelName = Literal["auto", "off", "first-order", "second-order", "third-order"]
+LevelName = Literal["auto", "off", "second-order", "third-order"]
 Stiffening = Annotated[LevelName, typer.Option(help="Order of geometric stiffening; off as in the papers.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 At = Annotated[

@@ -16,7 +16,7 @@ import numpy as np
 
 from pliant.arrays import Array, Expression
 from pliant.compute.tape.columns import ColumnFunction
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.errors import ModelError
 from pliant.mechanics.derivatives.differentials import SolvedColumns
 from pliant.mechanics.formulations import positive_inertia
 from pliant.mechanics.formulations.formulation import Formulation
@@ -24,7 +24,6 @@ from pliant.mechanics.formulations.motion_equations import Equations, by_kinds
 from pliant.mechanics.formulations.registry import equations
 from pliant.mechanics.links.build_chain import build_chain, shapes_that_change
 from pliant.mechanics.links.chain import Chain
-from pliant.mechanics.sliding.sliding_roots import check_roots
 from pliant.model.assembly import Mechanism
 from pliant.model.choices import resolved
 from pliant.model.column_functions import column_function
@@ -52,9 +51,6 @@ def settled(robot: Robot, options: Options, formulation: FormulationName | Formu
     arm = (made, options.rotation, level.stiffening, options.parameters)
     _check(*arm)
     chain, p = _chain(*arm)
-    check_roots(chain, options.roots)
-    if chain.closures and unfit_for_loops(chain, options.roots):
-        raise UnsupportedModel(f"{unfit_for_loops(chain, options.roots)}: not built yet for closed loops")
     layout = Layout.of(chain, chain.first)
     equations(chain, formulation)
     if chain.closures:
@@ -64,16 +60,6 @@ def settled(robot: Robot, options: Options, formulation: FormulationName | Formu
         "robot": None if made is robot else made.to_dict(), "choices": choices, "level": level,
         "nominal": nominal.tolist(), "layout": layout.facts(),
     }  # fmt: skip
-
-
-def unfit_for_loops(chain: Chain, roots: str) -> str:
-    """Option of a model, or kind of link, that loops do not support; empty if there is none."""
-    refused = {
-        "first-order stiffening": chain.stiffening == "first-order",
-        "modes that follow the arm": any(link.body.follows for link in chain.links),
-        "roots that a run carries": roots == "integrated",
-    }
-    return next((name for name, asked in refused.items() if asked), "")
 
 
 def built(

@@ -51,7 +51,6 @@ from pliant.options import (
     FunctionName,
     HeldName,
     JointsName,
-    RootsName,
     RotationName,
     ShapesName,
     StiffeningChoice,
@@ -114,23 +113,18 @@ class Model:
         its name, so a file can rebuild only those of `pliant.FORMULATIONS`.
     rotation : "exact" or "linear"
         Rotation of a bent link's tip: exp(theta^), or 1 + theta^ as printed in the papers.
-    stiffening : "auto", "second-order", "first-order" or bool
+    stiffening : "auto", "second-order" or bool
         Order to which positions on a bent and twisted beam are computed. False is first order, as in the papers.
         "second-order" adds shortening, and twist that turns bending into the other plane. True is third order, slower,
-        for reference. "first-order" keeps those terms of second order that act on the undeformed arm. "auto" is second
-        order, unless weight at the worst pose and `limits.speed` of all joints change no beam by 0.1 %, or the
-        formulation has no second order. `print(model)` shows the choice, and a run warns if second order was needed.
-        See the page Theory.
+        for reference. "auto" is second order, unless weight at the worst pose and `limits.speed` of all joints change
+        no beam by 0.1 %, or the formulation has no second order. `print(model)` shows the choice, and a run warns if
+        second order was needed. See the page Theory.
     parameters : sequence of str
         Paths of numbers (`links.upper.beam.EI_z`) that stay inputs; every function then takes `p=`, nominal values
         by default.
     shapes : "exact" or "nominal"
         "exact" raises `ModelError` if a parameter would change the shape functions. "nominal" keeps those of the
         nominal robot.
-    roots : "solved" or "integrated"
-        Roots beta of the frequency equation of a sliding beam with a load in a run: solved at every length, or
-        integrated beside the motion from their rates, [TG95] (45). Only `simulate` and the closed loops of
-        `pliant.analysis` integrate them. Functions of a model, and controllers that compute with it, solve.
 
     Notes
     -----
@@ -155,10 +149,9 @@ class Model:
         stiffening: bool | StiffeningChoice = "auto",
         parameters: Sequence[str] = (),
         shapes: ShapesName = "exact",
-        roots: RootsName = "solved",
     ) -> None:
         name = formulation if isinstance(formulation, str) else formulation.name
-        asked = Options(name, rotation, stiffening, tuple(parameters), shapes, roots)
+        asked = Options(name, rotation, stiffening, tuple(parameters), shapes)
         registered = isinstance(formulation, str) or registry.FORMULATIONS.get(name) is formulation
         self.recipe = repr(("model", robot.digest(), asked)) if registered else None
         self.form = self.recipe
@@ -229,7 +222,7 @@ class Model:
     def _like(self, level: Level, parameters: tuple[str, ...], shapes: ShapesName) -> Model:
         """Return the same arm with another stiffening level, or with other parameters."""
         o = self.options
-        model = Model(self.robot, self._formulation, o.rotation, level.stiffening, parameters, shapes, o.roots)
+        model = Model(self.robot, self._formulation, o.rotation, level.stiffening, parameters, shapes)
         model.level = level
         return model
 
@@ -261,7 +254,7 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         o = self.options
         by = self._formulation
-        given = (self.robot, by, o.rotation, self.level.asked, o.parameters, o.shapes, o.roots)
+        given = (self.robot, by, o.rotation, self.level.asked, o.parameters, o.shapes)
         return type(self), given, {"choices": self.choices, "level": self.level}
 
     # -------------------------------------------------------------------------------------------------- names and sizes

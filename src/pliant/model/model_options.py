@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pliant.options import RootsName, RotationName, ShapesName, StiffeningChoice
+from pliant.options import RotationName, ShapesName, StiffeningChoice
 
 
 @dataclass(frozen=True)
@@ -16,4 +16,3 @@ class Options:
     stiffening: bool | StiffeningChoice = False
     parameters: tuple[str, ...] = ()
     shapes: ShapesName = "exact"
-    roots: RootsName = "solved"

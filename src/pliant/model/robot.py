@@ -11,7 +11,7 @@ from pliant.base.provided import provided
 from pliant.base.signatures import checked, shown
 from pliant.base.writing import atomic_write
 from pliant.errors import ModelError
-from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
+from pliant.options import FormulationName, RotationName, ShapesName, StiffeningChoice
 from pliant.robot.files.file_paths import FilePaths, SearchPaths
 from pliant.robot.files.robot_files import bundled_file, read_file, read_source, read_text_of, save
 from pliant.robot.files.text_table import table
@@ -147,7 +147,6 @@ class Robot(RobotDescription):
         stiffening: bool | StiffeningChoice = "auto",
         parameters: Sequence[str] = (),
         shapes: ShapesName = "exact",
-        roots: RootsName = "solved",
     ) -> Model:
         """Callable dynamics of the robot; `pliant.Model` says what the options do.
 
@@ -157,15 +156,13 @@ class Robot(RobotDescription):
             One of `pliant.FORMULATIONS`, or one of your own.
         rotation : "exact" or "linear"
             Rotation of a bent link's tip.
-        stiffening : "auto", "second-order", "first-order" or bool
+        stiffening : "auto", "second-order" or bool
             How far the place of a bent beam is followed: first (False), second or third order (True); "auto" is
             second order wherever it may matter.
         parameters : sequence of str
             Paths of numbers that stay inputs.
         shapes : "exact" or "nominal"
             Whether parameters may leave the shape functions as they are in the nominal robot.
-        roots : "solved" or "integrated"
-            Where the roots of the frequency equation of a sliding beam come from in a run.
 
         Returns
         -------
@@ -179,7 +176,7 @@ class Robot(RobotDescription):
         """
         from pliant.model.model import Model
 
-        return Model(self, formulation, rotation, stiffening, parameters, shapes, roots)
+        return Model(self, formulation, rotation, stiffening, parameters, shapes)
 
     def _repr_html_(self) -> str:
         return str(provided("robot_html")(self))

@@ -22,6 +22,7 @@ from pliant.robot.parts.shapes import Shapes
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import Event, simulate
 from pliant_studies.flexible_joints.beam import SpinningBeam
+from pliant_studies.flexible_joints.first_order import first_order
 from pliant_studies.study import StudyRuns, Tell
 
 SPIN_UP, SPIN = 15.0, 25.0
@@ -29,12 +30,9 @@ SPIN_UP, SPIN = 15.0, 25.0
 THRESHOLD = (2.90, 2.92)
 DIVERGED = 1e3
 MODES = 3
-ORDERS: dict[str, tuple[bool | StiffeningName, FormulationName]] = {
-    "zero": (False, "denoc"),
-    "first": ("first-order", "lagrange"),
-    "high": ("second-order", "denoc"),
-}
-"""Coupling model: stiffening and formulation, with the same modes for all."""
+ORDERS = ("zero", "first", "high")
+"""Coupling models, with the same modes for all."""
+STIFFENING: dict[str, bool | StiffeningName] = {"zero": False, "high": "second-order"}
 INERTIAS, HEAVY = (5.0, 10.0, 15.0), (5e3, 1e4, 1.5e4)
 STIFFNESSES = (0.60, 1.33, 2.66, 5.00)
 READINGS = {"MN m": 1e6, "kN m": 1e3}
@@ -119,16 +117,15 @@ def _spins(runs: Runs, quick: bool, tell: Tell) -> None:
 
 
 def spinning(
-    order: str, axis: tuple[float, ...] = (0, 0, 1), tip: float = 0.0, formulation: FormulationName | None = None
+    order: str, axis: tuple[float, ...] = (0, 0, 1), tip: float = 0.0, formulation: FormulationName = "denoc"
 ) -> Model:
     """Model of the beam at one order of coupling, turning about `axis`, with a mass at the tip."""
-    stiffening, usual = ORDERS[order]
     plane = "bending_z" if axis[1] else "bending_y"
     robot = load("spin-up").replace(
         {"links.arm.joint.axis": axis, "links.arm.shapes": Shapes(**{"boundary": "clamped-free", plane: MODES})}
     )
     robot = robot.replace({"links.arm.tip.mass": tip}) if tip else robot
-    return robot.model(formulation or usual, stiffening=stiffening)
+    return first_order(robot) if order == "first" else robot.model(formulation, stiffening=STIFFENING[order])
 
 
 def law(speed: float) -> Callable[[Expression], Expression]:

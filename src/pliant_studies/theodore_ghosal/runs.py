@@ -72,8 +72,8 @@ def perform(quick: bool, tell: Tell) -> Runs:
     runs.roots = sliding.roots_of_link_3()
     runs.histories["frequency equation"] = runs.roots
     tell("roots solved and integrated")
-    runs.numbers["carried roots"], carried = sliding.solved_and_carried(quick)
-    runs.histories |= {f"roots {kind}": run for kind, run in carried.items()}
+    runs.numbers["integrated roots"], histories = sliding.solved_and_integrated()
+    runs.histories |= histories
     models = {"modes": with_modes().model(stiffening=False), "elements": with_elements().model(stiffening=False)}
     laws = {name: controller() for name in models}
     for name, model in models.items():

@@ -1,31 +1,47 @@
-"""Frequency equation of link 3 as it slides out: its roots by four ways, and runs that solve for them or integrate
-them."""
+"""Frequency equation of link 3 as it slides out: its roots by four ways, and beside a motion of the arm."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from math import ceil
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.control.controllers.joint_controllers import PD, natural_gains
 from pliant.control.trajectories.trajectories import Cycloidal
+from pliant.mechanics.formulations.motion_equations import Equations
+from pliant.mechanics.formulations.registry import FORMULATIONS
 from pliant.mechanics.shapes.moving import beta_length_derivatives, follow_beta, load_at_length
 from pliant.mechanics.shapes.roots import clamped_mass_roots
+from pliant.mechanics.sliding.sliding_body import SlidingBeam
+from pliant.mechanics.sliding.sliding_modes import MovingModes, clenshaw
+from pliant.mechanics.sliding.sliding_shapes import FollowedShapes
 from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.simulation.runs.composition import compose
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
-from pliant_bench.timing import TURNS, alternating
 from pliant_studies.checks import Measured
 from pliant_studies.theodore_ghosal.arms import PAYLOAD, RHO_A, with_modes
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T")
 LENGTHS = np.round(np.linspace(0.3, 1.0, 8), 10)
 START, GOAL, DURATION = (0.0, 0.0, 0.3), (np.pi, np.pi / 2, 1.0), 0.5
 TOLERANCES = (1e-3, 1e-5, 1e-7, 1e-9)
 TIGHT = 1e-11
 BANDWIDTH = 60.0
 """Bandwidth (rad/s) of the joint controller, which knows nothing of modes: only the arm's equations contain roots."""
+DEGREE = 19
+"""Degree of the series in the free length by which the arm is given roots; it is 1e-12 off."""
 
 
 def roots_of_link_3() -> dict[str, Array]:
@@ -34,14 +50,17 @@ def roots_of_link_3() -> dict[str, Array]:
     loads = PAYLOAD / (RHO_A * LENGTHS)
     roots = np.array([clamped_mass_roots(2, load) for load in loads])
 
-    def rate(length: float, beta: float) -> float:
-        return beta_length_derivatives(beta, load_at_length(length, RHO_A, PAYLOAD), length)[0]
-
     followed, printed = (
-        np.column_stack([follow_beta(b, f, LENGTHS, substeps=40) for b in roots[0]]) for f in (rate, printed_rate)
+        np.column_stack([follow_beta(b, rate, LENGTHS, substeps=40) for b in roots[0]])
+        for rate in (length_rate, printed_rate)
     )
     boundary = np.array([roots_of_boundary_matrix(2, load) for load in loads])
     return {"length": LENGTHS, "roots": roots, "boundary": boundary, "followed": followed, "printed": printed}
+
+
+def length_rate(length: float, beta: float) -> float:
+    """Rate (45) of a root with the free length, with (47) corrected."""
+    return beta_length_derivatives(beta, load_at_length(length, RHO_A, PAYLOAD), length)[0]
 
 
 def printed_rate(length: float, beta: float) -> float:
@@ -77,7 +96,7 @@ def roots_of_boundary_matrix(count: int, M: float) -> Array:
     return np.array([brentq(determinant, a, b, xtol=1e-14, rtol=1e-14) for a, b in brackets[:count]])
 
 
-# ----------------------------------------------------------------------------------------------- solved or carried
+# ------------------------------------------------------------------------------------------- solved or integrated
 
 
 def joint_controller(model: Model) -> PD:
@@ -92,36 +111,110 @@ def moved(model: Model, law: PD, rtol: float) -> Result:
                     output_step=1e-2, progress=False)  # fmt: skip
 
 
-def solved_and_carried(quick: bool) -> tuple[Measured, dict[str, Result]]:
-    """Numbers and two runs: roots that are solved for at every evaluation, and roots that the run integrates."""
+def solved_and_integrated() -> tuple[Measured, dict[str, Result | dict[str, Array]]]:
+    """Numbers and histories of runs that solve for the roots, of roots that are integrated beside them, and of runs of
+    the arm that has the integrated roots."""
     robot = with_modes()
-    models = {kind: robot.model(roots=kind, stiffening=False) for kind in ("solved", "integrated")}
-    law = joint_controller(models["solved"])
-    truth = moved(models["solved"], law, TIGHT)
+    model = robot.model(stiffening=False)
+    law = joint_controller(model)
+    truth = moved(model, law, TIGHT)
     table: dict[str, Measured] = {}
     for rtol in TOLERANCES:
-        runs = {kind: moved(models[kind], law, rtol) for kind in models}
+        run = moved(model, law, rtol)
+        beta = integrated_beside(run)
+        again = moved(IntegratedRoots.of(robot, run["slide"], beta), law, rtol)
         table[f"{rtol:g}"] = {
-            "beta off": off_the_roots(runs["integrated"]),
-            "tip off (m)": {kind: float(np.abs(run.tip - truth.tip).max()) for kind, run in runs.items()},
-            "evaluations": {kind: run.stats.evaluations for kind, run in runs.items()},
+            "steps": run.stats.steps,
+            "beta off": float(np.abs(beta - true_roots(run["slide"])).max()),
+            "tip off (m)": {
+                kind: float(np.abs(one.tip - truth.tip).max()) for kind, one in (("solved", run), ("integrated", again))
+            },
         }
+    known = IntegratedRoots.of(robot, run["slide"], beta, degree=1)
     numbers = {
         "by tolerance": table,
-        "operations": {kind: _operations(models[kind], law) for kind in models},
+        "operations": {"solved": _operations(model, law), "integrated": _operations(known, law)},
         "travel (m)": float(np.ptp(truth["slide"])),
     }
-    if not quick:
-        times = alternating({kind: partial(moved, models[kind], law, 1e-7) for kind in models}, TURNS)
-        numbers["time, solved over integrated"] = times["solved"].over(times["integrated"]).median
-    return numbers, runs
+    return numbers, {"roots solved": run, "roots integrated": {"t": run.t, "length": run["slide"], "beta": beta}}
 
 
-def off_the_roots(run: Result) -> float:
-    """Largest distance of the integrated roots from the true roots at the current length, every 0.05 s."""
-    assert run.roots is not None
-    true = np.array([clamped_mass_roots(2, PAYLOAD / (RHO_A * length)) for length in run["slide"][::5]])
-    return float(np.abs(run.roots[::5] - true).max())
+def true_roots(lengths: Array) -> Array:
+    """(N, 2) roots at free lengths, by counting and bisection."""
+    return np.array([clamped_mass_roots(2, PAYLOAD / (RHO_A * length)) for length in lengths])
+
+
+def integrated_beside(run: Result) -> Array:
+    """(N, 2) roots along a run: d beta/dt = (d beta/dl) dl/dt from the roots at its start, by the classical Runge-Kutta
+    method with as many steps as the run took. Nothing brings beta back to the roots."""
+    from scipy.interpolate import CubicHermiteSpline
+
+    length = CubicHermiteSpline(run.t, run["slide"], run.qd[:, list(run.model.speeds).index("slide")])
+    speed = length.derivative()
+
+    def rate(t: float, beta: float) -> float:
+        return length_rate(float(length(t)), beta) * float(speed(t))
+
+    substeps = ceil(run.stats.steps / (len(run.t) - 1))
+    return np.column_stack([follow_beta(b, rate, run.t, substeps) for b in true_roots(run["slide"][:1])[0]])
+
+
+@dataclass(frozen=True)
+class GivenModes(MovingModes):
+    """Modes whose roots are given by Chebyshev series over a range of the free length; nothing is solved for."""
+
+    over: tuple[float, float] = (0.0, 1.0)
+    series: tuple[tuple[float, ...], ...] = ()
+
+    def root(self, l: SX, mode: int) -> SX:
+        low, high = self.over
+        return clenshaw(np.array(self.series[mode]), (2 * l - low - high) / (high - low))
+
+
+@dataclass(frozen=True)
+class GivenBeam(SlidingBeam):
+    """Sliding beam with given shapes."""
+
+    given: FollowedShapes | None = None
+
+    @cached_property
+    def functions(self) -> FollowedShapes | None:
+        return self.given
+
+
+class IntegratedRoots(Model):
+    """Arm of the paper with roots of link 3 that are given over its free length."""
+
+    over: tuple[float, float]
+    series: tuple[tuple[float, ...], ...]
+
+    @classmethod
+    def of(cls, robot: Robot, lengths: Array, beta: Array, degree: int = DEGREE) -> IntegratedRoots:
+        """Model with series of a degree through these roots (N, 2) at free lengths (N,)."""
+        # under another name no trace of the plain arm is taken for this one
+        denoc = replace(FORMULATIONS["denoc"], name="denoc, integrated roots")
+        model = cls(robot, denoc, stiffening=False)
+        low, high = model.over = float(lengths.min()), float(lengths.max())
+        found = chebyshev.chebfit((2 * lengths - low - high) / (high - low), beta, degree)
+        model.series = tuple(tuple(column.tolist()) for column in found.T)
+        return model
+
+    @cached_property
+    def equations(self) -> Equations:
+        """Equations of motion with the given roots."""
+        plain = super().equations
+        *before, link = plain.chain.links
+        assert isinstance(link.body, SlidingBeam)
+        shapes = link.body.functions
+        assert isinstance(shapes, FollowedShapes)
+        modes = tuple(_as(GivenModes, one, over=self.over, series=self.series) for one in shapes.planes)
+        body = _as(GivenBeam, link.body, given=FollowedShapes(shapes.shapes, modes))
+        return replace(plain, chain=replace(plain.chain, links=(*before, replace(link, body=body))))
+
+
+def _as(kind: Callable[..., T], source: DataclassInstance, **more: object) -> T:
+    """Object of a kind that adds some fields to those of its source."""
+    return kind(**{one.name: getattr(source, one.name) for one in fields(source)}, **more)
 
 
 def _operations(model: Model, law: PD) -> int:

@@ -90,21 +90,6 @@ def test_all_modes_are_the_same_body_in_other_coordinates(rng: np.random.Generat
     assert other.mass_matrix(c) == pytest.approx(V.T @ one.mass_matrix(V @ c) @ V, abs=1e-10)
 
 
-@pytest.mark.slow
-def test_first_order_is_the_same_about_the_undeformed_arm(rng: np.random.Generator) -> None:
-    """By how much forces change with the coordinates of a body that spins: the same matrix, by differences."""
-    _, body = lifted_points(rng)
-    link = Link(name="arm", joint=Joint(axis=(0.6, 0, 0.8)), body=body)
-    robot = Robot(name="x", links=[link], payload={"mass": 0.4, "com": (0.1, 0.2, 0.3)})
-    h, found = 1e-5, []
-    for level in ("first-order", "second-order"):
-        chain = build_chain(robot, stiffening=level)
-        steps = [evaluate(chain, "lagrange", np.r_[0.4, sign * h * unit], np.r_[3.0, 0, 0, 0], np.zeros(1))["inertial"]
-                 for unit in np.eye(3) for sign in (1, -1)]  # fmt: skip
-        found.append(np.subtract(steps[::2], steps[1::2]) / (2 * h))
-    np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-6 * np.abs(found[1]).max())
-
-
 @pytest.mark.full
 def test_energy_balance_of_a_run(rng: np.random.Generator) -> None:
     """Nothing is lost to the second order: kinetic, gravity and strain energy and what dampers took."""

@@ -313,11 +313,6 @@ def test_what_does_not_slide_is_refused(shapes: dict[str, object], beam: dict[st
         build_chain(Robot(**data))
 
 
-def test_first_order_stiffening_is_refused() -> None:
-    with pytest.raises(UnsupportedModel, match='no "first-order" stiffening; use "second-order"'):
-        build_chain(arm(TWO), stiffening="first-order")
-
-
 def test_hub_inertia_enters_once() -> None:
     """The frame stays at the mouth: neither the hub nor its inertia moves with the length."""
     mass = functions(build_chain(arm()), "denoc")[0]

@@ -75,7 +75,6 @@ def _effects(robot: Robot) -> Any:
         (arm(), {"formulation": "dual-screw"}, False, "the formulation dual-screw has none"),
         (arm(), {"rotation": "linear"}, False, "rotation='linear' is of first order"),
         (arm(), {"stiffening": False}, False, ""),
-        (arm(), {"stiffening": "first-order", "formulation": "lagrange"}, "first-order", ""),
         (pliant.load("puma"), {}, False, "no link bends"),
     ],
 )

@@ -70,9 +70,14 @@ def test_exports_refuse(refusing, to: str, tmp_path: Path) -> None:
         pliant.export.export(model, to, tmp_path / "out")
 
 
-def test_options_of_models_refuse() -> None:
-    with pytest.raises(UnsupportedModel, match="first-order stiffening: not built yet for closed loops"):
-        four_bar().model("lagrange", stiffening="first-order")
+@pytest.mark.parametrize(("options", "words"), [({}, "closed loops"), ({"loops": []}, "passive joints")])
+def test_modes_that_follow_the_arm_refuse(options: dict[str, Any], words: str) -> None:
+    beam = pliant.Beam(length=0.15, mass_per_length=4.0, EI_y=1e3, EI_z=1e3)
+    shapes = pliant.Shapes(boundary="clamped-mass", tip_load="track", bending_y=1)
+    _, *others = four_bar().links
+    robot = four_bar(links=[pliant.Link(name="crank", beam=beam, shapes=shapes), *others], **options)
+    with pytest.raises(UnsupportedModel, match=f"crank.shapes: tip_load: track does not go with {words}"):
+        robot.model("lagrange", stiffening=False)
 
 
 def test_a_sensor_that_feels_forces_inside_links_refuses() -> None:

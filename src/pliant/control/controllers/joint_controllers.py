@@ -31,10 +31,10 @@ from pliant.control.controllers.controller import (
 from pliant.control.trajectories.trajectories import Trajectory, constant, numbers
 from pliant.errors import ModelError
 from pliant.mechanics.constraints.loop_constraints import closing_rows
-from pliant.mechanics.formulations.energies import gravity_energy
 from pliant.mechanics.formulations.generalized_forces import commands_for, followed, strain_energy
 from pliant.mechanics.formulations.motion_equations import back_substitute, solve_positive
 from pliant.mechanics.formulations.terms import partition
+from pliant.mechanics.links.kinematics import gravity_energy
 from pliant.model.loop_motion import closed_state, row_slopes
 from pliant.model.model import Model
 from pliant.options import GravityName

@@ -1,4 +1,4 @@
-"""Kinetic and gravity energy of a chain in the model's order of stiffening, for `lagrange` and for users."""
+"""Energies of a chain with its rotors and springs."""
 
 from __future__ import annotations
 
@@ -6,26 +6,8 @@ import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.mechanics.formulations.generalized_forces import rotors, strain_energy
-from pliant.mechanics.links import kinematics
 from pliant.mechanics.links.chain import Chain
-from pliant.mechanics.links.stiffening import first_order
-
-
-def kinetic_energy(chain: Chain, q: SX, qd: SX, base: tuple[SX, SX] | None = None) -> SX:
-    """Kinetic energy of links, hubs and loads (rotors apart); `base` is the angular and linear velocity of the base."""
-
-    def energy(chain: Chain, q: SX, qd: SX) -> SX:
-        return kinematics.kinetic_energy(chain, q, qd, base)
-
-    return first_order(chain, energy, q, qd) if chain.stiffening == "first-order" else energy(chain, q, qd)
-
-
-def gravity_energy(chain: Chain, q: SX) -> SX:
-    """Potential energy of gravity, zero for mass at the origin of the base."""
-    if chain.stiffening == "first-order":
-        rates = ca.SX.sym("unused", chain.n)
-        return first_order(chain, lambda chain, q, qd: kinematics.gravity_energy(chain, q), q, rates)
-    return kinematics.gravity_energy(chain, q)
+from pliant.mechanics.links.kinematics import gravity_energy, kinetic_energy
 
 
 def potential_energy(chain: Chain, q: SX) -> SX:

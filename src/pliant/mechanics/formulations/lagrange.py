@@ -17,8 +17,8 @@ from __future__ import annotations
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.formulations.energies import gravity_energy, kinetic_energy
 from pliant.mechanics.links.chain import Chain
+from pliant.mechanics.links.kinematics import gravity_energy, kinetic_energy
 
 
 def mass_matrix(chain: Chain, q: SX) -> SX:

@@ -40,9 +40,7 @@ def features(chain: Chain) -> frozenset[str]:
         found.add("closed loops")
     if any(len(link.body_indices) > MOST_DENSE for link in chain.links):
         found.add(MANY_AMPLITUDES)
-    if chain.stiffening == "first-order":
-        found.add("first-order stiffening")
-    elif any(not link.body.is_linear for link in chain.links):
+    if any(not link.body.is_linear for link in chain.links):
         found.add("sliding beams" if any(link.slides for link in chain.links) else "stiffening")
         if chain.stiffening:
             found.add("stiffening")

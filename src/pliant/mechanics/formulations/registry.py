@@ -29,7 +29,7 @@ FORMULATIONS: dict[str, Formulation] = {
         ),
         Formulation(
             "lagrange", "Theodore & Ghosal 1995", lagrange.mass_matrix, lagrange.inertial_forces,
-            supports=_EVERYTHING | {"first-order stiffening", "modes that follow the arm"},
+            supports=_EVERYTHING | {"modes that follow the arm"},
         ),
         Formulation(
             "recursive-lagrange", "Book 1984, [ZZZ]", recursive_lagrange.mass_matrix,

@@ -18,7 +18,6 @@ from dataclasses import replace
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.errors import UnsupportedModel
 from pliant.mechanics.links.boundary_loads import (
     boundary_loads,
     inertias_at_tips,
@@ -58,7 +57,7 @@ def build_chain(
     shapes = [functions(link, load) for link, load in zip(robot.links, boundary_loads(robot, beyond))]
     sources = [LinkSource(*parts) for parts in zip(view.links, robot.links, view.pieces, shapes, strict=True)]
     order = CoordinateOrder(robot, (name for source in sources for name in source.amplitudes))
-    tree = _Tree(view, stiffening)
+    tree = _Tree(view)
     links = [base_link(view.base, robot.bodies[0], order)] if robot.base.is_free else []
     for i, source in enumerate(sources):
         made = chain_link(source, view.carried(i), order, Modeling(rotation, stiffening))
@@ -85,22 +84,17 @@ class _Tree:
     carries it, the tip, or at one of its further `places`.
     """
 
-    def __init__(self, view: RobotView, stiffening: bool | StiffeningName) -> None:
+    def __init__(self, view: RobotView) -> None:
         self.links, links = view.links, view.description.links
         self.first = int(view.description.base.is_free)
         self.parents = parents(links)
         self.places: list[list[At]] = [[] for _ in links]
-        self.ports = [self._port(link, parent, stiffening) for link, parent in zip(links, self.parents)]
+        self.ports = [self._port(link, parent) for link, parent in zip(links, self.parents)]
 
-    def _port(self, link: Link, parent: int | None, stiffening: bool | StiffeningName) -> int:
+    def _port(self, link: Link, parent: int | None) -> int:
         """Number of the port that a link hangs at, whose place is noted for the link `parent`."""
         if parent is None or link.at == "tip":
             return 0
-        if link.at != "root" and stiffening == "first-order":
-            raise UnsupportedModel(
-                f"links.{link.name}: first-order stiffening has no stations; hang the link on the tip, or use "
-                'stiffening="second-order"'
-            )
         known = self.places[parent]
         if link.at not in known:
             known.append(link.at)

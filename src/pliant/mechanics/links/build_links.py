@@ -158,10 +158,6 @@ def _imported_body(link: Link, modeling: Modeling) -> Body:
 def _sliding_beam(source: LinkSource, modeling: Modeling) -> SlidingBeam:
     """Beam that slides out of its hub, with shapes or straight."""
     link, nominal, bends = source.view, source.nominal, source.shapes is not None
-    if modeling.stiffening == "first-order" and bends:
-        raise UnsupportedModel(
-            f'links.{nominal.name}: a beam that slides has no "first-order" stiffening; use "second-order"'
-        )
     kind = StiffenedSlidingBeam if modeling.stiffening and bends else SlidingBeam
     data, end = beam_data(link), end_rotation(link)
     return sliding_beam(link, nominal, data, source.shapes, modeling.rotation, end, kind)
@@ -189,9 +185,7 @@ def _beam(source: LinkSource, shapes: LinkShapes, modeling: Modeling) -> Body:
     known = beam_properties(nominal.beam)
     flat = FLAT * (known.EI_y + known.EI_z) > known.GJ
     lifted, integrals, axis, forms = lift(shapes, integrals, section_profile(properties), modeling.stiffening, flat)
-    sections = None
-    if modeling.stiffening != "first-order":
-        sections = _turning_sections(plain.data, shapes, known, flat and bool(nominal.shapes.torsion))
+    sections = _turning_sections(plain.data, shapes, known, flat and bool(nominal.shapes.torsion))
     return StiffenedBeam(replace(plain, shapes=lifted, integrals=integrals), shapes, axis, forms, sections)
 
 

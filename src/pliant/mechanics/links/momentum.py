@@ -12,8 +12,8 @@ from dataclasses import replace
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.formulations.energies import gravity_energy, kinetic_energy
 from pliant.mechanics.links.chain import Chain
+from pliant.mechanics.links.kinematics import gravity_energy, kinetic_energy
 
 
 def total_mass(chain: Chain, q: SX) -> SX:

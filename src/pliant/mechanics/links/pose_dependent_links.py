@@ -77,6 +77,8 @@ def _refuse(link: Link, chain: Chain) -> None:
         ("an offset of the joint", not is_zero(link.joint.offset)),
         ("stiffening", bool(chain.stiffening)),
         ("joints that have quaternions", not chain.plain),
+        ("closed loops", bool(chain.closures)),
+        ("passive joints", len(chain.all_shafts) > chain.n_joints),
     ):
         if wrong:
             raise UnsupportedModel(f"{where}: tip_load: track does not go with {what}; use tip_load: auto")

@@ -10,13 +10,12 @@ from the projected field, so that its inertia is a square and stays positive def
 center and first moment of the field are exact: through them tension, spin and a payload act.
 
 Levels: "second-order" keeps products of two amplitudes; True also those of three, over more polynomials, which is
-consistent with a strain energy that is quadratic in the curvature; "first-order" keeps of the field what meets the
-undeformed chain (see `first_order`).
+consistent with a strain energy that is quadratic in the curvature.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -26,7 +25,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.link_maps import BeamData, Body, LinearBeam, Moments, TipMap
 from pliant.mechanics.links.turning_sections import TurningSections
 from pliant.mechanics.shapes.bent_axis import BentAxis, Forms, Projection, project, stacked
@@ -46,8 +44,6 @@ def _extent(shapes: LinkShapes, level: bool | StiffeningName) -> tuple[int, tupl
     plane, up to five: then the inertia of a beam without hub, bent by 0.05 L, errs by less than 1e-3 (median; three
     modes) to 1e-2 (six).
     """
-    if level == "first-order":
-        return 2, (3, 3, 3)
     if level == "second-order":
         return 2, (min(5, 2 + max(part.shapes.size for part in shapes.parts)), 3, 3)
     return 3, (8, 8, 8)
@@ -177,14 +173,6 @@ class Lifted:
         def inner(self) -> Body:
             """Body over the lifted coordinates."""
 
-        @property
-        def size(self) -> int:
-            """Number of coordinates."""
-
-        @property
-        def beyond(self) -> int:
-            """Number of coordinates that the lifting adds."""
-
     def rates(self, c: SX, cd: SX) -> tuple[SX, SX, SX, SX]:
         """g, dg/dc, and the rates gd and (d/dt dg/dc) cd."""
         raise NotImplementedError
@@ -192,10 +180,6 @@ class Lifted:
     def lifted(self, c: SX) -> SX:
         """g(c): the coordinates and what the lifting adds."""
         return self.rates(c, ca.SX.zeros(c.shape))[0]
-
-    def lifted_rate(self, c: SX, cd: SX) -> SX:
-        """dg/dt."""
-        return self.rates(c, cd)[2]
 
     def moments(self, c: SX, cd: SX) -> Moments:
         """Mass integrals at `c`, `cd`."""
@@ -341,48 +325,3 @@ def _combined(matrices: Sequence[SX], G: SX) -> list[SX]:
     """sum_a X_a dg_a/dc_j for every j."""
     columns = ca.mtimes(ca.horzcat(*map(ca.vec, matrices)), G)
     return [ca.reshape(column, 3, 3) for column in ca.horzsplit(columns)]
-
-
-def first_order(chain: Chain, energy: Callable[[Chain, SX, SX], SX], q: SX, qd: SX) -> SX:
-    """An energy in which the field beyond first order meets only the undeformed chain: kept to second degree in
-    amplitudes and rates.
-
-    E(q, qd) without it, plus its first variation in the coordinates s that the lifting adds and their rates sd, taken
-    where all amplitudes and their rates vanish. With E = T and E = V this is the first-order ("linear stiffening")
-    model of [ZZZ].
-    """
-    lifted, s, sd = _lifted_chain(chain, q, qd)
-    if not s:
-        return energy(chain, q, qd)
-    S, Sd = ca.SX.sym("s", len(s)), ca.SX.sym("sd", len(s))
-    E = energy(lifted, ca.vertcat(q, S), ca.vertcat(qd, Sd))
-    none = ca.SX.zeros(len(s))
-    without = ca.substitute([E], [S, Sd], [none, none])[0]
-    amplitudes = [k for link in chain.links for k in link.body_indices]
-    rest = [q[[k for link in chain.links for k in link.body_places]], qd[amplitudes], S, Sd]
-    zeros = [ca.SX.zeros(len(amplitudes)), ca.SX.zeros(len(amplitudes)), none, none]
-    slope, slope_rate = ca.substitute([ca.gradient(E, S), ca.gradient(E, Sd)], rest, zeros)
-    return without + ca.dot(slope, ca.vertcat(*s)) + ca.dot(slope_rate, ca.vertcat(*sd))
-
-
-def _lifted_chain(chain: Chain, q: SX, qd: SX) -> tuple[Chain, list[SX], list[SX]]:
-    """The chain with everything that the lifting adds as a coordinate of its own, and these coordinates and their
-    rates."""
-    links: list[ChainLink] = []
-    s: list[SX] = []
-    sd: list[SX] = []
-    for link in chain.links:
-        body = link.body
-        if isinstance(body, Lifted):
-            c, cd = chain.body(link, q), chain.body_rate(link, qd)
-            extra = tuple(range(chain.n + len(s), chain.n + len(s) + body.beyond))
-            places = tuple(k - chain.n + chain.n_q for k in extra)
-            s += ca.vertsplit(body.lifted(c)[body.size :]) if body.beyond else []
-            sd += ca.vertsplit(body.lifted_rate(c, cd)[body.size :]) if body.beyond else []
-            link = replace(
-                link, body=body.inner, body_indices=link.body_indices + extra, body_places=link.body_places + places
-            )
-        links.append(link)
-    names = tuple(f"beyond.{k}" for k in range(len(s)))
-    lifted = replace(chain, links=tuple(links), coordinates=chain.coordinates + names, speeds=chain.speeds + names)
-    return lifted, s, sd

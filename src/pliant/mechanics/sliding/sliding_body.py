@@ -55,8 +55,6 @@ class SlidingBeam:
         Free length of the straight arm at rest, at which clamped-mass modes were shaped by their load.
     rotor : number or symbol
         Reflected inertia of a stiff drive, which moves with l.
-    carried : FollowedShapes, optional
-        The shapes with roots that a run carries as states.
     damped : function of the free length, optional
         2 zeta times it is the damping of the ratio zeta, where shapes do not follow the length.
     """
@@ -71,7 +69,6 @@ class SlidingBeam:
     end_rotation: Rotation = field(default_factory=Identity)
     rotor: SX = 0.0
     is_linear: bool = False
-    carried: FollowedShapes | None = None
     damped: Callable[[SX], SX] | None = None
     follows: ClassVar[bool] = False
 
@@ -91,8 +88,8 @@ class SlidingBeam:
     @cached_property
     def functions(self) -> SlidingShapes | None:
         """The shapes as functions of the free length."""
-        if self.shapes is None or self.carried is not None:
-            return None if self.shapes is None else self.carried
+        if self.shapes is None:
+            return None
         low, high = self.travel
         span = (low * MARGIN[0], high * MARGIN[1])
         return sliding_shapes(self.shapes, self.rest_length, span, self.normalise)

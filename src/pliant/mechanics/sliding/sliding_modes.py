@@ -3,7 +3,6 @@
 A tape has no room for a root finder. The roots are computed once over the travel and fitted by a Chebyshev series in
 log l; two Newton steps on the frequency equation [TG95] (11), unrolled in the trace, then make them exact. Each mode is
 described by p = (beta, 1 + nu, C) that depend on l alone; p, p' and p'' are formed once and shared by all points.
-Where a run carries the roots as states (`Roots`), they stand in the place of the series: [TG95] (45).
 
 Notes
 -----
@@ -14,7 +13,7 @@ the tip" may flip with J and D.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import log
 from typing import NamedTuple
@@ -54,17 +53,6 @@ class Jet(NamedTuple):
         return Jet(f, f_y * self.first, f_yy * self.first**2 + f_y * self.second)
 
 
-class Roots(NamedTuple):
-    """Roots that a run carries: symbols of their values, and of the length at which they have these values.
-
-    Both are symbols so that a derivative in the length sees beta(l) near `at`, not a constant. Once all derivatives
-    are taken, `at` is the length itself.
-    """
-
-    beta: SX
-    at: SX
-
-
 @dataclass(frozen=True)
 class MovingModes:
     """Modes of one bending plane of a beam of free length l with a constant load at its tip.
@@ -80,8 +68,6 @@ class MovingModes:
         Length at which the signs of the modes are chosen: psi(1) > 0 there.
     normalise : "unit" or "tip"
         int psi^2 d eta = 1, or psi(1) = 1.
-    carried : Roots, optional
-        Roots that a run carries as states; without them they are solved for at every length.
     """
 
     count: int
@@ -89,12 +75,6 @@ class MovingModes:
     travel: tuple[float, float]
     sample: float
     normalise: str = "unit"
-    carried: Roots | None = field(default=None, compare=False)
-
-    @property
-    def symbols(self) -> tuple[SX, ...]:
-        """Symbols in expressions of these modes besides the length."""
-        return () if self.carried is None else tuple(self.carried)
 
     def roots(self, l: float) -> Array:
         """Roots at one length, by counting and bisection."""
@@ -103,7 +83,7 @@ class MovingModes:
 
     def at(self, l: SX) -> LengthModes:
         """The modes at one length: ask once an evaluation and share."""
-        p, first, second = self._trace(l, *self.symbols)
+        p, first, second = self._trace(l)
         jets = [Jet(p[k], first[k], second[k]) for k in range(3 * self.count)]
         norms = [p[3 * self.count + k] for k in range(self.count)]
         return LengthModes(l, jets[0::3], jets[1::3], jets[2::3], norms)
@@ -123,11 +103,11 @@ class MovingModes:
             bent, scale, norm = self._shape(beta, l, self._signs[mode])
             p = ca.vertcat(beta, bent, scale)
             jets = ca.Function("mode", [beta, l], [ca.vertcat(p, norm), along(p), along(along(p))])
-            values = jets(self._followed_root(l, mode) if self.carried is None else self._carried_root(l, mode), l)
+            values = jets(self.root(l, mode), l)
             triples.append([values[0][:3], *values[1:]])
             norms.append(values[0][3])
         p, first, second = (ca.vertcat(*column) for column in zip(*triples))
-        return ca.Function("modes", [l, *self.symbols], [ca.vertcat(p, *norms), first, second], {"cse": True})
+        return ca.Function("modes", [l], [ca.vertcat(p, *norms), first, second], {"cse": True})
 
     def _ratios(self, l: SX) -> tuple[SX, SX, SX]:
         m, J, d = self.unit_load
@@ -135,30 +115,14 @@ class MovingModes:
 
     # ------------------------------------------------------------------------------------------------------- beta(l)
 
-    def _followed_root(self, l: SX, mode: int) -> SX:
-        """Chebyshev series in log l, then Newton steps on the frequency equation."""
+    def root(self, l: SX, mode: int) -> SX:
+        """Root of a mode: Chebyshev series in log l, then Newton steps on the frequency equation."""
         low, high = (log(x) for x in self.travel)
         z = (2 * ca.log(l) - (low + high)) / (high - low)
         beta = clenshaw(self._series[:, mode], z)
         for _ in range(NEWTON_STEPS):
             beta = self._newton(beta, l)
         return beta
-
-    def _carried_root(self, l: SX, mode: int) -> SX:
-        """The root near the length at which it is known, to second order: no more derivatives are ever taken."""
-        assert self.carried is not None
-        beta, at = self.carried.beta[mode], self.carried.at
-        first, second = self.slopes(beta, at)
-        return beta + (l - at) * (first + (l - at) * second / 2)
-
-    @cached_property
-    def slopes(self) -> ca.Function:
-        """(beta, l) -> d beta/dl, [TG95] (45) with (47) corrected, and d2 beta/dl2 of a root."""
-        beta, l = ca.SX.sym("beta"), ca.SX.sym("l")
-        f = self._frequency_function(beta, l)
-        first = -ca.jacobian(f, l) / ca.jacobian(f, beta)
-        second = ca.jacobian(first, l) + ca.jacobian(first, beta) * first
-        return ca.Function("slopes", [beta, l], [first, second], {"cse": True})
 
     def _frequency_function(self, beta: SX, l: SX) -> SX:
         """Left side of [TG95] (11) over cosh beta."""

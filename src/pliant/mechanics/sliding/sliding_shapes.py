@@ -204,18 +204,13 @@ class FollowedShapes:
     def fields(self) -> tuple[str, ...]:
         return self.shapes.fields
 
-    @property
-    def _symbols(self) -> SX:
-        """Roots that a run carries, and the lengths at which they are known; empty where roots are solved for."""
-        return ca.vertcat(*(symbol for modes in dict.fromkeys(self.planes) for symbol in modes.symbols), ca.SX(0, 1))
-
     def _at(self, l: SX) -> list[LengthModes]:
         """Modes of each plane at a length; planes with the same load share them."""
         known = {modes: modes.at(l) for modes in dict.fromkeys(self.planes)}
         return [known[modes] for modes in self.planes]
 
     def integrals(self, l: SX) -> SlidingIntegrals:
-        values = list(self._integrals(l, self._symbols))
+        values = list(self._integrals(l))
         G: list[list[SX]] = [[ca.SX()] * len(ORDERS) for _ in ORDERS]
         for (a, b), gram in zip(PAIRS, values[2 * len(ORDERS) :]):
             G[a][b], G[b][a] = gram, gram.T
@@ -231,7 +226,7 @@ class FollowedShapes:
         A = [l * sum(wk * jet[a] for wk, jet in zip(w, jets)) for a in ORDERS]
         X = [l**2 * sum(wk * x * jet[a] for wk, x, jet in zip(w, eta, jets)) for a in ORDERS]
         G = [l * sum(ca.mtimes(wk * jet[a], jet[b].T) for wk, jet in zip(w, jets)) for a, b in PAIRS]
-        return ca.Function("integrals", [l, self._symbols], [*A, *X, *G], {"cse": True})
+        return ca.Function("integrals", [l], [*A, *X, *G], {"cse": True})
 
     @property
     def points(self) -> int:

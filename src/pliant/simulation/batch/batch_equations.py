@@ -269,8 +269,6 @@ def composed(
 ) -> BatchEquations:  # fmt: skip
     """Equations that a batch integrates, from drives that are read already. With `looked_up`, pieces of long series are
     inputs that the integrator looks up by the time."""
-    if model.options.roots != "solved":
-        raise UnsupportedModel("a batch solves for the roots of sliding beams; use a model with roots='solved'")
     has_table = one_table(torque, controller) is not None
     composition = compose(
         model, torque.traced, controller.traced, motion, loads, base, has_table, looked_up=looked_up, closed=True

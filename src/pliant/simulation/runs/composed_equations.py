@@ -41,7 +41,6 @@ from pliant.mechanics.formulations.motion_equations import Constrained, by_kinds
 from pliant.mechanics.formulations.registry import equations
 from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.loads.wrenches import Load
-from pliant.mechanics.sliding.sliding_roots import carried_roots, without_states
 from pliant.model.column_functions import column_function
 from pliant.protocols import MovingBase, PrescribedMotion, TorqueLaw
 from pliant.simulation.runs.composition import TABLE_WIDTH, Composition, Event
@@ -118,20 +117,19 @@ class ComposedEquations:
         return dict(zip(paths, self._tuned.extracted(list(paths.values()))))
 
     def _put_arm_on(self, base: MovingBase | None) -> None:
-        """Set the equations of the arm on its moving base, and of the same arm at rest."""
-        model = self.composition.model
-        formulation = model.equations.formulation
-        self.roots = (carried_roots if model.options.roots == "integrated" else without_states)(model.chain)
-        self._at_rest = self.roots.chain
-        self._eq = equations(self._at_rest if base is None else self._at_rest.on(base, self.t), formulation)
+        """Set the equations of the arm on its base, which moves or stands."""
+        at_rest = self.composition.model.equations
+        self._eq = at_rest
+        if base is not None:
+            self._eq = equations(at_rest.chain.on(base, self.t), at_rest.formulation)
 
     def _split_state(self) -> None:
         """Name the state x, its parts, and all coordinates and rates."""
         c = self.composition
-        sizes = (c.moving, c.n_states, c.n_drive_states, int(self.roots.size))
+        sizes = (c.moving, c.n_states, c.n_drive_states)
         self.x = ca.SX.sym("x", sum(sizes) + 1)  # the last one is the work
         ends = np.cumsum(sizes).tolist()
-        self._z, self._drives, self._beta = (self.x[first:last] for first, last in pairwise(ends))
+        self._z, self._drives = (self.x[first:last] for first, last in pairwise(ends))
         self.q, self.qd, self._held = self._coordinates()
 
     def _coordinates(self) -> tuple[SX, SX, dict[int, SX]]:
@@ -196,8 +194,7 @@ class ComposedEquations:
 
         def accelerations(command: SX) -> SX:
             torque = others + _column(command, c.m, "controller", joints)
-            felt = self.roots.closed([self._under(0).qdd], self._beta, self.q)[0]
-            return ca.substitute([felt], [acting], [torque])[0]
+            return ca.substitute([self._under(0).qdd], [acting], [torque])[0]
 
         tick = law.ticking(self.t, self.q, self.qd, Felt(c.loads, c.base, accelerations))
         found = [_column(tick.torques, c.m, "controller", joints), ca.SX(tick.following)]
@@ -210,19 +207,18 @@ class ComposedEquations:
         c, eq, chain = self.composition, self._eq, self._eq.chain
         q, qd, drives, held, loads = self.q, self.qd, self._drives, self._held, self._loads
         found, self.command = self._under(command), self._others + command
-        self._qdd, self.multipliers = found.qdd, ca.densify(found.multipliers)
+        self.qdd, self.multipliers = found.qdd, ca.densify(found.multipliers)
         tau = torques(chain, self.command, qd, drives)
         force: SX = applied_forces(chain, q, tau)
         self._applied = force + loads
         if held:  # what prescribes a coordinate acts on it, whatever else is given for it
-            needed = eq.tree_forces(q, qd, self._qdd, drives) - found.forces - loads
+            needed = eq.tree_forces(q, qd, self.qdd, drives) - found.forces - loads
             force[list(held)] = needed[list(held)]
             tau = self._needed_torque(chain, tau, needed)
-        self._tau = tau
+        self.tau = tau
         working = force + loads - dissipation(chain, q, qd, drives)
         if c.base is not None:  # energies are those an observer on the base sees, for whom its motion does work
-            at_rest = equations(self._at_rest, eq.formulation)
-            for sign, side in ((1, at_rest), (-1, eq)):
+            for sign, side in ((1, c.model.equations), (-1, eq)):
                 working += sign * side.formulation.inertial_forces(side.chain, q, qd)
         self._power = ca.dot(working, qd)
 
@@ -236,14 +232,12 @@ class ComposedEquations:
         return tau
 
     def _write_rates(self, controller_rates: SX) -> None:
-        """Set the rate of the state: what moves, controller, drives, roots, work."""
+        """Set the rate of the state: what moves, controller, drives, work."""
         c, chain, q, qd = self.composition, self._eq.chain, self.q, self.qd
         self._rates = chain.rates(q, qd)
-        moving = ca.vertcat(self._rates[c.free_places], self._qdd[c.free]) if c.free else ca.SX(0, 1)
+        moving = ca.vertcat(self._rates[c.free_places], self.qdd[c.free]) if c.free else ca.SX(0, 1)
         drives = drive_rates(chain, q, qd, self._drives, self.command)
-        roots = self.roots.rates(self._beta, q, qd)
-        xdot = ca.vertcat(moving, controller_rates, drives, roots, self._power)
-        self.qdd, self.tau, self.xdot = self.roots.closed([self._qdd, self._tau, xdot], self._beta, q)
+        self.xdot = ca.vertcat(moving, controller_rates, drives, self._power)
 
     @symbolic_property
     def residual(self) -> SX:
@@ -251,9 +245,8 @@ class ComposedEquations:
         c = self.composition
         q, qd = ca.SX.sym("q", c.n_q), ca.SX.sym("qd", c.n)
         E = ca.sum1(energies(self._eq.chain, q, qd))
-        gained = ca.jtimes(E, ca.vertcat(q, qd), ca.vertcat(self._rates, self._qdd))
-        residual = ca.substitute(gained, ca.vertcat(q, qd), ca.vertcat(self.q, self.qd)) - self._power
-        return self.roots.closed([residual], self._beta, self.q)[0]
+        gained = ca.jtimes(E, ca.vertcat(q, qd), ca.vertcat(self._rates, self.qdd))
+        return ca.substitute(gained, ca.vertcat(q, qd), ca.vertcat(self.q, self.qd)) - self._power
 
     # ----------------------------------------------------------------------------------------------- starts and events
 
@@ -261,9 +254,6 @@ class ComposedEquations:
     def loaded(self) -> SX:
         """States of drives at a start, an expression in t, x and p: friction carries an arm at rest as far as it can,
         and slips in motion; amplifiers stand at the command."""
-        return self.roots.closed([self._loaded_drives()], self._beta, self.q)[0]
-
-    def _loaded_drives(self) -> SX:
         eq, chain, q, qd, held = self._eq, self._eq.chain, self.q, self.qd, self._held
         free = drive_start(chain, q, qd, ca.SX.zeros(chain.n), self.command)
         acting = torques(chain, self.command, qd, free)
@@ -337,7 +327,7 @@ class ComposedEquations:
         """df/dx and df/dt with the accelerations' rows solved for: M dqdd = d(applied) - d(inverse dynamics)."""
         c, by = self.composition, (self.x, self.t)
         slopes = acceleration_slopes(
-            self._eq, self.q, self.qd, self._qdd, applied=self._applied, others=[self.x[c.moving :], self.t],
+            self._eq, self.q, self.qd, self.qdd, applied=self._applied, others=[self.x[c.moving :], self.t],
             states=self._drives,
         )  # fmt: skip
         rows_above, rows_below = self.xdot[: len(c.free_places)], self.xdot[c.moving :]

@@ -259,14 +259,9 @@ class Composition:
         return ComposedEquations(self)
 
     @property
-    def n_roots(self) -> int:
-        """Number of roots that the run carries."""
-        return int(self.equations.roots.size) if self.model.options.roots == "integrated" else 0
-
-    @property
     def size(self) -> int:
-        """Number of states: free coordinates and rates, controller, drives, roots, work."""
-        return self.moving + self.n_states + self.n_drive_states + self.n_roots + 1
+        """Number of states: free coordinates and rates, controller, drives, work."""
+        return self.moving + self.n_states + self.n_drive_states + 1
 
     def place(self, index: int) -> int:
         """Place of a prescribed coordinate, from the number of its speed."""
@@ -312,9 +307,9 @@ class Composition:
 
     @property
     def implicit(self) -> bool:
-        """True if df/dx follows from inverse dynamics. Nothing is prescribed then, no roots are carried, no loop is
-        closed, and no joint has a quaternion, of whose length the two ways take a different view."""
-        return self.model.layout.plain and not (self.prescribed or self.n_roots or self.model.layout.rows)
+        """True if df/dx follows from inverse dynamics. Nothing is prescribed then, no loop is closed, and no
+        joint has a quaternion, of whose length the two ways take a different view."""
+        return self.model.layout.plain and not (self.prescribed or self.model.layout.rows)
 
     @shared_property
     def jacobian(self) -> Kernel:
@@ -368,13 +363,9 @@ class Composition:
         z0 = np.zeros(self.n_states)
         if self.n_states and hasattr(self.controller, "initial_state"):
             z0 = np.asarray(self.controller.initial_state, dtype=float)
-        q = np.array(q0, dtype=float)
-        q[[self.place(k) for k in self.prescribed]] = [position for position, _ in self.on_paths.values()]
-        roots = self.equations.roots.start(q) if self.n_roots else np.zeros(0)
-        x = np.concatenate([q0[self.free_places], qd0[self.free], z0, np.zeros(self.n_drive_states), roots, [0.0]])
+        x = np.concatenate([q0[self.free_places], qd0[self.free], z0, np.zeros(self.n_drive_states), [0.0]])
         if self.n_drive_states and p is not None:
-            first = self.moving + self.n_states
-            x[first : first + self.n_drive_states] = self._load_kernel(np.zeros(1), x, p)
+            x[self.moving + self.n_states : -1] = self._load_kernel(np.zeros(1), x, p)
         return x
 
     @shared_property
@@ -554,7 +545,7 @@ class Composition:
         return q, qd
 
     def histories(self, t: Array, x: Array) -> tuple[Array, Array, Array]:
-        """q (N, n_q), qd (N, n), and controller states, carried roots and work (N, ...)."""
+        """q (N, n_q), qd (N, n), and controller states, states of drives and work (N, ...)."""
         rest = x[:, self.moving :]
         if not self.prescribed:
             return x[:, : self.n_q].copy(), x[:, self.n_q : self.moving].copy(), rest
@@ -589,7 +580,6 @@ class Composition:
             return "work"
         names = [f"controller state {k + 1}" for k in range(self.n_states)]
         names += self.model.layout.drive_states
-        names += self.equations.roots.names if self.n_roots else ()
         return names[index - self.moving]
 
 

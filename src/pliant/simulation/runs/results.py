@@ -119,8 +119,6 @@ class Result:
         Torques, power residual and accelerations, evaluated when first asked for.
     versions : dict
         Versions of the libraries that decide the bits.
-    roots : (N, k), optional
-        Roots of the frequency equations of sliding beams, where the run integrated them (`roots="integrated"`).
     built : Model, optional
         The model of the run, where there was one; a file has only its robot and options.
     acted : (loads, base), optional
@@ -162,7 +160,6 @@ class Result:
     stats: RunStats
     readings: Readings = field(repr=False)
     versions: dict[str, str] = field(default_factory=dict)
-    roots: Array | None = None
     built: Model | None = field(default=None, repr=False)
     acted: tuple[tuple[Load, ...], MovingBase | None] | None = field(default=None, repr=False)
     drives: Array | None = None
@@ -172,7 +169,7 @@ class Result:
     def from_run(
         cls, model: Model, solution: Solution, q: Array, qd: Array, work: Array, parameters: Array,
         events: tuple[str, ...], readings: Readings, loads: Sequence[Load] = (), base: MovingBase | None = None,
-        roots: Array | None = None, drives: Array | None = None,
+        drives: Array | None = None,
     ) -> Result:  # fmt: skip
         """Make a result from an integration, finished or broken.
 
@@ -196,8 +193,6 @@ class Result:
             Loads that acted.
         base : MovingBase, optional
             Motion of the base.
-        roots : (N, k) array, optional
-            Roots that the run integrated.
         drives : (N, k) array, optional
             States of friction, gears and motors.
 
@@ -215,7 +210,7 @@ class Result:
         )  # fmt: skip
         return cls(
             t=solution.t, q=q, qd=qd, work=work, robot=model.robot, options=asdict(model.options),
-            parameters=parameters, stats=stats, readings=readings, versions=saved.versions(), roots=roots,
+            parameters=parameters, stats=stats, readings=readings, versions=saved.versions(),
             built=model, acted=(tuple(loads), base), drives=drives,
         )  # fmt: skip
 
@@ -619,7 +614,6 @@ class Result:
                 "parameters": (("parameter",), self.parameters),
                 **self._accelerations([*columns][-1]),
                 **self._multipliers(),
-                **({} if self.roots is None else {"roots": (("time", "root"), self.roots)}),
                 **({} if self.drives is None else {"drives": (("time", "drive_state"), self.drives)}),
                 **{f"{MEASURED}{name}": _as_variable(one) for name, one in self.measured.items()},
             },
@@ -699,7 +693,6 @@ class Result:
                 stats=RunStats(**stats),
                 readings=readings,
                 versions=file.versions,
-                roots=file.real("roots", data["roots"].shape) if "roots" in data else None,
                 drives=file.real("drives", data["drives"].shape) if "drives" in data else None,
                 measured={one.name: one for one in map(partial(_of_variable, file), channels)},
             )

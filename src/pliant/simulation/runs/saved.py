@@ -133,8 +133,7 @@ def reading(path: str | os.PathLike[str], what: str, stats: str, arrays: Sequenc
             read = {key: json.loads(data.attrs[key]) for key in ("robot", "options", stats, "versions")}
             robot, options = Robot.model_validate(read["robot"], context={"files": NOWHERE}), read["options"]
             options["parameters"] = tuple(options["parameters"])
-            options.setdefault("roots", "solved")  # files that are older than the option
-            for key in ("formulation", "rotation", "stiffening", "shapes", "roots"):
+            for key in ("formulation", "rotation", "stiffening", "shapes"):
                 if not isinstance(options[key], str | bool):
                     raise TypeError(f"options.{key} is {options[key]!r}")
             yield Saved(source, data, robot, options, read[stats], read["versions"])
@@ -214,7 +213,4 @@ def _is_zarr(source: Path) -> bool:
 def model_of(robot: Robot, options: Mapping[str, Any]) -> Model:
     """Model of a robot with the options of a file."""
     o = options
-    return Model(
-        robot, o["formulation"], o["rotation"], o["stiffening"], tuple(o["parameters"]), shapes=o["shapes"],
-        roots=o["roots"],
-    )  # fmt: skip
+    return Model(robot, o["formulation"], o["rotation"], o["stiffening"], tuple(o["parameters"]), shapes=o["shapes"])

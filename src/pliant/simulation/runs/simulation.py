@@ -1,7 +1,7 @@
 """`simulate`: dynamics, controller, torques, loads and prescribed motion put together as one expression and stepped.
 
 They make a single function xdot = f(t, x, p), traced and compiled like any other: state x = [free q, their rates,
-controller states, drive states, carried roots, work], inputs p = [held torques, samples, parameters of the model].
+controller states, drive states, work], inputs p = [held torques, samples, parameters of the model].
 Controllers and trajectories are seen only through their expressions; the integrators see only addresses.
 """
 
@@ -292,7 +292,6 @@ def _finish(
     q, qd, extra = composed.histories(t, solution.x)
     history = inputs.history(solution.t, q, qd)
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
-    first, last = composed.n_states, composed.n_states + composed.n_drive_states
     result = Result.from_run(
         model=model,
         solution=solution,
@@ -304,8 +303,7 @@ def _finish(
         readings=Readings(lambda: composed.torques(t, solution.x, history, inputs.parameters)),
         loads=composed.loads,
         base=composed.base,
-        roots=extra[:, last:-1] if composed.n_roots else None,
-        drives=extra[:, first:last] * model.layout.drive_units if last > first else None,
+        drives=extra[:, composed.n_states : -1] * model.layout.drive_units if composed.n_drive_states else None,
     )
     result = replace(result, stats=replace(result.stats, compile=compiled), measured=measured)
     if solution.status == "failed":
