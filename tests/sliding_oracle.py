@@ -15,8 +15,9 @@ from scipy.spatial.transform import Rotation
 
 from pliant.mechanics import build_chain, equations
 from pliant.mechanics.links.chain import Chain
-from pliant.mechanics.shapes import CLAMPED, BendingModes, bending_modes, link_shapes, load_at_length
+from pliant.mechanics.shapes import CLAMPED, BendingModes, bending_modes, link_shapes
 from pliant.robot import Beam, Joint, Link, Lump, RigidBody, Robot, Shapes
+from pliant_studies.theodore_ghosal.moving_roots import load_at_length
 
 MU, TOTAL, LENGTH = 0.331, 1.3, 0.6  # data of [TG95] Table 3
 EI_Y, EI_Z = 900.0, 1165.4916

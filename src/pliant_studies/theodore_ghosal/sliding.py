@@ -17,7 +17,6 @@ from pliant.control.controllers.joint_controllers import PD, natural_gains
 from pliant.control.trajectories.trajectories import Cycloidal
 from pliant.mechanics.formulations.motion_equations import Equations
 from pliant.mechanics.formulations.registry import FORMULATIONS
-from pliant.mechanics.shapes.moving import beta_length_derivatives, follow_beta, load_at_length
 from pliant.mechanics.shapes.roots import clamped_mass_roots
 from pliant.mechanics.sliding.sliding_body import SlidingBeam
 from pliant.mechanics.sliding.sliding_modes import MovingModes, clenshaw
@@ -29,6 +28,7 @@ from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
 from pliant_studies.checks import Measured
 from pliant_studies.theodore_ghosal.arms import PAYLOAD, RHO_A, with_modes
+from pliant_studies.theodore_ghosal.moving_roots import beta_length_derivatives, follow_beta, load_at_length
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

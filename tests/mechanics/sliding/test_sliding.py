@@ -16,10 +16,11 @@ from pliant.mechanics import build_chain
 from pliant.mechanics.formulations.generalized_forces import passive, strain_energy
 from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.links.kinematics import kinetic_energy, tip_pose
-from pliant.mechanics.shapes import LoadRatios, beta_length_derivatives, clamped_mass_roots
+from pliant.mechanics.shapes import LoadRatios, clamped_mass_roots
 from pliant.mechanics.sliding import sliding_material, sliding_shapes
 from pliant.mechanics.sliding.sliding_modes import MovingModes
 from pliant.robot import Joint, Limits, Lump, Robot, Shapes
+from pliant_studies.theodore_ghosal.moving_roots import beta_length_derivatives
 from sliding_oracle import EI_Z, HUB, LENGTH, MU, PAYLOAD, SHAPES, TOTAL, arm, functions, gradient, oracle
 
 TWO = {"bending_y": 2}

@@ -16,7 +16,6 @@ from pliant.mechanics.shapes.frequencies import FrequencyRow, frequency_table
 from pliant.mechanics.shapes.integrals import UNIFORM, Field, ModalIntegrals, SectionProfile, modal_integrals
 from pliant.mechanics.shapes.link_shapes import LinkShapes, section_profile
 from pliant.mechanics.shapes.modes import BendingModes, bending_modes
-from pliant.mechanics.shapes.moving import beta_length_derivatives, beta_rate, follow_beta, load_at_length, roots_along
 from pliant.mechanics.shapes.pinned import pinned_shapes
 from pliant.mechanics.shapes.quadrature import ShapeSet, gauss_rule, gram
 from pliant.mechanics.shapes.rods import RodModes, rod_modes
@@ -55,17 +54,13 @@ __all__ = [
     "bending_elements",
     "bending_modes",
     "bending_roots",
-    "beta_length_derivatives",
-    "beta_rate",
     "clamped_free_roots",
     "clamped_mass_roots",
     "eigenpairs",
-    "follow_beta",
     "frequency_table",
     "gauss_rule",
     "gram",
     "link_shapes",
-    "load_at_length",
     "mass_matrix",
     "modal_integrals",
     "pinned_free_roots",
@@ -76,7 +71,6 @@ __all__ = [
     "rod_elements",
     "rod_modes",
     "rod_roots",
-    "roots_along",
     "section_profile",
     "stiffness_matrix",
 ]

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant.mechanics.shapes import (
-    LoadRatios,
+from pliant.mechanics.shapes import LoadRatios, clamped_mass_roots
+from pliant_studies.theodore_ghosal.moving_roots import (
     beta_length_derivatives,
     beta_rate,
-    clamped_mass_roots,
     follow_beta,
+    frequency_terms,
     load_at_length,
     roots_along,
 )
-from pliant.mechanics.shapes.moving import frequency_terms
 
 RHO_A, PAYLOAD = 0.331, 0.0828  # kg/m, kg: link 3 of [TG95] table 3
 LENGTHS = np.linspace(0.3, 1.0, 8)
