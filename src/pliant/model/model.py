@@ -68,11 +68,11 @@ if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load
     from pliant.mechanics.shapes.link_shapes import LinkShapes
     from pliant.model import (
-        applied_loads,
         assembly,
         building,
         compiled_functions,
         floating_base,
+        force_functions,
         linearization,
         loop_motion,
         small_vibrations,
@@ -86,12 +86,12 @@ else:  # a model whose functions are known from the cache builds no expressions,
     )
     frames = LaterModule("pliant.mechanics.links.frames")
     (
-        applied_loads, assembly, building, compiled_functions, floating_base, linearization, loop_motion,
+        assembly, building, compiled_functions, floating_base, force_functions, linearization, loop_motion,
         small_vibrations, statics, steady_spin, stiffening_check,
     ) = (
         LaterModule(f"pliant.model.{name}")
         for name in (
-            "applied_loads", "assembly", "building", "compiled_functions", "floating_base", "linearization",
+            "assembly", "building", "compiled_functions", "floating_base", "force_functions", "linearization",
             "loop_motion", "small_vibrations", "statics", "steady_spin", "stiffening_check",
         )
     )  # fmt: skip
@@ -1794,7 +1794,7 @@ class Model:
         if not len(loads):
             return self._call("stiffness", p, q)
         model = self._fitted(q, loads, p)
-        return model._call("stiffness", p, q) - applied_loads.applied(model, loads, p)(q)[1]
+        return model._call("stiffness", p, q) - force_functions.applied(model, loads, p)(q)[1]
 
     @checked
     def equilibrium(

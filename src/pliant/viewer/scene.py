@@ -30,7 +30,7 @@ from pliant.compute.tape.trace_cache import Recorded, recalled
 from pliant.errors import ModelError
 from pliant.model.model import Model
 from pliant.model.robot import Robot
-from pliant.robot.files.text_table import payload_mass
+from pliant.robot.mass_sum import payload_mass
 from pliant.robot.parts.joint_types import JOINT_TYPES
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.rigid_body import inertia_matrix
