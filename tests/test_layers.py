@@ -26,7 +26,6 @@ BACK = {
     ("analysis.map_figures", "analysis.campbell"): "a figure of a result, which its method draws",
     ("analysis.map_figures", "analysis.pose_maps"): "a figure of a result, which its method draws",
     ("compute.integrate.sundials", "compute.integrate.settings"): "settings look whether the library is there",
-    ("compute.llvm.llvm", "compute.llvm.ir"): "text of a module, compiled",
     ("control.planning.plan_figure", "control.planning.plan"): "a figure of a result, which its method draws",
     ("identification.figures", "identification.estimate"): "a figure of a result, which its method draws",
     ("identification.recording", "identification.calibration"): "readings take a calibration, which is a reading",

@@ -27,8 +27,7 @@ from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.sliding.sliding_roots import check_roots
 from pliant.model.assembly import Mechanism
 from pliant.model.choices import resolved
-from pliant.model.column_functions import column_function
-from pliant.model.recipes import MATRICES, recipe
+from pliant.model.recipes import MATRICES, column_function, recipe
 from pliant.model.robot import Robot
 from pliant.model.stiffening_choice import choose
 from pliant.options import FormulationName, RotationName, ShapesName, StiffeningName

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression, StateLike
 from pliant.base.derived import SYMBOLS, Derived, shared_property
-from pliant.base.later import LaterModule
-from pliant.base.provided import provided
+from pliant.base.later import LaterModule, provided
 from pliant.base.signatures import checked, require_loads, shown
 from pliant.base.stages import preparation
 from pliant.compute.llvm.kernel import Kernel

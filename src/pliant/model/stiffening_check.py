@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS, Same
-from pliant.compute.tape.time_inputs import time_inputs
+from pliant.compute.tape.switches import time_inputs
 from pliant.mechanics.links.chain import MovingBase
 from pliant.mechanics.links.section_forces import InternalForces
 from pliant.mechanics.loads.wrenches import Load

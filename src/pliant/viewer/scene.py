@@ -114,6 +114,11 @@ class Scene:
         """Whether a floor is drawn: none for an arm that flies without gravity."""
         return not (self.flies and self.weightless)
 
+    @property
+    def skinned(self) -> bool:
+        """Whether some link is drawn by visuals or by a surface of its own."""
+        return bool(self.visuals) or any(link.surface is not None for link in self.links)
+
     def base(self, placed: Sequence[PlacedLink]) -> Array:
         """(F, 3) position of the base, which a camera may follow."""
         return placed[0].joint[:, :3, 3] if self.flies else np.zeros((len(self), 3))

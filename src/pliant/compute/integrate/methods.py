@@ -26,7 +26,7 @@ from pliant.compute.integrate.rosenbrock import rodas5p
 from pliant.compute.integrate.rosenbrock_loop import run_rosenbrock
 from pliant.compute.integrate.state import Rows, RunPlan, State
 from pliant.compute.integrate.step_control import LEAST_FIRST, exponents, first_step
-from pliant.compute.llvm.compiled_loop import compiled
+from pliant.compute.llvm.llvm import compiled_loop
 from pliant.compute.loops.primitives import table
 from pliant.options import StepMethodName
 
@@ -46,7 +46,7 @@ class MethodLoop:
         self, loop: Callable[[int, int, bool], int], state: State, plan: RunPlan, rows: Rows, degree: int, atol: Array,
         *method: Explicit | Rosenbrock | Newton,
     ) -> None:  # fmt: skip
-        self.loop = compiled(loop, watch=rows.events is not None)
+        self.loop = compiled_loop(loop, watch=rows.events is not None)
         self.state, self.rows, self.atol, self.method = state, rows, atol, method
         self.jacobian = 0 if loop is run_explicit else state.problem.jacobian_address()
         self.plan = LoopPlan(

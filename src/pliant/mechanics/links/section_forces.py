@@ -100,7 +100,10 @@ class InternalForces:
 
     @cached_property
     def _ties(self) -> list[Tie]:
-        return ties(self.chain, self.q, self.qd, self.push, self.multipliers)
+        chain = self.chain
+        if not (chain.lines or chain.closures or chain.contacts):
+            return []
+        return ties(chain, self.q, self.qd, self.push, self.multipliers)
 
     @cached_property
     def _balance(self) -> tuple[list[Carried], tuple[SX, SX]]:

@@ -16,8 +16,7 @@ import numpy as np
 from pliant.algebra.quaternions import rotation_vectors
 from pliant.arrays import Array
 from pliant.base import stages
-from pliant.base.later import LaterModule
-from pliant.base.provided import provided
+from pliant.base.later import LaterModule, provided
 from pliant.base.signatures import checked
 from pliant.base.writing import atomic_write
 from pliant.compute.llvm.kernel import Kernel

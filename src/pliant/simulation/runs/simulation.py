@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, StateLike
 from pliant.base.interrupts import TimeLimit, held_back, interruptible
 from pliant.base.later import LaterModule
-from pliant.base.progress import reporter
 from pliant.base.signatures import checked
-from pliant.base.stages import listening, prepared, stage
+from pliant.base.stages import listening, prepared, reporter, stage
 from pliant.compute.integrate.driver import solve
 from pliant.compute.integrate.loop_state import EventKind
 from pliant.compute.integrate.methods import has_fixed_steps
@@ -35,7 +34,7 @@ from pliant.model.stiffening_order import is_checked
 from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
-from pliant.simulation.runs.advice import advice
+from pliant.simulation.runs.advice import MANY_STEPS, advice
 from pliant.simulation.runs.composition import Composition, Event, compose
 from pliant.simulation.runs.energy_balance import ALLOWED, STATUS, balance_of
 from pliant.simulation.runs.inputs import Inputs, listed, one_table, read_breaks, read_start, read_torque
@@ -346,7 +345,9 @@ def _judged(result: Result, composed: Composition, solution: Solution) -> Result
     model = composed.model
     doubts = neglected_terms.judge_run(result) if is_checked(model) else {}
     result, lost = _balanced(result)
-    tell(model, advice(composed, solution.stats) | in_a_run(model, result.q) | doubts)
+    if solution.stats.crawling or solution.stats.steps >= MANY_STEPS:
+        tell(model, advice(composed, solution.stats))
+    tell(model, in_a_run(model, result.q) | doubts)
     if solution.status == "stopped":
         warn_user(f"stopped: {solution.message}; the result ends there")
     if solution.stats.over:
