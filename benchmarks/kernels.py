@@ -23,7 +23,7 @@ os.environ["PLIANT_CACHE_DIR"] = tempfile.mkdtemp(prefix="pliant-bench-")
 
 from pliant.compute import Kernel, set_threads
 from pliant.compute.llvm import cache
-from pliant.compute.llvm.compiled_loop import compiled
+from pliant.compute.llvm.llvm import compiled_loop
 from pliant_bench.compiled_call import repeat
 from pliant_bench.timing import best
 
@@ -85,7 +85,7 @@ def processor_time(run: Callable[[], object]) -> float:
 
 
 def measure(n: int, seconds: float) -> dict[str, float]:
-    f, loop = arm(n), compiled(repeat)
+    f, loop = arm(n), compiled_loop(repeat)
     rng = np.random.default_rng(n)
     q, qd, tau = rng.normal(size=(3, n))
     batch = [rng.normal(size=(STATES, n)) for _ in range(3)]

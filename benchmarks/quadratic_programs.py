@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.compute.llvm.compiled_loop import compiled
+from pliant.compute.llvm.llvm import compiled_loop
 from pliant.compute.loops.primitives import table
 from pliant.compute.nmpc.quadratic_program import run_program
 from pliant_bench.mpc import six_links, two_link
@@ -76,7 +76,7 @@ def condensed(begun: Begun, joints: np.ndarray | None) -> Program:
         near = joints - 0.002
         pilot.step(np.concatenate([begun.mpc.model.equilibrium(near), np.zeros(begun.mpc.model.n)]), 0.0)
     program, working = pilot.solver._program, pilot.solver._working
-    given, solve = table(program, working), compiled(run_program)
+    given, solve = table(program, working), compiled_loop(run_program)
 
     def own() -> np.ndarray:
         program.y[:] = 0.0

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pliant.base.later import alias_modules as _alias_modules
-from pliant.base.provided import provide as _provide
+from pliant.base.later import provide as _provide
 from pliant.version import VERSION
 
 if TYPE_CHECKING:

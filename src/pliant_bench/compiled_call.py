@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.compute.llvm.compiled_loop import compiled
+from pliant.compute.llvm.llvm import compiled_loop
 from pliant.compute.loops.primitives import call, doubles
 from pliant.model.model import Model
 from pliant.options import FunctionName
@@ -27,7 +27,7 @@ def kernel_loop(
 ) -> Callable[[], NDArray[np.float64]]:
     """Return a function that evaluates the forward dynamics, or another function, `CALLS` times at one state and
     returns the result."""
-    kernel, loop = model.kernel(function), compiled(repeat)
+    kernel, loop = model.kernel(function), compiled_loop(repeat)
     given, out = np.concatenate(inputs), np.zeros(sum(kernel.signature.out_sizes))
 
     def run() -> NDArray[np.float64]:

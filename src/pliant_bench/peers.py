@@ -16,7 +16,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import ModelError, install
 from pliant.model.robot import Robot
-from pliant.robot.files.text_table import payload_mass
+from pliant.robot.mass_sum import payload_mass
 from pliant.robot.parts.beam import beam_properties
 from pliant.robot.parts.rigid_body import Lump
 

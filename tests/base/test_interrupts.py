@@ -28,7 +28,7 @@ from pliant.base import writing
 from pliant.base.interrupts import Lifeline, hang_on, held_back, interruptible, pending
 from pliant.base.writing import atomic_write, sweep_up
 from pliant.compute.integrate import methods as steppers
-from pliant.compute.llvm import compiled_loop, llvm
+from pliant.compute.llvm import llvm
 from pliant.simulation.batch.result import NOT_RUN
 from pliant.sweeps import SweepStudy, sweep
 from pliant.sweeps.points import Points
@@ -398,7 +398,7 @@ def test_ctrl_c_does_not_wait_for_a_compile(monkeypatch: pytest.MonkeyPatch, tmp
 @pytest.mark.usefixtures("python_handler")
 def test_ctrl_c_does_not_wait_for_a_compile_within_a_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(steppers, "compiled", compiled_loop.compiled.__wrapped__)
+    monkeypatch.setattr(steppers, "compiled_loop", llvm.compiled_loop.__wrapped__)
     compiled, ended = llvm.object_code, threading.Event()
 
     def slowly(text: str, target: Any, opt: int, loops: str = "") -> bytes:

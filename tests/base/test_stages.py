@@ -14,9 +14,9 @@ import pytest
 
 import pliant
 from pliant.base import stages
-from pliant.base.progress import reporter
+from pliant.base.stages import reporter
 from pliant.compute.integrate import methods as steppers
-from pliant.compute.llvm import compiled_loop, llvm
+from pliant.compute.llvm import llvm
 from pliant.compute.tape import trace_cache as records
 
 
@@ -188,7 +188,7 @@ def test_compiling_is_no_part_of_the_wall_time_of_a_run(
 ) -> None:
     """Neither that of f before the run nor that of the stepping loop in it; and it is told."""
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(steppers, "compiled", compiled_loop.compiled.__wrapped__)  # none is kept
+    monkeypatch.setattr(steppers, "compiled_loop", llvm.compiled_loop.__wrapped__)  # none is kept
     compiled = llvm.object_code
 
     def slowly(*given: Any) -> bytes:

@@ -22,7 +22,7 @@ from pliant.cli import app, doctor
 from pliant.cli.self_test import SelfCheck, parts
 from pliant.compute.integrate import METHODS
 from pliant.compute.llvm import cache
-from pliant.compute.llvm.many_states import BatchCode
+from pliant.compute.llvm.kernel import BatchCode
 from pliant.compute.tape.arguments import plain
 from pliant.export import EXPORTS
 from pliant.export.targets import Target
@@ -135,7 +135,7 @@ EXPLICIT = {
     ),
     "pliant.compute.llvm.kernel.plain": (_raises_for_lists, ("arrays of any layout",)),
     "pliant.compute.llvm.llvm.object_code": (_raises("no LLVM"), ("cache", "no cache")),
-    "pliant.compute.llvm.many_states.BatchCode.__call__": (_raises_but_for_energies, ("batch of states",)),
+    "pliant.compute.llvm.kernel.BatchCode.__call__": (_raises_but_for_energies, ("batch of states",)),
     "pliant.compute.llvm.threads._executor": (_raises("no threads"), RUNS),
 }
 

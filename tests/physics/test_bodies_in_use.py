@@ -19,9 +19,9 @@ from pliant import Beam, Joint, Link, Robot, Shapes, UnsupportedModel
 from pliant.analysis.counts import tape_count
 from pliant.cli import app
 from pliant.mechanics import build_chain
-from pliant.mechanics.links.stations import fraction
 from pliant.model.coordinate_units import coordinate_units
 from pliant.robot import ReducedBody
+from pliant.robot.stations import fraction
 
 BEAM = Beam(length=0.7, mass_per_length=3.0, EI_y=800.0, EI_z=900.0)
 
@@ -247,4 +247,4 @@ def test_a_sliding_rod_is_no_body_from_a_file() -> None:
     beam = Beam(slides=True, length=0.5, total_length=1.0, mass_per_length=2.0)
     m = Robot(name="rod", links=[Link(name="rod", joint=joint, beam=beam)]).model()
     assert coordinate_units(m) == ("m",)
-    assert fraction(m.chain.links[0], "middle") == 0.5
+    assert fraction(m.layout.links[0], "middle") == 0.5

@@ -25,7 +25,7 @@ _SUSPECT = re.compile(r"\btime\.[tlgcs]|from time|st_[mca]time|get[mc]time|\bdat
 READ = {
     "pliant_bench/session.py": "the day of a measurement",
     "compute/llvm/cache.py": "which files of the cache are oldest or abandoned: one that goes too early is made anew",
-    "compute/tape/source_digest.py": "whether the source is what was read before: a new time only has it read again",
+    "compute/tape/trace_cache.py": "whether the source is what was read before: a new time only has it read again",
     "base/started.py": "when the process began, for the same",
     "robot/files/mesh_files.py": "whether a drawn mesh is what was read before",
     "base/writing.py": "unfinished files of other machines, which are removed after a day",

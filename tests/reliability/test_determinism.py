@@ -92,7 +92,7 @@ def test_the_judge_sees_the_last_bit() -> None:
 
 
 def test_one_state_or_many_one_thread_or_two(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pliant.compute.llvm.many_states.LEAST_SHARED", 0)
+    monkeypatch.setattr("pliant.compute.llvm.threads.LEAST_SHARED", 0)
     rng = np.random.default_rng(1)
     q, qd, tau = rng.normal(size=(1001, 4)), rng.normal(size=(1001, 4)), rng.normal(size=(1001, 2))
     m = model()

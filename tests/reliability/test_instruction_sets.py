@@ -98,13 +98,13 @@ def test_exported_code_is_held_to_the_same_rule() -> None:
 
 LOOP = """
 from pliant.compute.integrate.explicit_loop import run_explicit
-from pliant.compute.llvm import compiled_loop, llvm
+from pliant.compute.llvm import llvm
 made = llvm.object_code
 def told(text, target, *options):
     print(target.cpu, target.features)
     return made(text, target, *options)
 llvm.object_code, llvm.cache.read = told, lambda key: None
-compiled_loop.compiled(run_explicit, watch=False)
+llvm.compiled_loop(run_explicit, watch=False)
 """
 
 

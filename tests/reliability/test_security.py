@@ -49,9 +49,7 @@ PROCESSES = {  # who may start a program, and which
 IMPORTS = {  # who may import by a name held in a variable
     "__init__.py": "pliant's own rooms",
     "cli/__init__.py": "pliant's own commands",
-    "base/choices.py": "pliant's own modules, one for each name of a table",
     "base/later.py": "pliant's own modules",
-    "base/provided.py": "pliant's own modules",
     "errors.py": "modules of extras, named where they are used",
     "pliant_studies/study.py": "pliant's own studies",
     "compute/llvm/fastcall.py": "NumPy's own core",

@@ -17,10 +17,10 @@ from pliant.control.controllers.controller import Controller
 from pliant.control.trajectories.trajectories import Trajectory, numbers
 from pliant.errors import ModelError
 from pliant.mechanics.links.clamped_link import held, vibrations
-from pliant.mechanics.links.stations import places_of
 from pliant.model.model import Model
 from pliant.model.states import read_state
 from pliant.robot.parts.shapes import TipLoad
+from pliant.robot.stations import places_of
 from pliant.simulation.runs.composition import compose
 from pliant.simulation.runs.neglected_terms import fitted_to_start
 
@@ -302,11 +302,11 @@ def link_frequencies(model: Model, link: str, q: StateLike | None = None, load: 
     """
     from scipy.linalg import eigh
 
-    places = places_of(model.chain, link)
+    places = places_of(model.layout, link)
     state = read_state(model, q)
     make = _link_matrices if len(places) == 1 else _piece_matrices
     matrices = model.derived("link vibrations", places[0], lambda: make(model, places))
-    c = state[[k for place in places for k in model.chain.links[place].body_places]]
+    c = state[[k for place in places for k in model.layout.links[place].body_places]]
     found = matrices(c, model.nominal_parameters, _load(model.bodies[places[-1]], load))
     K, M = (np.array(x, dtype=float) for x in found)
     return np.asarray(np.sqrt(eigh(K, M, eigvals_only=True)))

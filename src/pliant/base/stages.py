@@ -1,7 +1,8 @@
 """Messages about work that takes long: building, tracing, compiling, and other calls of seconds.
 
 Most starts find everything in the cache and show nothing. Work of more than a second is shown in a terminal or a
-notebook, or passed to a listener: the page of sliders shows it. Nothing is written to a redirected standard error.
+notebook, or passed to a listener: the page of sliders shows it. Nothing is written to a redirected standard error. A
+long run has a bar in a terminal after the first seconds, else it is a stage with its time (`reporter`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from pliant.base.interrupts import interruptible, require_time
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 PATIENCE = 1.0
 """Seconds after which the first message appears."""
@@ -20,6 +25,8 @@ EVERY = 0.5
 """Seconds between two messages."""
 WIDTH = 100
 """Letters of the line, which each message overwrites."""
+BEFORE_BAR = 1.5
+"""Seconds after which the bar of a run appears."""
 
 Listener = Callable[[str], None]
 """Function that is called with the present work, and an empty text at the end, from a thread of its own."""
@@ -138,3 +145,55 @@ def _surroundings() -> Listener | None:
 def _line(text: str) -> None:
     sys.stderr.write(f"\r{(f'pliant: {text}' if text else '')[:WIDTH]:<{WIDTH}}\r")
     sys.stderr.flush()
+
+
+@contextmanager
+def reporter(
+    progress: bool | Callable[[float], None] | None, t_end: float, doing: str = "simulating", unit: str = " s"
+) -> Iterator[Callable[[float], None] | None]:
+    """Yield a function of the time reached, or None. It calls `progress` with the fraction done, or updates a bar on
+    standard error or a stage."""
+    if callable(progress):
+        given = progress
+        yield lambda t: given(min(t / t_end, 1.0))
+    elif progress is False or (progress is None and not (sys.stderr.isatty() or heard())):
+        yield None
+    elif progress is None and not sys.stderr.isatty():
+        with stage(doing):
+            yield lambda t: say(f"{doing}: {t:.3g} of {t_end:.3g}{unit}")
+    else:
+        bar = _Bar(t_end, 0.0 if progress else BEFORE_BAR, doing, unit)
+        try:
+            yield bar.update
+        finally:
+            bar.close()
+
+
+class _Bar:
+    def __init__(self, total: float, patience: float, doing: str, unit: str) -> None:
+        self.doing, self.unit = doing, unit
+        self.total, self.patience, self.begin = total, patience, time.perf_counter()
+        self.display: Progress | None = None
+        self.task: TaskID
+
+    def update(self, t: float) -> None:
+        if self.display is None:
+            if time.perf_counter() - self.begin < self.patience:
+                return
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (
+                TextColumn(self.doing),
+                BarColumn(),
+                TextColumn("{task.completed:.3g} of {task.total:.3g}" + self.unit),
+                TimeRemainingColumn(),
+            )
+            self.display = Progress(*columns, console=Console(stderr=True), transient=True)
+            self.display.start()
+            self.task = self.display.add_task("run", total=self.total)
+        self.display.update(self.task, completed=t)
+
+    def close(self) -> None:
+        if self.display is not None:
+            self.display.stop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pliant.base.choices import Named
+from pliant.base.later import Named
 
 TRAJECTORIES = Named(
     "pliant.control",

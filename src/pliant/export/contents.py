@@ -14,10 +14,9 @@ import casadi as ca
 
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.derivatives.differentials import SolvedColumns
-from pliant.model.column_functions import column_function
 from pliant.model.coordinate_units import coordinate_units, speed_units, torque_units
 from pliant.model.model import Model
-from pliant.model.recipes import EXPRESSIONS
+from pliant.model.recipes import EXPRESSIONS, column_function
 from pliant.version import VERSION
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from pliant.algebra.quaternions import angles
 from pliant.arrays import Array
 from pliant.drawing.figure_data import Curve, Panel, Quantity, Span, energy_unit, length_unit, position_unit
-from pliant.mechanics.links.chain import ChainLink
+from pliant.robot.coordinates import BallJoint
 from pliant.simulation.runs.results import Result
 
 DIRECTIONS = {"axial": 0, "bending_y": 1, "bending_z": 2}
@@ -68,13 +68,12 @@ def _of_joints(
 
 def attitudes(result: Result) -> dict[str, Array]:
     """Roll, pitch and yaw (N, 3) of a free base and of spherical and free joints, by the name of the link."""
-    found = _balls(result).items()
-    return {name: angles(result.q[:, list(link.joint_places[-4:])]) for name, link in found}
+    return {name: angles(result.q[:, list(ball.places[-4:])]) for name, ball in _balls(result).items()}
 
 
-def _balls(result: Result) -> dict[str, ChainLink]:
-    """Links whose joint has a quaternion, by name."""
-    return {link.piece.owner: link for link in result.model.chain.links if link.joint.is_ball}
+def _balls(result: Result) -> dict[str, BallJoint]:
+    """Joints with a quaternion, by the name of their link."""
+    return {ball.owner: ball for ball in result.model.layout.balls}
 
 
 def attitude(result: Result) -> list[Panel]:
@@ -82,13 +81,13 @@ def attitude(result: Result) -> list[Panel]:
     there, and angular velocity."""
     found = []
     for name, turned in attitudes(result).items():
-        link = _balls(result)[name]
-        speeds = result.qd[:, list(link.joint_indices)]
+        ball = _balls(result)[name]
+        speeds = result.qd[:, list(ball.indices)]
         shown: dict[str, tuple[Quantity, Array, tuple[str, ...]]] = {
             "attitude": (Quantity("angle", "deg"), np.degrees(turned), ("roll", "pitch", "yaw"))
         }
-        if link.joint.kind == "free":
-            shown["position"] = (Quantity("position", "m"), result.q[:, list(link.joint_places[:3])], tuple("xyz"))
+        if ball.kind == "free":
+            shown["position"] = (Quantity("position", "m"), result.q[:, list(ball.places[:3])], tuple("xyz"))
         axes = tuple(f"about own {axis}" for axis in "xyz")
         shown["angular velocity"] = (Quantity("angular velocity", "rad/s"), speeds[:, :3], axes)
         found += [
@@ -110,8 +109,10 @@ def deflections(result: Result) -> list[Panel]:
     """Deflection of the end and the middle of each flexible link in its own root frame; along the axis only if nothing
     else moves. A body from a file has that of its end, along all axes."""
     found = []
-    for link, shapes in zip(result.robot.links, result.model.link_shapes):
-        fields = [] if shapes is None else [name for name in DIRECTIONS if name in shapes.fields]
+    layout = result.model.layout
+    whole = (known for known in layout.links[layout.first :] if known.piece.number == 1)
+    for link, known in zip(result.robot.links, whole):
+        fields = [name for name in DIRECTIONS if name in (known.fields or ())]
         drawn = [DIRECTIONS[name] for name in fields if name != "axial" or len(fields) == 1]
         places = {"end": "tip", "middle": "middle"}
         if link.body is not None and link.amplitudes:
@@ -127,12 +128,12 @@ def deflections(result: Result) -> list[Panel]:
 
 def rigid_states(result: Result) -> Array:
     """(N, n_q) coordinates of the rigid arm whose joints have the positions of the motors, or else of the joints."""
-    rigid = np.array(result.q)
-    for link in result.model.chain.links:
+    rigid, layout = np.array(result.q), result.model.layout
+    for link in layout.links:
         rigid[:, list(link.body_places[link.slides :])] = 0.0
-        for shaft in link.shafts:
-            if shaft.drive is not None:
-                rigid[:, shaft.place] = result.q[:, shaft.drive.place]
+    for shaft in layout.all_shafts:
+        if shaft.drive is not None:
+            rigid[:, shaft.place] = result.q[:, shaft.drive.place]
     return rigid
 
 

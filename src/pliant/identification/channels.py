@@ -12,9 +12,9 @@ from pliant.errors import ModelError
 from pliant.identification.recording import Recording, Strain
 from pliant.mechanics.links.kinematics import tip_pose
 from pliant.mechanics.links.section_forces import InternalForces, section_data
-from pliant.mechanics.links.stations import locate
 from pliant.model.model import Model
 from pliant.robot.files.error_messages import suggestion
+from pliant.robot.stations import locate
 from pliant.simulation.runs.composition import Composition
 
 AXES = ("tip.x", "tip.y", "tip.z")
@@ -87,7 +87,7 @@ def _scalar(channel: str, given: SX) -> SX:
 def _strain(composed: Composition, recording: Recording, gauge: Strain) -> SX:
     """Strain of the fiber under a gauge, from the forces of its section."""
     chain = composed.model.chain
-    place, eta = locate(chain, gauge.link, gauge.x)
+    place, eta = locate(composed.model.layout, gauge.link, gauge.x)
     section_data(chain.links[place])
     forces = InternalForces(chain, recording.loads, recording.base)
     value = forces.stretches(place, eta).strain(*gauge.at)

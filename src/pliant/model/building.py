@@ -26,8 +26,7 @@ from pliant.mechanics.links.build_chain import build_chain, shapes_that_change
 from pliant.mechanics.links.chain import Chain
 from pliant.model.assembly import Mechanism
 from pliant.model.choices import resolved
-from pliant.model.column_functions import column_function
-from pliant.model.recipes import MATRICES, recipe
+from pliant.model.recipes import MATRICES, column_function, recipe
 from pliant.model.robot import Robot
 from pliant.model.stiffening_choice import choose
 from pliant.options import FormulationName, RotationName, ShapesName, StiffeningName

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array
 from pliant.errors import PliantError
 from pliant.model import assembly, stability, statics
-from pliant.model.applied_loads import Applied, applied
+from pliant.model.force_functions import Applied, applied
 from pliant.model.loop_motion import directions, flying, require_closed, row_slopes
+from pliant.model.small_vibrations import skew
 from pliant.model.states import moved
-from pliant.model.stiffness_errors import skew
 from pliant.options import HeldName
 
 if TYPE_CHECKING:

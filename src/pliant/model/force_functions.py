@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -20,14 +20,26 @@ if TYPE_CHECKING:
     from pliant.model.model import Model
 
 
-def load_forces(model: Model, loads: Sequence[Load], qd: Array | None = None) -> ca.Function:
-    """Return the function (q, p) -> generalized forces (n,) of the loads at t = 0 and their slopes (n, n) by q."""
+Applied = Callable[[ArrayLike], tuple[Array, Array]]
+"""q -> generalized forces (n,) and their slopes (n, n)."""
+
+
+def applied(model: Model, loads: Sequence[Load], p: ArrayLike | None, qd: Array | None = None) -> Applied:
+    """Forces of the loads at t = 0 on the arm at rest, or with rates `qd`."""
+    if not len(loads):
+        return lambda q: (np.zeros(model.n), np.zeros((model.n, model.n)))
     require_loads(loads)
     rates = ca.SX.zeros(model.n) if qd is None else ca.densify(ca.SX(ca.DM(qd)))
-    q = ca.SX.sym("q", model.n_q)
+    x, values = ca.SX.sym("q", model.n_q), model.values(p)
     with SYMBOLS:
-        Q = _sum_of_loads(model, loads, q, rates)
-        return ca.Function("applied", [q, model.parameter_symbols], [Q, ca.densify(model.chain.jacobian(Q, q))])
+        Q = _sum_of_loads(model, loads, x, rates)
+        function = ca.Function("applied", [x, model.parameter_symbols], [Q, ca.densify(model.chain.jacobian(Q, x))])
+
+    def at(state: ArrayLike) -> tuple[Array, Array]:
+        force, slope = function(np.asarray(state, dtype=float), values)
+        return np.array(force, dtype=float).ravel(), np.array(slope, dtype=float)
+
+    return at
 
 
 def slopes(model: Model, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> tuple[Array, Array]:

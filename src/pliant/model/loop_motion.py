@@ -19,9 +19,8 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.constraints.couplings import closed_valves
 from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.model import assembly
-from pliant.model.applied_loads import applied
+from pliant.model.force_functions import applied
 from pliant.model.states import read_state
-from pliant.model.stiffness_errors import rounding
 from pliant.model.validity import tell
 
 if TYPE_CHECKING:
@@ -156,11 +155,11 @@ def directions(model: Model, q: Array, free: list[int], J: Array, force: Array, 
 
 
 def small_motion(
-    model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None
+    model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None, K: Array, noise: Array
 ) -> tuple[Array, Array, Array]:
     """Return Z (n, k), the motion that loops leave to the speeds `free` about a closed state under its holding torque,
-    the stiffness (k, k) along it, and the rounding error of the stiffness. Cylinders hold by their oil, valves
-    closed."""
+    and the stiffness (k, k) along it with its rounding error, from those (n, n) of the arm without loops. Cylinders
+    hold by their oil, valves closed."""
     require_closed(model, q, p, "q")
     force = model.bias(q, np.zeros(model.n), p) - applied(model, loads, p)(q)[0]
     J = row_slopes(model, q, p, np.zeros(len(model.constraints))).J
@@ -171,10 +170,8 @@ def small_motion(
     Z = directions(model, q, [k for k in free if k not in base], J, force, p).Z
     if base:
         Z = np.hstack([np.eye(model.n)[:, base], Z])
-    K = model.stiffness(q, loads, p)
-    noise = Z.T @ rounding(model, K, q, loads, p) @ Z
     K = K + oil_slopes(model, q, p, pull[len(J) :]).K
-    return Z, Z.T @ (K - row_slopes(model, q, p, pull[: len(J)]).of_forces) @ Z, np.abs(noise)
+    return Z, Z.T @ (K - row_slopes(model, q, p, pull[: len(J)]).of_forces) @ Z, np.abs(Z.T @ noise @ Z)
 
 
 def independent_motion(

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression, StateLike
 from pliant.base.derived import SYMBOLS, Derived, shared_property
-from pliant.base.later import LaterModule
-from pliant.base.provided import provided
+from pliant.base.later import LaterModule, provided
 from pliant.base.signatures import checked, require_loads, shown
 from pliant.base.stages import preparation
 from pliant.compute.llvm.kernel import Kernel
@@ -67,11 +66,11 @@ if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load
     from pliant.mechanics.shapes.link_shapes import LinkShapes
     from pliant.model import (
-        applied_loads,
         assembly,
         building,
         compiled_functions,
         floating_base,
+        force_functions,
         linearization,
         loop_motion,
         small_vibrations,
@@ -85,12 +84,12 @@ else:  # a model whose functions are known from the cache builds no expressions,
     )
     frames = LaterModule("pliant.mechanics.links.frames")
     (
-        applied_loads, assembly, building, compiled_functions, floating_base, linearization, loop_motion,
+        assembly, building, compiled_functions, floating_base, force_functions, linearization, loop_motion,
         small_vibrations, statics, steady_spin, stiffening_check,
     ) = (
         LaterModule(f"pliant.model.{name}")
         for name in (
-            "applied_loads", "assembly", "building", "compiled_functions", "floating_base", "linearization",
+            "assembly", "building", "compiled_functions", "floating_base", "force_functions", "linearization",
             "loop_motion", "small_vibrations", "statics", "steady_spin", "stiffening_check",
         )
     )  # fmt: skip
@@ -1787,7 +1786,7 @@ class Model:
         if not len(loads):
             return self._call("stiffness", p, q)
         model = self._fitted(q, loads, p)
-        return model._call("stiffness", p, q) - applied_loads.applied(model, loads, p)(q)[1]
+        return model._call("stiffness", p, q) - force_functions.applied(model, loads, p)(q)[1]
 
     @checked
     def equilibrium(

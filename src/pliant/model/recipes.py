@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Literal
@@ -10,6 +10,8 @@ from typing import Literal
 import casadi as ca
 
 from pliant.algebra.rotations import SX
+from pliant.arrays import Expression
+from pliant.compute.tape.columns import ColumnFunction
 from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.mechanics.derivatives.differentials import Differentials, SolvedColumns, solver
 from pliant.mechanics.formulations import terms
@@ -172,3 +174,18 @@ MATRICES = {
     "inverse_dynamics_derivatives": (1, 2, 3, 4), "matrices lagrange": (0, 1, 2, 5), "matrices dual-screw": (0, 1, 2),
 }  # fmt: skip
 """Outputs that are matrices, also where they have a single column."""
+
+
+def column_function(name: str, inputs: Mapping[str, Expression], solved: SolvedColumns) -> ColumnFunction:
+    """Groups of columns that are solved with one factor, as a function of several tapes; inputs are named symbols."""
+    blocks = [group.columns for group in solved.groups]
+    outputs = ca.cse([ca.densify(x) for x in (*solved.own, solved.shared, *blocks)])
+    titles = [f"own{k}" for k in range(len(solved.own))] + ["shared"] + [f"columns{k}" for k in range(len(blocks))]
+    first = ca.Function(f"{name}_first", list(inputs.values()), outputs, list(inputs), titles)
+    seconds = tuple(
+        ca.Function(f"{name}_second{k}", [solved.symbols, group.symbols], [ca.densify(group.x)])
+        for k, group in enumerate(solved.groups)
+    )
+    given = [place for group in solved.groups for place in group.places]
+    places = tuple(sorted(range(len(given)), key=given.__getitem__))
+    return ColumnFunction(name, first, seconds, places, solved.widths, solved.order)

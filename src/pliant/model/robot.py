@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pliant.base.provided import provided
+from pliant.base.later import provided
 from pliant.base.signatures import checked, shown
 from pliant.base.writing import atomic_write
 from pliant.errors import ModelError

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.algebra.pencil import natural_modes
+from pliant.algebra.pencil import ROOM, natural_modes
 from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError, PliantError
 from pliant.model.steady_spin import require_steady, steady_rates
-from pliant.model.stiffness_errors import rounding, skew
 
 if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load
@@ -24,6 +23,10 @@ else:  # the frequencies of a known arm need no expressions
 
 REAL = 1e-8
 """Real or imaginary part of a root over its size that counts as none: half the digits."""
+SYMMETRIC = 1e-9
+"""Skew part of the stiffness over its largest entry, coordinates measured by their inertia: rounding leaves 1e-15."""
+ROUNDING = 2.0**-50
+"""Change of angles (radians) and of other coordinates (relative) that shows what rounding does to the stiffness."""
 
 
 def _floating_modes(K: Array, M: Array, noise: Array) -> tuple[Array, Array]:
@@ -78,12 +81,13 @@ class SmallMotions(NamedTuple):
 
 def small_motions(model: Model, q: Array, free: list[int], loads: Sequence[Load], p: ArrayLike | None) -> SmallMotions:
     """Small motions of all free speeds, or of those that loops leave."""
-    M = model.mass_matrix(q, p)
+    K, M = model.stiffness(q, loads, p), model.mass_matrix(q, p)
     if model.layout.is_open:
-        K, own = model.stiffness(q, loads, p), np.ix_(free, free)
+        own = np.ix_(free, free)
         follows = _follows(*finite(K, M))
         return SmallMotions(np.eye(model.n)[:, free], K[own], M[own], rounding(model, K, q, loads, p)[own], follows)
-    Z, K, noise = loop_motion.small_motion(model, q, free, loads, p)
+    noise = rounding(model, K, q, loads, p)
+    Z, K, noise = loop_motion.small_motion(model, q, free, loads, p, K, noise)
     K, M = finite(K, Z.T @ M @ Z)
     return SmallMotions(Z, K, M, noise, _follows(K, M))
 
@@ -98,6 +102,25 @@ def _follows(K: Array, M: Array) -> bool:
     """Return whether the stiffness has no potential."""
     size = np.sqrt(np.diag(M))
     return skew(K / np.outer(size, size))
+
+
+def skew(K: Array) -> bool:
+    """Return whether stiffnesses (..., k, k), with coordinates scaled, are not symmetric."""
+    return bool(np.abs(K - np.swapaxes(K, -1, -2)).max(initial=0.0) > SYMMETRIC * np.abs(K).max(initial=0.0))
+
+
+def rounding(model: Model, K: Array, q: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
+    """Estimate the rounding error of each entry of the stiffness K at q from its change with the last bits of q.
+
+    Gravity does not hold a joint with a vertical axis, but its moments about the axis cancel to rounding only.
+    """
+    angles = np.zeros(model.n_q)
+    for shaft in model.layout.shafts:
+        if shaft.place is not None:
+            angles[shaft.place] = float(shaft.turns)
+    random = np.random.default_rng(0)
+    nearby = (q + ROUNDING * random.uniform(-1, 1, model.n_q) * (np.abs(q) + angles) for _ in range(3))
+    return np.asarray(ROOM * np.max([np.abs(model.stiffness(state, loads, p) - K) for state in nearby], axis=0))
 
 
 def frequencies(

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from pliant.algebra.pencil import natural_modes
 from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
-from pliant.model.small_vibrations import finite, roots, small_motions
+from pliant.model.small_vibrations import SYMMETRIC, finite, roots, skew, small_motions
 from pliant.model.steady_spin import steady_rates
-from pliant.model.stiffness_errors import SYMMETRIC, skew
 from pliant.model.validity import tell
 
 if TYPE_CHECKING:

@@ -77,7 +77,7 @@ def normalised(model: Model, q: Array, name: str = "q") -> Array:
             raise ModelError(
                 f"{name}: got a quaternion of zero length for {ball.owner!r}, expected (w, x, y, z) of length one"
             )
-    return normalise(q, model.layout.quaternions)
+    return q if model.layout.plain else normalise(q, model.layout.quaternions)
 
 
 def named_places(model: Model, given: NamedState, name: str) -> set[int]:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError, PliantError
-from pliant.model.applied_loads import applied
 from pliant.model.stability import curves_upwards, growing, tell_unstable
 from pliant.model.states import EQUILIBRIUM, read_state
 from pliant.model.steady_spin import STEADY, require_steady, steady_rates
@@ -43,7 +42,8 @@ def holding_torque(model: Model, q: Array, qd: Array, loads: Sequence[Load], p: 
     if not model.layout.is_open:
         return closed_statics.holding_torque(model, q, qd, loads, p)
     rows = [shaft.actuated for shaft in model.layout.shafts]
-    return np.asarray((model.bias(q, qd, p) - applied(model, loads, p, qd)(q)[0])[rows])
+    load = force_functions.applied(model, loads, p, qd)(q)[0] if len(loads) else 0.0
+    return np.asarray((model.bias(q, qd, p) - load)[rows])
 
 
 def resting(model: Model, held: HeldName = "joints") -> tuple[list[int], list[int]]:
@@ -136,13 +136,18 @@ def state_or_rest(
     """Coordinates as given, with loops closed if only some are given, or those of rest if none are."""
     if q is None or (isinstance(q, str) and q == EQUILIBRIUM):
         return rest(model, loads, p, rates)
-    return loop_motion.closed_state(model, q, p)
+    return _closed(model, q, p)
+
+
+def _closed(model: Model, q: StateLike | None, p: ArrayLike | None) -> Array:
+    """Coordinates as given, with loops closed."""
+    return loop_motion.closed_state(model, q, p) if model.constraints else read_state(model, q)
 
 
 def rest(model: Model, loads: Sequence[Load] = (), p: ArrayLike | None = None, rates: StateLike | None = None) -> Array:
     """Coordinates (n_q,) at rest, or in steady spin, with the joints as they are described. For a free base that falls,
     or that loads would move, those of the undeformed arm."""
-    q = loop_motion.closed_state(model, None, p)
+    q = _closed(model, None, p)
     pushed = len(loads) > 0 or rates is not None or gravity_of(model, p).any()
     if pushed if model.layout.first else not (pushed or _is_pressed(model)):
         return q
@@ -187,11 +192,13 @@ def _newton(
         require_steady(model, q, qd, loads, p, rows)
     if not unknown:
         return q, np.zeros((0, 0))
-    forces, last = applied(model, loads, p, qd if rates is not None else None), np.inf
+    loaded, last = None, np.inf
+    if len(loads):
+        loaded = force_functions.applied(model, loads, p, qd if rates is not None else None)
     if _has_play(model):
-        _press(model, q, model.bias(q, qd, p) - forces(q)[0], p, held)
+        _press(model, q, model.bias(q, qd, p) - (0.0 if loaded is None else loaded(q)[0]), p, held)
     for _ in range(MOST_STEPS):
-        force, slope = forces(q)
+        force, slope = (0.0, 0.0) if loaded is None else loaded(q)
         residual = (model.bias(q, qd, p) - force)[rows]
         K = model.stiffness(q, p=p) - slope if rates is None else force_functions.slopes(model, q, qd, loads, p)[0]
         K = K[np.ix_(rows, unknown)]
@@ -307,7 +314,7 @@ def require_balance(
     if not model.layout.first:
         return
     qd, base = steady_rates(model, rates), list(model.chain.links[0].joint_indices)
-    parts = [applied(model, [load], p, qd)(q)[0][base] for load in loads]
+    parts = [force_functions.applied(model, [load], p, qd)(q)[0][base] for load in loads]
     left = model.bias(q, qd, p)[base] - sum(parts, np.zeros(6))
     size = np.max([*np.abs(parts).ravel(), *np.abs(model.mass_matrix(q, p)[base]) @ qd**2])
     if np.abs(left).max() > STEADY * size:

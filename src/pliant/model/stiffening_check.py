@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS, Same
-from pliant.compute.tape.time_inputs import time_inputs
+from pliant.compute.tape.switches import time_inputs
 from pliant.mechanics.links.chain import MovingBase
 from pliant.mechanics.links.section_forces import InternalForces
 from pliant.mechanics.loads.wrenches import Load
-from pliant.model import applied_loads, loop_motion, stiffening_choice
+from pliant.model import force_functions, loop_motion, stiffening_choice
 from pliant.model.model import Model, raised
 from pliant.model.robot import Robot
 from pliant.model.stiffening_choice import RootLoads, effects, worst
@@ -220,7 +220,7 @@ def _held(model: Model, q: Array, loads: Sequence[Load], p: Array) -> tuple[Arra
     m, rows = len(model.layout.commanded), len(model.constraints)
     if not rows and not any(coupling.states for coupling in model.layout.commanded):
         return np.zeros(m), np.zeros(rows)
-    force = model.bias(q, np.zeros(model.n), p) - applied_loads.applied(model, loads, p)(q)[0]
+    force = model.bias(q, np.zeros(model.n), p) - force_functions.applied(model, loads, p)(q)[0]
     J = np.vstack([
         loop_motion.row_slopes(model, q, p, np.zeros(rows)).J, loop_motion.oil_slopes(model, q, p).J
     ])  # fmt: skip

@@ -22,7 +22,7 @@ from pliant.model.robot import Robot
 from pliant.model.stiffening_order import FIRST, FOLLOW, LACKS, LINEAR, NOTICED, RIGID, SMALL, Effect, Level
 from pliant.options import FieldName, RotationName, StiffeningChoice
 from pliant.robot.closed_chains import way_to_base
-from pliant.robot.files.text_table import link_mass
+from pliant.robot.mass_sum import link_mass
 from pliant.robot.parts.beam import BeamProperties, beam_properties
 from pliant.robot.parts.joint import Freedom, origin_transform
 from pliant.robot.parts.link import Link

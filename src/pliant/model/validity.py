@@ -17,7 +17,7 @@ from pliant.arrays import Array
 from pliant.compute.tape.trace_cache import recalled
 from pliant.errors import warn_user
 from pliant.model.robot import Robot
-from pliant.robot.files.text_table import link_mass
+from pliant.robot.mass_sum import link_mass
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.sections import area_moments, shear_coefficients, tapered_moments
 from pliant.robot.tree import beyond

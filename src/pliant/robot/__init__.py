@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 from pliant.base.later import later
 from pliant.robot.files.robot_files import arms, save
-from pliant.robot.files.text_table import beam_mass, falls, hangs_on, link_mass, payload_mass, robot_mass
+from pliant.robot.files.text_table import falls, hangs_on
 from pliant.robot.files.urdf_meshes import UrdfMesh, urdf_meshes
+from pliant.robot.mass_sum import beam_mass, link_mass, payload_mass, robot_mass
 from pliant.robot.parts.angles import rotation_rpy
 from pliant.robot.parts.base import BaseBody
 from pliant.robot.parts.beam import Beam, BeamProperties, Profile, beam_properties

@@ -1,9 +1,10 @@
 """Layout of the vectors of an arm: names and places of its coordinates and speeds, inputs, and quaternions.
 
 `Coordinates` is the base class of whatever knows this layout. A subclass supplies the names, the freedoms of the joints
-(`all_shafts`), the joints with quaternions (`balls`), the rows that close loops (`closing`) and the couplings; all else
-follows from these. There are two subclasses: the chain of links in `mechanics`, with its equations, and `Layout`, plain
-data that is kept in a file, for reading states and naming columns without equations.
+(`all_shafts`), the joints with quaternions (`balls`), the rows that close loops (`closing`), the couplings and facts
+about the links (`link_facts`); all else follows from these. There are two subclasses: the chain of links in
+`mechanics`, with its equations, and `Layout`, plain data that is kept in a file, for reading states and naming columns
+without equations.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.robot.stations import LinkFact
 
 MEGA = 1e6
 
@@ -123,6 +125,11 @@ class Coordinates(Generic[S]):
     @property
     def couplings(self) -> Sequence[CoupledFrames]:
         """Couplings between two frames."""
+        raise NotImplementedError
+
+    @property
+    def link_facts(self) -> Sequence[LinkFact]:
+        """The links as plain data, from the base outwards."""
         raise NotImplementedError
 
     def rest(self) -> Array:
@@ -330,6 +337,7 @@ class Layout(Coordinates[ShaftFact]):
     undeformed: tuple[float, ...]
     lengths: tuple[tuple[int, float, float], ...]
     first: int
+    links: tuple[LinkFact, ...]
     rows: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     mobility: int = 0
@@ -346,6 +354,7 @@ class Layout(Coordinates[ShaftFact]):
             undeformed=tuple(arm.rest().tolist()),
             lengths=tuple((place, *travel) for place, travel in arm.travels().items()),
             first=first,
+            links=tuple(arm.link_facts),
             lines=tuple(CouplingFact(one.name, one.commanded, one.states) for one in arm.couplings),
         )
 
@@ -364,6 +373,7 @@ class Layout(Coordinates[ShaftFact]):
             undeformed=tuple(kept["undeformed"]),
             lengths=tuple((place, low, high) for place, low, high in kept["lengths"]),
             first=kept["first"],
+            links=tuple(map(LinkFact.from_facts, kept["links"])),
             rows=tuple(kept["rows"]),
             dropped=tuple(kept["dropped"]),
             mobility=kept["mobility"],
@@ -389,6 +399,11 @@ class Layout(Coordinates[ShaftFact]):
     def couplings(self) -> tuple[CouplingFact, ...]:
         """Couplings between two frames."""
         return self.lines
+
+    @property
+    def link_facts(self) -> tuple[LinkFact, ...]:
+        """The links as plain data, from the base outwards."""
+        return self.links
 
     def rest(self) -> Array:
         """(n_q,) coordinates of the undeformed arm."""

@@ -1,15 +1,22 @@
-"""Sums of masses: bodies that are lumped onto one, given in different frames."""
+"""Masses of links and of whole robots, and sums of bodies that are lumped onto one, given in different frames."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot.parts.base import BaseBody
+from pliant.robot.parts.beam import Beam, beam_properties
 from pliant.robot.parts.rigid_body import Lump, RigidBody, inertia_matrix
+
+if TYPE_CHECKING:
+    from pliant.robot.parts.link import Link
+    from pliant.robot.robot import RobotDescription
 
 PLAUSIBLE = 1e-9
 """Part by which a principal moment may exceed the sum of the others: rounding."""
@@ -74,3 +81,40 @@ class MassSum:
         body = (axes * [least, middle, least + middle]) @ axes.T
         spin = (moments[2] - least - middle) * np.outer(axes[:, 2], axes[:, 2])
         return MassSum.of(m, com, (body + body.T) / 2), MassSum.of(0.0, np.zeros(3), spin)
+
+
+def beam_mass(beam: Beam) -> float:
+    """Mass of a beam, kg; of a sliding one with the part inside the hub."""
+    properties = beam_properties(beam)
+    length = beam.total_length if beam.total_length is not None else beam.length
+    if properties.profile is None:
+        return float(properties.mass_per_length * length)
+    nodes, weights = np.polynomial.legendre.leggauss(4)  # the area is quadratic between stations
+    breaks = properties.profile.breaks
+    pieces = (
+        (b - a) / 2.0 * weights @ properties.profile.mass_per_length((a + b) / 2.0 + (b - a) / 2.0 * nodes)
+        for a, b in pairwise(breaks)
+    )
+    return float(length * sum(pieces))
+
+
+def body_mass(link: Link) -> float:
+    """Mass of a link without its lumps, kg."""
+    if link.beam is not None:
+        return beam_mass(link.beam)
+    return link.rigid.mass if link.rigid is not None else link.body.reduced.mass if link.body is not None else 0.0
+
+
+def link_mass(link: Link) -> float:
+    """Mass of a link with its hub and tip lumps, kg."""
+    return body_mass(link) + link.joint.hub.mass + link.tip.mass
+
+
+def payload_mass(robot: RobotDescription) -> float:
+    """Mass of all that a robot carries, kg."""
+    return sum(payload.mass for payload in robot.payloads)
+
+
+def robot_mass(robot: RobotDescription) -> float:
+    """Mass of a robot with its payloads, and with its base where that is free, kg."""
+    return sum(link_mass(link) for link in robot.bodies) + payload_mass(robot)

@@ -132,7 +132,8 @@ class RobotDescription(Document):
         self._check_payloads()
         self._check_frames()
         for kind, parts in (("loop", self.loops), ("coupling", self.couplings), ("contact", self.contacts)):
-            check_ends(kind, parts, self.links, self.frames)
+            if parts:
+                check_ends(kind, parts, self.links, self.frames)
         self._check_part_names()
         self._check_joint_names()
         self._check_references()

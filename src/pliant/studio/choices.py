@@ -15,7 +15,7 @@ from pliant.model.choices import resolved
 from pliant.model.robot import Robot
 from pliant.options import StiffeningChoice
 from pliant.robot.closed_chains import looped
-from pliant.robot.files.text_table import link_mass, payload_mass
+from pliant.robot.mass_sum import link_mass, payload_mass
 from pliant.robot.parameters import plain
 from pliant.robot.parts.couplings import Coupling
 from pliant.robot.parts.joint import Freedom

@@ -31,7 +31,7 @@ from pliant.viewer.placed_link import SceneLink
 from pliant.viewer.scene import Scene, frame_rows, readable_magnification, scene_of
 from pliant.viewer.scene_camera import outlook
 from pliant.viewer.scene_fittings import Fitting, Pushed, SceneFrame, Spanned
-from pliant.viewer.skins import Skin, covered, skins_of
+from pliant.viewer.skins import Skin, skins_of
 
 Data = dict[str, object]
 """Plain data that JSON can hold."""
@@ -110,8 +110,8 @@ def _embedded(data: Data) -> str:
 def page_data(result: Result, title: str) -> Data:
     """Everything that the page shows, as plain data; arrays are base64 of float32, or of int16 with a scale."""
     scene = scene_of(result, FRAMES)
-    magnification, skins = readable_magnification(scene), skins_of(scene)
-    hidden = covered(skins)
+    magnification, skins = readable_magnification(scene), skins_of(scene) if scene.skinned else ()
+    hidden = {number for skin in skins for number in skin.links}
     shown, largest = colour_scale(scene.largest_strain, scene.largest_stress)
     placed, o = list(scene.lines(magnification)), result.options
     seen, follows = outlook(scene, placed), vars(outlook(scene, placed, follow=True)) if scene.flies else None

@@ -3,7 +3,7 @@
 `scene_of` makes the `Scene` of a run, `make_scene` that of any states, in four steps:
 
 1. Two functions of the model give, for every link, where its stations are when it is straight, how far each station is
-   displaced, and how its section turns (`_trace`, `_deformation`).
+   displaced, and how its section turns (`deformations.py`).
 2. The length of the stretched arm sizes everything that has no size of its own (`_reach`).
 3. Each link gets its drawn section, its strain, and a box or a surface where it has no axis to draw (`_link`).
 4. Loops, couplings and contacts get fittings (`pliant.viewer.scene_fittings`).
@@ -14,27 +14,24 @@ together for one magnification. The page, the viewer and the movies all draw fro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.algebra.quaternions import to_matrix
-from pliant.algebra.rotations import SX
 from pliant.arrays import Array
+from pliant.base.later import LaterModule
 from pliant.compute.llvm.kernel import Kernel
+from pliant.compute.tape.trace_cache import Recorded, recalled
 from pliant.errors import ModelError
-from pliant.mechanics.links.attachments import Place
-from pliant.mechanics.links.chain import ChainLink, FrameMap
-from pliant.mechanics.links.frames import frame_of
-from pliant.mechanics.links.linear_body import LinearBody
-from pliant.mechanics.links.stiffened_body import StiffenedBody
 from pliant.model.model import Model
 from pliant.model.robot import Robot
-from pliant.robot.files.text_table import payload_mass
+from pliant.robot.mass_sum import payload_mass
+from pliant.robot.parts.joint_types import JOINT_TYPES
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.rigid_body import inertia_matrix
 from pliant.robot.parts.visuals import Visual
@@ -47,8 +44,13 @@ from pliant.viewer.body_surfaces import surface_of
 from pliant.viewer.placed_link import PlacedLink, SceneBox, SceneLink, ScenePlace
 from pliant.viewer.scene_fittings import Fitting, SceneFrame, Touched, fittings
 
-STATIONS = 25
-"""Stations along a link that bends."""
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from pliant.viewer import deformations
+else:  # it makes expressions
+    deformations = LaterModule("pliant.viewer.deformations")
+
 BASE_EDGES, BODY_EDGES = (0.06, 0.6), (0.02, 0.15)
 """Least and largest edge of the box of a free base, and of a rigid body without a length, as parts of the reach."""
 SLIMMEST = 0.005
@@ -112,6 +114,11 @@ class Scene:
         """Whether a floor is drawn: none for an arm that flies without gravity."""
         return not (self.flies and self.weightless)
 
+    @property
+    def skinned(self) -> bool:
+        """Whether some link is drawn by visuals or by a surface of its own."""
+        return bool(self.visuals) or any(link.surface is not None for link in self.links)
+
     def base(self, placed: Sequence[PlacedLink]) -> Array:
         """(F, 3) position of the base, which a camera may follow."""
         return placed[0].joint[:, :3, 3] if self.flies else np.zeros((len(self), 3))
@@ -170,7 +177,7 @@ def scene_of(result: Result, frames: int | Array | None = None) -> Scene:
         history = result.history.between(t)
     except ModelError:  # a file does not keep its loads
         history = None
-    q = interpolated_states(result.model.chain, t, result.t, result.q)
+    q = interpolated_states(result.model.layout, t, result.t, result.q)
     return make_scene(result.model, t, q, result.parameters, history, _touched(result, t))
 
 
@@ -266,91 +273,45 @@ def _deformation(model: Model, q: Array, p: Array) -> tuple[list[_Deformed], dic
     """All links at all states; and the frames of loops, couplings and contacts by name."""
     moving, fixed = _kernels(model)
     points = iter([np.asarray(x).reshape(len(q), -1, 3) for x in moving(q, np.tile(p, (len(q), 1)))])
-    numbers = iter([np.array(x, dtype=float) for x in fixed(q[0], p)])
-    found, frames = [], _frame_maps(model)
-    for number, link in enumerate(model.chain.links):  # in the order of `_trace`
+    numbers = iter(fixed(q[0], p))
+    found, frames, ports = [], {}, [link.ports for link in model.layout.links]
+    for name, (number, has_port) in _seats(model).items():
+        port = 0
+        if number is not None and has_port:  # behind the ports at which other links hang
+            port, ports[number] = ports[number], ports[number] + 1
+        frames[name] = (-1 if number is None else number, port)
+    for count in ports:  # in the order of `moving_parts` and `fixed_parts`
         shift, turn, straight = next(points), next(points), next(points)
         origin, end = _pose(next(numbers), next(numbers)), next(numbers)
         places = []
-        for _ in _places(number, link, frames):
+        for _ in range(count - 1):
             moved, turned, at = (next(points)[:, 0] for _ in range(3))
             places.append(ScenePlace(straight=at, shift=moved, turn=turned, end=next(numbers)))
         found.append(_Deformed(origin, end, straight, shift, turn, tuple(places)))
-    poses = {name: _pose(next(numbers), next(numbers)) for name in frames}
-    return found, _scene_frames(model, frames, poses)
+    return found, {name: SceneFrame(*at, _pose(next(numbers), next(numbers))) for name, at in frames.items()}
 
 
-def _scene_frames(model: Model, frames: Mapping[str, FrameMap], poses: Mapping[str, Array]) -> dict[str, SceneFrame]:
-    """Frames by name, each at a port of its link: at the tip, or at the port that `_places` adds for it."""
-    found, ports = {}, [1 + len(link.places) for link in model.chain.links]
-    for name, frame in frames.items():
-        port = 0
-        if frame.link is not None and frame.place is not None:
-            port, ports[frame.link] = ports[frame.link], ports[frame.link] + 1
-        found[name] = SceneFrame(-1 if frame.link is None else frame.link, port, poses[name])
-    return found
+def _kernels(model: Model) -> tuple[Kernel, Kernel]:
+    """What moves and what does not, as functions of (q, p), made once for each model."""
+
+    def made(name: str, trace: Callable[[], ca.Function]) -> Kernel:
+        recipe = model.form and f"{model.form} scene {name}"
+        return Kernel(Recorded(trace, recipe, title=f"a picture of {model.robot.name}"), "vm")
+
+    def both() -> tuple[Kernel, Kernel]:
+        moving = made("moving", lambda: deformations.moving_parts(model))
+        return moving, made("fixed", lambda: deformations.fixed_parts(model))
+
+    return model.derived("scene", (), both)
 
 
-def _kernels(model: Model) -> tuple[Kernel, ca.Function]:
-    """The expressions of `_trace` as functions of (q, p), made once for each model."""
-
-    def make() -> tuple[Kernel, ca.Function]:
-        q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
-        moving, fixed = ([ca.densify(ca.SX(x)) for x in outputs] for outputs in _trace(model, q))
-        return Kernel(ca.Function("scene", [q, p], moving), "vm"), ca.Function("fixed", [q, p], fixed)
-
-    return model.derived("scene", (), make)
-
-
-def _trace(model: Model, q: SX) -> tuple[list[SX], list[SX]]:
-    """Expressions that move with the coordinates, and others that do not.
-
-    Of each link, then of each of its ports: displacements, rotation vectors and straight positions move. Fixed are the
-    pose of its joint and the turn of its tip, then the turn of each port; at last the poses of frames.
-    """
-    moving, fixed, frames = [], [], _frame_maps(model)
-    for number, link in enumerate(model.chain.links):
-        c = model.chain.body(link, q)
-        rest = link.straight(c)
-        bent = [link.body.point(c, eta) for eta in _stations(link)]
-        axis, turn = ca.vertcat(*(b[0] for b in bent)), ca.vertcat(*(ca.SX(b[1]) for b in bent))
-        straight = ca.substitute(axis, c, rest) if link.flexible else axis
-        moving += [axis - straight, turn, straight]
-        tip = link.body.tip(rest, ca.SX.zeros(c.shape))
-        fixed += [link.joint.origin_rotation.matrix, link.joint.origin, tip.R.matrix]
-        for place in _places(number, link, frames):
-            r, theta = (ca.SX.zeros(3),) * 2 if place.eta is None else link.body.point(c, place.eta)
-            unbent = ca.substitute(ca.SX(r), c, rest) if link.flexible else ca.SX(r)
-            moving += [r - unbent, theta, unbent]
-            fixed.append(place.end.matrix)
-    fixed += [x for frame in frames.values() for x in (frame.rotation.matrix, frame.origin)]
-    return moving, fixed
-
-
-def _stations(link: ChainLink) -> list[float]:
-    """Parts of the length at which a link is drawn; of a body from a file the numbers of its frames, in their order
-    from root to tip."""
-    if isinstance(link.body, LinearBody | StiffenedBody) and link.flexible:
-        places = link.body.reduced.places
-        further = sorted(range(2, len(places)), key=lambda k: float(places[k] @ places[1]))
-        return [0.0, *(map(float, further) if further else (0.5,)), 1.0]
-    count = max(3, STATIONS // link.piece.count) if link.flexible else 2
-    return [float(eta) for eta in np.linspace(0.0, 1.0, count)]
-
-
-def _frame_maps(model: Model) -> dict[str, FrameMap]:
-    """Frames that loops, couplings and contacts hold, by name."""
+def _seats(model: Model) -> dict[str, tuple[int | None, bool]]:
+    """Frames that loops, couplings and contacts hold, by name: number of the link, and whether it has a port there."""
     robot = model.robot
-    names = dict.fromkeys(
-        name for parts in (robot.loops, robot.couplings, robot.contacts) for part in parts for name in part.between
-    )
-    return {name: frame_of(model.chain, name) for name in names}
-
-
-def _places(number: int, link: ChainLink, frames: Mapping[str, FrameMap]) -> list[Place]:
-    """Ports of a link besides its tip: where other links hang, then those of frames."""
-    own = [frame.place for frame in frames.values() if frame.link == number and frame.place is not None]
-    return [*link.places, *own]
+    if not (robot.loops or robot.couplings or robot.contacts):
+        return {}
+    kept = recalled(model.form and f"{model.form} scene seats", lambda: deformations.seats(model))
+    return {name: (link, has_port) for name, (link, has_port) in kept.items()}
 
 
 # ------------------------------------------------------------------------------------------------- 2. size of the arm
@@ -359,7 +320,7 @@ def _places(number: int, link: ChainLink, frames: Mapping[str, FrameMap]) -> lis
 def _reach(model: Model, deformed: Sequence[_Deformed]) -> float:
     """Length from the base to the end of the longest stretched branch."""
     ends: list[list[float]] = []
-    for link, part in zip(model.chain.links, deformed):
+    for link, part in zip(model.layout.links, deformed):
         root = 0.0 if link.parent is None else ends[link.parent][link.port]
         root += float(np.linalg.norm(part.origin[:3, 3]))
         along = [part.straight[0, -1] - part.straight[0, 0], *(place.straight[0] for place in part.places)]
@@ -374,23 +335,23 @@ def _link(
     model: Model, number: int, part: _Deformed, q: Array, reach: float, history: RunHistory | None, payload: float
 ) -> SceneLink:
     """One link as it is drawn, with a sleeve where it slides."""
-    chain_link, link = model.chain.links[number], model.bodies[number]
-    joint = q[:, list(chain_link.joint_places)]
-    drives = {shaft.place: shaft.drive.place for shaft in chain_link.shafts if shaft.drive is not None}
-    motor = q[:, [drives.get(k, k) for k in chain_link.joint_places]]
-    frames = slice(None) if chain_link.flexible else slice(1)
+    known, link = model.layout.links[number], model.bodies[number]
+    joint = q[:, list(known.joint_places)]
+    drives = {shaft.place: shaft.drive.place for shaft in model.layout.all_shafts if shaft.drive is not None}
+    motor = q[:, [drives.get(k, k) for k in known.joint_places]]
+    frames = slice(None) if known.flexible else slice(1)
     straight, shift, turn = part.straight[frames], part.shift[frames], part.turn[frames]
     true, is_round = _true_half(link, np.linspace(0.0, 1.0, straight.shape[1]))
     half = drawn_half(true, reach)
     size = true if true.max() > 0 else half
-    kind, is_base = chain_link.joint.kind, number < model.layout.first
+    is_base = number < model.layout.first
     made = SceneLink(
         name=link.name,
-        kind=kind,
-        parent=-1 if chain_link.parent is None else chain_link.parent,
-        port=chain_link.port,
-        axes=np.asarray(chain_link.joint.axes, dtype=float).reshape(-1, 3),
-        sliding=len(chain_link.joint.slides),
+        kind=known.kind,
+        parent=-1 if known.parent is None else known.parent,
+        port=known.port,
+        axes=np.asarray(known.axes, dtype=float).reshape(-1, 3),
+        sliding=JOINT_TYPES[known.kind].slides,
         origin=part.origin,
         end=part.end,
         joint=joint,
@@ -403,10 +364,10 @@ def _link(
         round=is_round,
         places=part.places,
         box=_box(link, reach, BASE_EDGES if is_base else BODY_EDGES),
-        marked=kind not in ("fixed", "free") or chain_link.slides,
+        marked=known.kind not in ("fixed", "free") or known.slides,
         loaded=not is_base and _is_loaded(model, number, payload),
-        owner=BASE if is_base else chain_link.piece.owner or link.name,
-        surface=None if link.body is None else surface_of(link.body.reduced, q[:, list(chain_link.body_places)]),
+        owner=BASE if is_base else known.piece.owner or link.name,
+        surface=None if link.body is None else surface_of(link.body.reduced, q[:, list(known.body_places)]),
     )
     if link.beam is not None and link.beam.slides and link.beam.total_length is not None:
         return _with_sleeve(made, float(link.beam.total_length))
@@ -464,10 +425,10 @@ def _strain(
 ) -> Array:
     """(F, S) largest bending strain of each section: from section forces where a run gives them, else from the drawn
     shape; zero for a body from a file, whose surface has stress."""
-    body = model.chain.links[number].body
+    known = model.layout.links[number]
     if model.bodies[number].body is not None:
         return np.zeros((1, straight.shape[1]))
-    if history is not None and body.data is not None and body.travel is None:
+    if history is not None and known.has_sections and not known.slides:
         eta = np.linspace(0.0, 1.0, straight.shape[1])
         return history.largest_strains(number, eta.tolist(), half, is_round, points=3)
     return _drawn_strain(straight, turn, half, is_round)

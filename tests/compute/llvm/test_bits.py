@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pliant.compute import Kernel, set_threads
-from pliant.compute.llvm import ir, llvm
+from pliant.compute.llvm import emit_calls, llvm
 from pliant.compute.llvm.target import Machine, vector_unit
 
 SEEDS = range(6)
@@ -94,7 +94,7 @@ def test_optimisation_does_not_change_bits(random_graph, monkeypatch):
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
 @pytest.mark.parametrize("count", [33, 1000, 4096, 4097])
 def test_threads_do_not_change_bits(chain, monkeypatch, threads, count):
-    monkeypatch.setattr("pliant.compute.llvm.many_states.LEAST_SHARED", 0)
+    monkeypatch.setattr("pliant.compute.llvm.threads.LEAST_SHARED", 0)
     kernel = Kernel(chain(4))
     arrays = states(kernel.function, count)
     set_threads(threads)
@@ -129,7 +129,9 @@ def test_code_for_other_machines(random_graph, triple, cpu, features, width, fma
     target = Machine(triple, cpu, features, width, fma)
     tape = Kernel(random_graph(0)).tape
     for kind in ("single", "batch"):
-        module = binding.parse_assembly(ir.source(tape, kind, target), binding.create_context())
+        module = binding.parse_assembly(
+            emit_calls.source(tape, kind, target, llvm.PART_LENGTH), binding.create_context()
+        )
         module.triple = triple
         text = target.target_machine(2).emit_assembly(module)
         if kind == "batch":

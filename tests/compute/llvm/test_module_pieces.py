@@ -10,7 +10,7 @@ from llvmlite.binding import ffi
 from compute.tape.test_columns import grouped
 from pliant.compute import Kernel, set_threads
 from pliant.compute.llvm import cache, llvm, module_pieces
-from pliant.compute.llvm.ir import function_source
+from pliant.compute.llvm.emit_calls import function_source
 from pliant.compute.llvm.target import machine
 
 PARTS = re.compile(r"^define .*@(body_part\d+)\(", re.MULTILINE)
@@ -49,7 +49,7 @@ def evaluated(f, states):
 def test_pieces_have_the_bits_of_the_whole(f, size, threads, uncached, monkeypatch, rng):
     states, seen, original = rng.normal(size=(37, size)), [], llvm.object_code
     exact = evaluated(f, states)
-    _shorten(monkeypatch, len(function_source(f, "single", machine())) // 4)
+    _shorten(monkeypatch, len(function_source(f, "single", machine(), llvm.PART_LENGTH)) // 4)
     monkeypatch.setattr(llvm, "object_code", lambda text, *rest: seen.append(text) or original(text, *rest))
     set_threads(threads)
     try:
@@ -61,7 +61,7 @@ def test_pieces_have_the_bits_of_the_whole(f, size, threads, uncached, monkeypat
 
 
 def test_every_part_stands_in_one_piece(monkeypatch):
-    text, target = function_source(long_function(), "single", machine()), machine()
+    text, target = function_source(long_function(), "single", machine(), llvm.PART_LENGTH), machine()
     assert module_pieces.cut(text, target.attributes) == [text]
     _shorten(monkeypatch, len(text) // 4)
     cut = module_pieces.cut(text, target.attributes)
@@ -74,11 +74,14 @@ def test_every_part_stands_in_one_piece(monkeypatch):
 
 def test_objects_are_joined_and_separated(rng):
     objects = [rng.bytes(size) for size in (0, 1, 1000)]
-    assert module_pieces.separate(module_pieces.joined(objects)) == objects
+    assert llvm.separate(llvm.joined(objects)) == objects
 
 
 def test_object_code_is_the_same_under_the_lock_of_llvmlite(monkeypatch):
-    text, emit = function_source(long_function(), "single", machine()), ffi.lib.LLVMPY_TargetMachineEmitToMemory
+    text, emit = (
+        function_source(long_function(), "single", machine(), llvm.PART_LENGTH),
+        ffi.lib.LLVMPY_TargetMachineEmitToMemory,
+    )
     free = llvm.object_code(text, machine())
     monkeypatch.setitem(ffi.lib._fntab, "LLVMPY_TargetMachineEmitToMemory", lambda *given: emit(*given))
     assert llvm.object_code(text, machine()) == free

@@ -374,7 +374,7 @@ def test_processes_that_compile_at_once(folder):
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_children_go_on(chain, monkeypatch):
     """A child uses kernels of its parent, compiles its own, and has threads of its own."""
-    monkeypatch.setattr("pliant.compute.llvm.many_states.LEAST_SHARED", 0)
+    monkeypatch.setattr("pliant.compute.llvm.threads.LEAST_SHARED", 0)
     set_threads(2)
     kernel = Kernel(chain(3))
     rng = np.random.default_rng(0)

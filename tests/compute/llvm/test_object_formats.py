@@ -11,7 +11,7 @@ import pytest
 
 import pliant
 from pliant.compute.integrate.explicit_loop import run_explicit
-from pliant.compute.llvm import fastcall, ir, llvm, xla
+from pliant.compute.llvm import emit_calls, fastcall, llvm, xla
 from pliant.compute.llvm.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
 from pliant.compute.llvm.target import Machine, Processor, described
 from pliant.compute.loops.translate import Module
@@ -124,7 +124,7 @@ def test_object_code(tapes: dict[str, Tape], triple: str, cpu: str) -> None:
         machine = target(triple, {"x86_64": "skylake-avx512", "aarch64": "neoverse-n1"}[machine.architecture])
     for name, tape in tapes.items():
         for entry in ("single", "batch"):
-            data = llvm.object_code(ir.source(tape, entry, machine), machine)
+            data = llvm.object_code(emit_calls.source(tape, entry, machine, llvm.PART_LENGTH), machine)
             assert kind(data) == (TRIPLES[triple], CODE[machine.architecture][TRIPLES[triple]])
             allowed = LIBRARY | (WINDOWS if "windows" in triple else set())
             assert undefined(data) <= allowed, (name, entry)
@@ -140,7 +140,7 @@ def test_the_handler_of_xla_asks_for_memory_alone(tapes: dict[str, Tape], triple
     if cpu == "best":
         machine = target(triple, {"x86_64": "skylake-avx512", "aarch64": "neoverse-n1"}[machine.architecture])
     beside = xla.handler(tape.in_sizes, tape.out_sizes, len(tape), (0, 3))
-    found = undefined(llvm.object_code(ir.source(tape, "batch", machine) + beside, machine))
+    found = undefined(llvm.object_code(emit_calls.source(tape, "batch", machine, llvm.PART_LENGTH) + beside, machine))
     assert found <= LIBRARY | (WINDOWS if "windows" in triple else set())
     assert {PREFIX + name for name in llvm.MEMORY} <= found
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pliant.compute import Kernel
-from pliant.compute.llvm import ir, target
+from pliant.compute.llvm import emit_calls, llvm, target
 from pliant.compute.llvm.target import Processor, chosen, covers, described, has, machine
 from pliant.errors import ModelError, PliantError
 
@@ -111,7 +111,9 @@ def test_emitted_code_stays_within_its_target(random_graph, given: str, present:
     found = described(chosen(given, INTEL, FEATURES))
     tape = Kernel(random_graph(0)).tape
     for kind in ("single", "batch"):
-        module = binding.parse_assembly(ir.source(tape, kind, found), binding.create_context())
+        module = binding.parse_assembly(
+            emit_calls.source(tape, kind, found, llvm.PART_LENGTH), binding.create_context()
+        )
         module.triple = found.triple
         text = found.target_machine(2).emit_assembly(module)
         assert kind == "single" or present in text

@@ -14,8 +14,8 @@ import pytest
 
 from pliant.compute.integrate import step_control
 from pliant.compute.llvm import llvm
-from pliant.compute.llvm.compiled_loop import compiled
 from pliant.compute.llvm.lanes import Lanes
+from pliant.compute.llvm.llvm import compiled_loop
 from pliant.compute.loops.primitives import (  # fmt: skip
     Doubles,
     Integers,
@@ -244,8 +244,8 @@ def test_a_translation_is_the_same_in_every_process() -> None:
 
 
 def test_one_function_is_compiled_once() -> None:
-    assert compiled(written_out) is compiled(written_out)
-    assert compiled(written_out)(np.ones(3).ctypes.data, np.zeros(1).ctypes.data, 3) == 3
+    assert compiled_loop(written_out) is compiled_loop(written_out)
+    assert compiled_loop(written_out)(np.ones(3).ctypes.data, np.zeros(1).ctypes.data, 3) == 3
 
 
 def with_keywords(given: int, out: int, n: int) -> int:
@@ -298,5 +298,5 @@ def test_what_lies_apart_is_said_of_pointers_and_loops() -> None:
     assert module.text().count("!llvm.loop") == 1
     for count in (0, 1, 3, 4, 7, 33):
         x = np.arange(2.0 * count)
-        compiled(sums)(x.ctypes.data, count)
+        compiled_loop(sums)(x.ctypes.data, count)
         assert x[:count].tolist() == [j + 2.0 * (count + j) for j in range(count)]

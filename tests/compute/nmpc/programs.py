@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.compute.llvm.compiled_loop import compiled
+from pliant.compute.llvm.llvm import compiled_loop
 from pliant.compute.loops.primitives import table
 from pliant.compute.nmpc.quadratic_program import TOLD, QuadraticProgram, WorkingSet, run_program, working_sizes
 
@@ -41,4 +41,4 @@ class Given:
         sizes = working_sizes(rows)
         parts = {name: np.zeros(k, dtype=np.int64 if name == "row" else float) for name, k in sizes.items()}
         given = table(program, WorkingSet(**parts))
-        return arrays["z"], (run_program if plain else compiled(run_program))(given.ctypes.data)
+        return arrays["z"], (run_program if plain else compiled_loop(run_program))(given.ctypes.data)

@@ -20,7 +20,6 @@ import pliant
 from pliant.base.content import content
 from pliant.compute import Kernel, Recorded, recalled
 from pliant.compute.llvm import cache
-from pliant.compute.tape import source_digest as code_stamp
 from pliant.compute.tape import trace_cache as records
 from pliant.control import PD
 
@@ -72,7 +71,7 @@ def test_nothing_is_kept_where_nothing_is_known_about_the_code(monkeypatch: pyte
 @pytest.mark.parametrize("damage", [b"", b"{", b"pliant object 1\n" + bytes(32) + b'"planted"'])
 def test_a_damaged_record_is_made_again(own_cache: Path, damage: bytes) -> None:
     answers = [1, 2]
-    code_stamp.code_stamp()
+    records.code_stamp()
     before = set(own_cache.glob("*.pliant")) if own_cache.exists() else set()
     recalled("recipe", asked(answers))
     (file,) = set(own_cache.glob("*.pliant")) - before
@@ -202,7 +201,7 @@ def test_a_second_process_traces_no_forces_inside_links(tmp_path: Path) -> None:
     assert again == [strain, "0", beams]
 
 
-STAMP = "from pliant.compute.tape.source_digest import code_stamp; print(code_stamp())"
+STAMP = "from pliant.compute.tape.trace_cache import code_stamp; print(code_stamp())"
 
 
 def test_a_change_of_the_source_is_noticed(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from pliant.control import (
 from pliant.errors import ModelError
 from pliant.loads import Distributed, Wrench
 from pliant.mechanics.links.section_forces import InternalForces
-from pliant.model.applied_loads import applied
+from pliant.model.force_functions import applied
 from pliant.model.states import displaced, read_state
 from pliant.model.statics import settled
 from pliant.robot import Robot

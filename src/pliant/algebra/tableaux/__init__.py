@@ -6,7 +6,7 @@ from functools import cache
 from typing import get_args
 
 from pliant.algebra.tableau import ExplicitTableau
-from pliant.base.choices import implementation
+from pliant.base.later import implementation
 from pliant.options import ExplicitName
 
 EXPLICIT: tuple[str, ...] = get_args(ExplicitName)

@@ -1,4 +1,4 @@
-"""The compiled loop of each method, bound to its tableau and its work arrays."""
+"""The compiled loop of each method, bound to its tableau and its work arrays; its first step, and its least one."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ from pliant.compute.integrate.problem import CompiledTicks
 from pliant.compute.integrate.rosenbrock import rodas5p
 from pliant.compute.integrate.rosenbrock_loop import run_rosenbrock
 from pliant.compute.integrate.state import Rows, RunPlan, State
-from pliant.compute.integrate.step_control import exponents
-from pliant.compute.llvm.compiled_loop import compiled
+from pliant.compute.integrate.step_control import LEAST_FIRST, exponents, first_step
+from pliant.compute.llvm.llvm import compiled_loop
 from pliant.compute.loops.primitives import table
 from pliant.options import StepMethodName
 
 COMPILED: tuple[str, ...] = get_args(StepMethodName)
+HOPELESS = 1e-13
+"""A step this small a part of the span would take 1e13 like it: a breakdown, not patience."""
 
 
 class MethodLoop:
@@ -44,7 +46,7 @@ class MethodLoop:
         self, loop: Callable[[int, int, bool], int], state: State, plan: RunPlan, rows: Rows, degree: int, atol: Array,
         *method: Explicit | Rosenbrock | Newton,
     ) -> None:  # fmt: skip
-        self.loop = compiled(loop, watch=rows.events is not None)
+        self.loop = compiled_loop(loop, watch=rows.events is not None)
         self.state, self.rows, self.atol, self.method = state, rows, atol, method
         self.jacobian = 0 if loop is run_explicit else state.problem.jacobian_address()
         self.plan = LoopPlan(
@@ -90,6 +92,35 @@ def has_fixed_steps(method: str) -> bool:
 def error_power(method: str) -> int:
     """Exponent k where the estimated error of a step h of a method goes with h^k."""
     return explicit(method).error_power if method in EXPLICIT else rodas5p().error_order + 1
+
+
+def least_step(t0: float, t1: float) -> float:
+    """Length below which a run from t0 to t1 takes no step."""
+    return max(4 * float(np.spacing(max(abs(t0), abs(t1)))), HOPELESS * (t1 - t0))
+
+
+def first_guess(state: State, method: str, span: float, slope: Array, rtol: float, atol: Array) -> float:
+    """Hairer's estimate of a first step within `span` from f and its change along an Euler step, [HW] II.4."""
+    t, x, m = float(state.clock[Clock.T]), state.x.copy(), state.problem.n_positions
+    weight = atol + rtol * np.abs(x)
+    if method == "rodas5p":
+        weight[m : 2 * m] = np.inf
+
+    def norm(v: Array) -> float:
+        scaled = np.abs(v / weight)
+        largest = scaled.max()  # taken out of the squares, which would overflow on absurd rates
+        if not 0 < largest < np.inf:
+            return float(largest)
+        return float(largest * np.sqrt(np.mean((scaled / largest) ** 2)))
+
+    d0, d1 = norm(x), norm(slope)
+    h0 = min(first_step(d0, d1), span)
+    if h0 == 0.0:
+        return 1.0
+    bend = norm(state.evaluate(t + h0, x + h0 * slope) - slope) / h0
+    largest = max(d1, bend)
+    h1 = max(LEAST_FIRST, 1e-3 * h0) if largest <= 1e-15 else (0.01 / largest) ** (1.0 / error_power(method))
+    return float(min(100 * h0, h1, span)) if np.isfinite(h1) else h0
 
 
 def make_loop(method: str, state: State, plan: RunPlan, rows: Rows, rtol: float, atol: Array) -> MethodLoop:

@@ -1,4 +1,4 @@
-"""Results of a run: rows, events, costs, and the reason of a breakdown."""
+"""Results of a run: rows, events, costs, and the reason of an early end."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pliant.arrays import Array
+from pliant.compute.integrate.loop_state import LoopStatus
 
 Status = Literal["finished", "event", "stopped", "interrupted", "failed"]
 
@@ -95,3 +96,22 @@ class Solution:
     x_end: Array
     events: EventLog
     failure: Failure | None = None
+
+
+def breakdown(status: int, t1: float, least: float) -> tuple[str, str]:
+    """Kind and message of the failure of a run to `t1` that takes no step below `least`."""
+    if status == LoopStatus.NONFINITE:
+        return "non-finite", "the state stopped being finite"
+    if status == LoopStatus.UNDERFLOW:
+        said = f"a run to {t1:g} s takes none below {least:.2g} s"
+        return "step underflow", f"the step became too small to advance ({said})"
+    if status == LoopStatus.RUNAWAY:
+        return "runaway", "the run ran away"
+    if status == LoopStatus.SINGULAR:
+        return "singular", "the loops cannot be closed: their position is singular, or the step was too long"
+    return "no convergence", "Newton's iteration did not converge; take a smaller step"
+
+
+def stopped(limit: str, t: float) -> str:
+    """Message of a run that met a limit of its caller."""
+    return f"{limit} at t = {t:.6g} s"

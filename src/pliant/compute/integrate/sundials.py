@@ -14,8 +14,7 @@ from pliant.base.interrupts import TimeOver, pending, require_time, time_limit
 from pliant.base.stages import working_time
 from pliant.compute.integrate.loop_state import LoopStatus
 from pliant.compute.integrate.problem import Problem
-from pliant.compute.integrate.solution import EventLog, Failure, Solution, Stats, Status
-from pliant.compute.integrate.starting import breakdown, stopped
+from pliant.compute.integrate.solution import EventLog, Failure, Solution, Stats, Status, breakdown, stopped
 from pliant.compute.integrate.state import RunPlan
 from pliant.compute.tape import one_sided_time
 from pliant.errors import ModelError

@@ -1,15 +1,44 @@
-"""LLVM IR of a tape that calls: its functions, and a loop over the rows of its table."""
+"""LLVM IR of whole functions: of tapes that call others, with a loop over the rows of their table, and entry points."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import TYPE_CHECKING
 
-from pliant.compute.llvm import emit
+from pliant.compute.llvm import emit, entry
 from pliant.compute.llvm.lanes import Lanes
-from pliant.compute.tape.call_plan import CONSTANTS, COPY, IN, OUT, WORK, CallPlan
+from pliant.compute.llvm.target import Machine
+from pliant.compute.tape import columns
+from pliant.compute.tape.call_plan import CONSTANTS, COPY, IN, OUT, WORK, CallPlan, lowered
+from pliant.compute.tape.columns import ColumnFunction
 from pliant.compute.tape.lower import Program
+from pliant.compute.tape.tape import Tape
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 BASES = {IN: "in", OUT: "out", WORK: "work", CONSTANTS: "constants"}
+
+
+def function_source(f: ca.Function | ColumnFunction, kind: str, target: Machine, part_length: int) -> str:
+    """LLVM IR of a function, in parts of so many steps, with the entry point for one state (`"single"`) or for many
+    (`"batch"`)."""
+    if isinstance(f, ColumnFunction):
+        return columns.source(f, kind, target, part_length)
+    return source(Tape.from_function(f, calls=True), kind, target, part_length)
+
+
+def source(instructions: Tape, kind: str, target: Machine, part_length: int) -> str:
+    """LLVM IR of one tape with its entry point."""
+    pack = Lanes(1) if kind == "single" else target.pack(len(instructions))
+    angles = target.width if kind == "single" and target.fma else 1
+    program = lowered(instructions, target.fma, part_length, angles)
+    text = body(program, pack, target.fma, angles)
+    if kind == "single":
+        text += entry.single(program.work_size)
+    else:
+        text += entry.batch(program.work_size, instructions.in_sizes, instructions.out_sizes, pack)
+    return text + target.attributes
 
 
 class CalleeWriter(emit.BodyWriter):

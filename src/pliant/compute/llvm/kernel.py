@@ -15,13 +15,12 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS
-from pliant.compute.llvm import llvm
+from pliant.compute.llvm import entry, llvm, threads
 from pliant.compute.llvm.fastcall import fast_call
-from pliant.compute.llvm.many_states import BatchCode
-from pliant.compute.tape.arguments import Shape, Signature, batch_shape, plain, refuse_non_finite
+from pliant.compute.tape.arguments import Shape, Signature, batch_shape, plain, refuse_non_finite, rows
 from pliant.compute.tape.interpreter import interpret
 from pliant.compute.tape.trace_cache import Recorded
-from pliant.errors import ModelError
+from pliant.errors import ModelError, PliantError
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -37,6 +36,7 @@ Backend = Literal["llvm", "vm"]
 LEAST_BATCH = 32
 
 _SINGLE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_BATCH = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4, ctypes.c_int64, ctypes.c_int64)
 
 
 class Kernel:
@@ -232,6 +232,38 @@ class Kernel:
     def _fast_path(self) -> Callable[..., Any]:
         """The function for plain single states from now on."""
         return fast_call(self._single_code(), self.signature.in_shapes, self.signature.out_shapes) or _no_fast_path
+
+
+class BatchCode:
+    """Machine code for batches of one kernel: rows of states in packs, packs in blocks, blocks in threads."""
+
+    def __init__(self, code: llvm.Code, signature: Signature, tape_length: int) -> None:
+        self._code = code
+        self._function = _BATCH(code.address)  # releases the interpreter's lock while it runs
+        self._signature = signature
+        self._scratch_size = code.number(entry.SCRATCH)
+        self._tape_length = tape_length
+
+    def __call__(self, arrays: Sequence[Array], leading: Shape) -> tuple[list[Array], bool]:
+        """Outputs of all states, and whether all inputs were finite."""
+        count = math.prod(leading)
+        try:
+            outputs = [np.empty(leading + shape) for shape in self._signature.out_shapes]
+        except (MemoryError, ValueError) as error:  # NumPy has both words for more than there can be
+            raise PliantError(
+                f"{self._signature.name}: the answers for {count} states do not fit into memory; give fewer at a time"
+            ) from error
+        if count == 0:
+            return outputs, True
+        laid = [rows(array, shape, leading) for array, shape in zip(arrays, self._signature.in_shapes)]
+        sources = np.array([array.ctypes.data for array, _ in laid], dtype=np.int64)
+        strides = np.array([stride for _, stride in laid], dtype=np.int64)
+        targets = np.array([output.ctypes.data for output in outputs], dtype=np.int64)
+        tables = (sources.ctypes.data, strides.ctypes.data, targets.ctypes.data)
+        many = count * self._tape_length >= threads.LEAST_SHARED
+        call = functools.partial(self._function, *tables)
+        most = threads.get_threads() if many else 1
+        return outputs, threads.in_blocks(call, self._scratch_size, count, threads.GRAIN, most)
 
 
 _FEW_CALLS: ContextVar[bool] = ContextVar("few calls", default=False)

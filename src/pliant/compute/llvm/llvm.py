@@ -12,7 +12,7 @@ import hashlib
 import os
 import platform
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,12 +47,13 @@ EMITTERS = (
     "llvm/emit",
     "llvm/emit_calls",
     "llvm/entry",
-    "llvm/ir",
 )
 """Modules that determine the emitted code."""
 #: Tapes longer than this are compiled without optimization: ten times faster, code 1.7 times slower, the same bits.
 LONGEST_OPTIMISED = 150_000
 
+LENGTH_BYTES = 8
+"""Bytes of the length before each of several objects."""
 #: Functions of the C library, beside mathematics, that handlers call.
 MEMORY = ("malloc", "free")
 #: Function that code for Windows calls to touch the pages of a large stack frame in order.
@@ -93,9 +94,9 @@ def compile_function(
         name = name or (entry.SINGLE if kind == "single" else entry.BATCH)
 
         def text() -> str:
-            from pliant.compute.llvm.ir import function_source
+            from pliant.compute.llvm.emit_calls import function_source
 
-            return function_source(known.traced, kind, target) + beside
+            return function_source(known.traced, kind, target, PART_LENGTH) + beside
 
         with preparation(f"compiling {known.name}, {known.code_length():,} instructions"):
             return _cached(key, name, text, target, opt)
@@ -117,6 +118,31 @@ def compile_loops(recipe: str | None, name: str, translate: Callable[[], str]) -
         with preparation("compiling the stepping loop"):
             digest = recalled(recipe, lambda: hashlib.sha256(loops().encode()).hexdigest())
             return _cached(_key(target, name, 2, digest), name, lambda: "", target, 2, loops)
+
+
+@functools.cache
+def compiled_loop(function: Callable[..., int], **known: bool) -> Callable[..., int]:
+    """Compile a stepping loop, a function of integers that returns one; it is translated when there is no object code
+    of it, and runs without Python's lock.
+
+    `known` arguments become constants of the code.
+    """
+    name = f"pliant_{function.__name__}"
+
+    def translate() -> str:
+        from pliant.compute.loops.translate import Module
+
+        module = Module()
+        module.entry(name, function, **known)
+        return module.text()
+
+    own = function.__module__.startswith("pliant.")  # a change of other code would not be noticed
+    recipe = repr((function.__module__, function.__qualname__, sorted(known.items()))) if own else None
+    code = compile_loops(recipe, name, translate)
+    given = function.__code__.co_argcount - len(known)
+    found = ctypes.CFUNCTYPE(*[ctypes.c_int64] * (given + 1))(code.address)
+    found.code = code  # type: ignore[attr-defined]  # lives as long as the function
+    return found
 
 
 def is_cached(f: Compilable, kind: str = "single", longest: int = LONGEST_OPTIMISED) -> bool:
@@ -157,7 +183,7 @@ def _cached(
                     objects = module_pieces.compiled(
                         [first, *others], lambda each: object_code(each, target, opt, beside.get(each, ""))
                     )
-                    made = module_pieces.joined(objects)
+                    made = joined(objects)
                     cache.write(key, made)
                 return made
 
@@ -207,6 +233,21 @@ def _emitted(target_machine: Any, module: Any) -> bytes:
         ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
+def joined(objects: Iterable[bytes]) -> bytes:
+    """Join several objects to one, each behind its length."""
+    return b"".join(len(each).to_bytes(LENGTH_BYTES, "little") + each for each in objects)
+
+
+def separate(data: bytes) -> list[bytes]:
+    """Objects that `joined` has put together."""
+    objects, place = [], 0
+    while place < len(data):
+        size = int.from_bytes(data[place : place + LENGTH_BYTES], "little")
+        objects.append(data[place + LENGTH_BYTES : place + LENGTH_BYTES + size])
+        place += LENGTH_BYTES + size
+    return objects
+
+
 def _load(data: bytes, name: str, target: Machine) -> Code:
     import llvmlite.binding as binding
 
@@ -214,7 +255,7 @@ def _load(data: bytes, name: str, target: Machine) -> Code:
     # The engine's module lives in the global context, since a context of its own could be collected before the engine.
     empty = binding.parse_assembly("", binding.get_global_context())
     engine = binding.create_mcjit_compiler(empty, target.target_machine(2))
-    for each in module_pieces.separate(data):
+    for each in separate(data):
         engine.add_object_file(binding.ObjectFileRef.from_data(each))
     engine.finalize_object()
     return Code(engine.get_function_address(name), engine)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from pliant.compute.llvm import threads
@@ -21,7 +21,6 @@ MOST_COPIED = 0.1
 
 _HEAD = re.compile(r"^define internal (void @\w+_part\d+\()([^)]*)\) noinline #0 \{\n", re.MULTILINE)
 _END = "\n}\n"
-_SIZE = 8
 
 
 class ModulePart(NamedTuple):
@@ -67,18 +66,3 @@ def compiled(texts: list[str], compile_one: Callable[[str], bytes]) -> list[byte
 
     threads.share(work, len(texts), 1, min(threads.get_threads(), len(texts)))
     return found
-
-
-def joined(objects: Iterable[bytes]) -> bytes:
-    """Join several objects to one, each behind its length."""
-    return b"".join(len(each).to_bytes(_SIZE, "little") + each for each in objects)
-
-
-def separate(data: bytes) -> list[bytes]:
-    """Objects that `joined` has put together."""
-    objects, place = [], 0
-    while place < len(data):
-        size = int.from_bytes(data[place : place + _SIZE], "little")
-        objects.append(data[place + _SIZE : place + _SIZE + size])
-        place += _SIZE + size
-    return objects

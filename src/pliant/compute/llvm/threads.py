@@ -1,4 +1,4 @@
-"""A pool of threads that share the states of a batch; kernels run without the interpreter's lock."""
+"""A pool of threads that share the states of a batch, in blocks; kernels run without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pliant.errors import ModelError
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+#: Operations (states times length of the tape) below which a second thread costs more than it saves.
+LEAST_SHARED = 1_000_000
+#: States that a thread takes at least: whole packs, whatever their width.
+GRAIN = 8
+#: Bytes to which scratch memory is aligned.
+ALIGNMENT = 64
 #: Blocks of states for each thread, so that an interrupted thread does not delay the others much.
 BLOCKS_PER_THREAD = 4
 
@@ -85,3 +93,19 @@ def _forget() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
+
+
+def in_blocks(call: Callable[..., int], size: int, count: int, grain: int, most: int) -> bool:
+    """Run `call(scratch, start, stop)` for all blocks, with aligned scratch memory of `size` doubles for each thread;
+    return whether all results were zero."""
+    refused: list[bool] = []
+
+    def work(next_block: Callable[[], tuple[int, int] | None]) -> None:
+        memory = np.empty(size + ALIGNMENT // 8)
+        scratch = memory.ctypes.data + -memory.ctypes.data % ALIGNMENT
+        while block := next_block():
+            if call(scratch, *block):
+                refused.append(True)
+
+    share(work, count, grain, most)
+    return not refused

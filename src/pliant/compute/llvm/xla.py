@@ -20,8 +20,7 @@ import casadi as ca
 from pliant.compute.llvm import llvm
 from pliant.compute.llvm.entry import BATCH, SCRATCH
 from pliant.compute.llvm.lanes import PREFIX
-from pliant.compute.llvm.many_states import ALIGNMENT, GRAIN, LEAST_SHARED
-from pliant.compute.llvm.threads import BLOCKS_PER_THREAD
+from pliant.compute.llvm.threads import ALIGNMENT, BLOCKS_PER_THREAD, GRAIN, LEAST_SHARED
 
 #: Name of the handler in object code.
 HANDLER = "pliant_xla"

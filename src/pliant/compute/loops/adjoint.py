@@ -22,8 +22,8 @@ from pliant.arrays import Array, Integers
 from pliant.base.interrupts import abandonable
 from pliant.compute.llvm import emit, llvm, threads
 from pliant.compute.llvm.lanes import Lanes
-from pliant.compute.llvm.many_states import in_blocks
 from pliant.compute.llvm.target import machine
+from pliant.compute.llvm.threads import in_blocks
 from pliant.compute.loops.adjoint_loop import AdjointForm, AdjointJob, closing_product, ending, product, run_adjoints
 from pliant.compute.loops.pack import TimeSegments, reads_time, stride
 from pliant.compute.loops.pack_loop import body, closing

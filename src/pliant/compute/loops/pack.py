@@ -20,8 +20,8 @@ from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.compute.llvm import emit, emit_calls, llvm, threads
 from pliant.compute.llvm.lanes import Lanes
-from pliant.compute.llvm.many_states import in_blocks
 from pliant.compute.llvm.target import machine
+from pliant.compute.llvm.threads import in_blocks
 from pliant.compute.loops import pack_loop
 from pliant.compute.loops.pack_loop import Job, PackForm, body, run_packs
 from pliant.compute.loops.primitives import table

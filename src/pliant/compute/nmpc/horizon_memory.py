@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.compute.llvm.compiled_loop import compiled
+from pliant.compute.llvm.llvm import compiled_loop
 from pliant.compute.loops.primitives import Doubles, integers, table, unpack
 from pliant.compute.nmpc.collocation import Steps, interval, kept_size, radau_tableau, step_sizes
 from pliant.compute.nmpc.quadratic_program import TOLD as PROGRAM_TOLD
@@ -71,7 +71,7 @@ class Dynamics:
         )  # fmt: skip
         own = self.memory()
         parts = table(given, own)
-        compiled(run_interval)(parts.ctypes.data, rounds)
+        compiled_loop(run_interval)(parts.ctypes.data, rounds)
         return end, F[:, : 2 * n], F[:, 2 * n :]
 
 
@@ -122,7 +122,7 @@ class HorizonSolver:
         given["row"] = given["row"].astype(np.int64)
         self._working, self._steps = WorkingSet(**given), dynamics.memory()
         self._table = table(*self.records)
-        self._run = compiled(run_horizon)
+        self._run = compiled_loop(run_horizon)
 
     @property
     def records(self) -> tuple[Horizon, Plan, Steps, QuadraticProgram, WorkingSet]:

@@ -1,8 +1,11 @@
-"""Times at which equations switch, read from their instructions: comparisons, signs, remainders of the time alone.
+"""What depends on the time in equations, read from their instructions: times at which they switch, and inputs.
 
+They switch by comparisons, signs and remainders of the time alone.
 An `if_else(t >= 0.5, ...)` needs no declaration: every operation that is not smooth and depends on the time alone has
 an indicator, constant between two switches. Where it changes between two samples of the time, the change is found to
 the last bit. A pulse that begins and ends between two samples is missed.
+
+Inputs that depend on the time are torques over time, references, forces of loads, motions of a base (`time_inputs`).
 """
 
 from __future__ import annotations
@@ -114,3 +117,28 @@ def _changes(f: ca.Function | None, t_end: float) -> Array:
 def _differ(a: Array, b: Array) -> Booleans:
     different: Booleans = (a != b) & ~(np.isnan(a) & np.isnan(b))
     return different
+
+
+def time_inputs(f: ca.Function, t: Expression, fixed: Expression) -> Expression:
+    """The largest expressions in `t` and `fixed` inside `f(t, fixed, others)`, as one column; each depends on `t`."""
+    if not any(ca.depends_on(out, t) for out in f.call([t, fixed, f.sx_in(2)])):
+        return ca.SX(0, 1)
+    tape = Tape.from_function(f)
+    given = [t, *ca.vertsplit(fixed)] if fixed.shape[0] else [t]
+    values: dict[int, Expression] = {}
+    varying: set[int] = set()
+    wanted: dict[int, None] = {}
+    columns = (column.tolist() for column in (tape.op, tape.a, tape.b, tape.constant))
+    for i, (op, a, b, number) in enumerate(zip(*columns)):
+        if op == INPUT:
+            values |= {i: given[a]} if a < len(given) else {}
+            varying |= {i} if a == 0 else set()
+        elif op == CONST:
+            values[i] = ca.SX(number)
+        elif a in values and (b < 0 or b in values):
+            values[i] = ca.SX.unary(op, values[a]) if b < 0 else ca.SX.binary(op, values[a], values[b])
+            varying |= {i} if a in varying or b in varying else set()
+        else:
+            wanted |= dict.fromkeys(k for k in (a, b) if k in varying)
+    wanted |= dict.fromkeys(k for k in tape.outputs.tolist() if k in varying)
+    return ca.vertcat(ca.SX(0, 1), *(values[k] for k in wanted))

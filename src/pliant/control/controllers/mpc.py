@@ -41,8 +41,9 @@ from pliant.control.sensing.sampled import HeldLaw, Memory
 from pliant.control.trajectories.trajectories import Constant, Trajectory, numbers, positive
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.links.kinematics import tip_pose
-from pliant.mechanics.links.stations import locate, shape_curvature
+from pliant.mechanics.links.stations import shape_curvature
 from pliant.model.model import Model
+from pliant.robot.stations import locate
 
 STATUS = {
     SOLVED: "solved", LIMIT: "iteration limit", INFEASIBLE: "infeasible", BROKEN: "not finite",
@@ -539,7 +540,7 @@ def bounded_outputs(given: MPC, q: Expression, qd: Expression) -> list[BoundedOu
 def _strain(model: Model, q: Expression, k: int, given: StrainBound) -> BoundedOutput:
     y, z = numbers(f"strains[{k}].at", given.at, 2)
     limit = positive(f"strains[{k}].limit", given.limit)
-    place, eta = locate(model.chain, given.link, given.x)
+    place, eta = locate(model.layout, given.link, given.x)
     link = model.chain.links[place]
     bend = shape_curvature(link, model.chain.body(link, q), eta)
     return BoundedOutput(f"strain of {given.link} at {given.x}", -y * bend[2] + z * bend[1], -limit, limit)

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array
 from pliant.base.interrupts import interruptible
-from pliant.base.progress import reporter
 from pliant.base.signatures import checked
+from pliant.base.stages import reporter
 from pliant.control.controllers.computed_torque import checked_estimate
 from pliant.control.controllers.controller import actuated_names, checked_limit
 from pliant.control.planning.motion_bounds import MotionBounds

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array
 from pliant.base.interrupts import interruptible
-from pliant.base.progress import reporter
 from pliant.base.signatures import checked
+from pliant.base.stages import reporter
 from pliant.control.planning.joint_paths import DENSE, JointPath, Progress, shares
 from pliant.control.planning.motion_bounds import MotionBounds
 from pliant.control.planning.motion_programs import NEAR

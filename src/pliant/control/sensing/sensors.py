@@ -31,10 +31,10 @@ from pliant.mechanics.links.chain import MovingBase, Shaft
 from pliant.mechanics.links.frames import frame_motion, frame_of, frame_pose
 from pliant.mechanics.links.kinematics import placements
 from pliant.mechanics.links.section_forces import InternalForces, Stretches
-from pliant.mechanics.links.stations import locate, places_of
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.options import BridgeName, DriveSide, PlaneName
+from pliant.robot.stations import locate, places_of
 
 
 class Acting(NamedTuple):
@@ -417,7 +417,7 @@ class StrainGauge(Sensor):
         """Curvature v'' or w'', a strain, or V/V."""
         name = _one_place(self.link, self.frame)
         if self.frame is None:
-            place, eta = locate(model.chain, name, self.x)
+            place, eta = locate(model.layout, name, self.x)
         elif self.x:
             raise ModelError(f"frame: got {self.frame!r} beside `x`, expected one place; remove `x`")
         else:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pliant.base.choices import implementation
+from pliant.base.later import implementation
 
 
 @dataclass(frozen=True, kw_only=True)

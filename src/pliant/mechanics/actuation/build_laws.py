@@ -57,11 +57,9 @@ def yielding(drive: Drive, indices: tuple[int, int], places: tuple[int, int]) ->
     return [Placed("hysteresis", law, indices, places, (1, -1))]
 
 
-def motor_map(freedom: Freedom) -> MotorMap | None:
-    """The motor of a freedom with its amplifier."""
+def motor_map(freedom: Freedom) -> MotorMap:
+    """The motor of a freedom that has one, with its amplifier."""
     motor = freedom.motor
-    if motor is None:
-        return None
     ratio = 1.0 if freedom.drive is None else freedom.drive.gear_ratio
     constant = motor.torque_constant
     gain = 1.0 if constant is None else ratio * motor.efficiency * constant
@@ -81,10 +79,9 @@ def motor_map(freedom: Freedom) -> MotorMap | None:
     )
 
 
-def stops(limits: Limits | None, index: int, place: int | None) -> tuple[StopMap, ...]:
-    """Stops of a freedom at its limits."""
-    if limits is None or limits.stop is None or place is None:
-        return ()
+def stops(limits: Limits, index: int, place: int) -> tuple[StopMap, ...]:
+    """Stops of a freedom at its limits, which have the law of a stop."""
+    assert limits.stop is not None
     ends = ((limits.lower, -1), (limits.upper, 1))
     law = pressing(limits.stop)
     return tuple(StopMap(index, place, side, end, law) for end, side in ends if end is not None)

@@ -96,7 +96,7 @@ def torques(chain: Chain, command: SX, qd: SX, states: SX) -> SX:
             out[k] = shaft.motor.torque(command[k], qd[shaft.actuated], _motor_states(shaft, own))
         if shaft.drive is None:
             out[k] -= lost(shaft, out[k], qd)
-    return ca.vertcat(out, *pushes(chain, command[chain.n_joints :, :], own))
+    return ca.vertcat(out, *(pushes(chain, command[chain.n_joints :, :], own) if chain.commanded else ()))
 
 
 def applied_forces(chain: Chain, q: SX, acting: SX) -> SX:

@@ -74,6 +74,8 @@ def build_chain(
     )
     chain = replace(chain, dampers=tuple(dampers(chain, view, beyond)), closures=closures(view, chain))
     chain = replace(chain, lines=couplings(view, chain), contacts=contacts(view, chain))
+    if not any(link.shapes is not None and link.shapes.tip_load == "track" for link in robot.links):
+        return chain
     return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
 
 

@@ -43,7 +43,7 @@ class CoordinateOrder:
 
 def shaft(link: str, freedom: Freedom, order: CoordinateOrder) -> Shaft:
     """Actuation of one freedom of the joint of a link; the parts of `freedom` may be views."""
-    name, drive = freedom.name(link), freedom.drive
+    name, drive, limits = freedom.name(link), freedom.drive, freedom.limits
     index, place = order.index[name], order.place.get(name)
     rotor = 0.0 if drive is None else drive.rotor_inertia * drive.gear_ratio**2
     elastic = _elastic_drive(name, drive, rotor, order) if freedom.elastic else None
@@ -59,11 +59,11 @@ def shaft(link: str, freedom: Freedom, order: CoordinateOrder) -> Shaft:
         rotor=rotor if elastic is None else 0.0,
         laws=tuple(laws),
         drive=elastic,
-        motor=motor_map(freedom),
+        motor=None if freedom.motor is None else motor_map(freedom),
         loss=0.0 if drive is None else 1 - drive.efficiency,
         reversal=(freedom.friction if elastic is None else drive.friction).coulomb_speed,
         passive=not freedom.actuated,
-        stops=stops(freedom.limits, index, place),
+        stops=() if limits is None or limits.stop is None or place is None else stops(limits, index, place),
     )
 
 

@@ -33,6 +33,7 @@ from pliant.mechanics.links.link_maps import Body, Moments, TipMap
 from pliant.options import LoopJointType, RotationName
 from pliant.robot.coordinates import BallJoint, Coordinates
 from pliant.robot.pieces import BeamPiece
+from pliant.robot.stations import LinkFact
 
 T = TypeVar("T")
 Step = Callable[..., Any]
@@ -133,6 +134,31 @@ class ChainLink:
     def slides(self) -> bool:
         """Whether the joint and the beam are one: the first coordinate of the body is the free length."""
         return self.body.travel is not None
+
+    @property
+    def length(self) -> SX:
+        """Length of a link that does not slide: a number, or an expression of the parameters."""
+        return self.body.length(ca.SX.zeros(len(self.body_indices)))
+
+    @cached_property
+    def fact(self) -> LinkFact:
+        """The link as plain data."""
+        length, shapes = ca.SX(1, 1) if self.slides else ca.SX(self.length), self.body.shapes
+        return LinkFact(
+            name=self.name,
+            piece=self.piece,
+            parent=self.parent,
+            port=self.port,
+            ports=1 + len(self.places),
+            kind=self.joint.kind,
+            axes=self.joint.axes,
+            joint_places=self.joint_places,
+            body_places=self.body_places,
+            fields=None if shapes is None else tuple(shapes.fields),
+            length=float(length) if length.is_constant() and not self.slides else None,
+            slides=self.slides,
+            has_sections=self.body.data is not None,
+        )
 
     def ports(self, c: SX, cd: SX) -> list[TipMap]:
         """Places at which other links hang, the distal frame first."""
@@ -332,6 +358,11 @@ class Chain(Coordinates[Shaft]):
     def traced(self) -> dict[Key, StepFunction]:
         """Steps of its links that were traced, for `Called`."""
         return {}
+
+    @cached_property
+    def link_facts(self) -> tuple[LinkFact, ...]:
+        """The links as plain data."""
+        return tuple(link.fact for link in self.links)
 
     @cached_property
     def all_shafts(self) -> tuple[Shaft, ...]:

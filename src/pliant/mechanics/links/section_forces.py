@@ -27,6 +27,7 @@ from pliant.mechanics.links.link_maps import BeamData, is_zero
 from pliant.mechanics.links.stations import section_axes, station_rule
 from pliant.mechanics.links.stiffening import StiffenedBeam
 from pliant.mechanics.shapes.quadrature import Rule
+from pliant.robot.stations import require_sections
 
 if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load
@@ -99,7 +100,10 @@ class InternalForces:
 
     @cached_property
     def _ties(self) -> list[Tie]:
-        return ties(self.chain, self.q, self.qd, self.push, self.multipliers)
+        chain = self.chain
+        if not (chain.lines or chain.closures or chain.contacts):
+            return []
+        return ties(chain, self.q, self.qd, self.push, self.multipliers)
 
     @cached_property
     def _balance(self) -> tuple[list[Carried], tuple[SX, SX]]:
@@ -281,11 +285,6 @@ def twisting(data: BeamData, force: SX, moment: SX) -> SX:
 
 def section_data(link: ChainLink) -> BeamData:
     """Properties of the sections of a flexible link; raises `UnsupportedModel` for links without sections."""
-    if link.slides:
-        raise UnsupportedModel(
-            f"link {link.name!r} slides: its section forces are not followed; ask reaction of its joints"
-        )
-    if link.body.data is None:
-        what = "is no beam: it has no sections" if link.flexible else "is rigid: where its mass lies is not known"
-        raise UnsupportedModel(f"link {link.name!r} {what}; ask reaction of its joints, or give it a beam with shapes")
+    require_sections(link.fact)
+    assert link.body.data is not None
     return link.body.data

@@ -16,9 +16,10 @@ from pliant.base.signatures import checked
 from pliant.errors import ModelError
 from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.frames import seat
-from pliant.mechanics.links.stations import link_length, locate, places_of, station_rule, whole_length
+from pliant.mechanics.links.stations import station_rule
 from pliant.mechanics.loads.point_wrenches import PointWrench, Stretch, Vector, from_axes, generalised_forces, vector
 from pliant.options import AxesName, Station, WrenchAxesName
+from pliant.robot.stations import locate, places_of, whole_length
 
 ZERO = (0.0, 0.0, 0.0)
 
@@ -245,7 +246,7 @@ class Distributed:
             low, high = max(low, inner), high if outer is None else min(high, outer)
             if place != only or low >= high:
                 return []
-        length, rule = link_length(link), station_rule(link, low, high)
+        length, rule = link.length, station_rule(link, low, high)
         weights = rule.weight * self._factor(link, rule.eta)
         f, n = vector("force", self.force, t, q, qd), vector("moment", self.moment, t, q, qd)
         R = from_axes(chain, place, 0.0, self.axes, q)
@@ -261,7 +262,7 @@ class Distributed:
             return np.ones_like(eta)
         low, high = link.piece.low, link.piece.high
         part = eta if link.piece.count == 1 else low + (high - low) * eta
-        values = np.asarray(self.profile(part * whole_length(link)), dtype=float)
+        values = np.asarray(self.profile(part * whole_length(link.fact)), dtype=float)
         if values.shape != eta.shape or not np.isfinite(values).all():
             raise ModelError(f"profile: shape {values.shape} for {eta.shape} stations; expected one finite number each")
         return values

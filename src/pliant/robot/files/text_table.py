@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pliant.robot.parts.beam import Beam, beam_properties
+from pliant.robot.mass_sum import link_mass, payload_mass, robot_mass
 from pliant.robot.parts.link import BeamStation, BodyFrame
 from pliant.robot.parts.shapes import FIELDS, Shapes
 from pliant.robot.tree import BASE, parents
@@ -15,45 +14,6 @@ if TYPE_CHECKING:
     from pliant.robot.robot import RobotDescription
 
 _HEAD = ("link", "joint", "body", "length", "mass", "shapes")
-
-
-def beam_mass(beam: Beam) -> float:
-    """Mass of a beam, kg; of a sliding one with the part inside the hub."""
-    properties = beam_properties(beam)
-    length = beam.total_length if beam.total_length is not None else beam.length
-    if properties.profile is None:
-        return float(properties.mass_per_length * length)
-    import numpy as np
-
-    nodes, weights = np.polynomial.legendre.leggauss(4)  # the area is quadratic between stations
-    breaks = properties.profile.breaks
-    pieces = (
-        (b - a) / 2.0 * weights @ properties.profile.mass_per_length((a + b) / 2.0 + (b - a) / 2.0 * nodes)
-        for a, b in pairwise(breaks)
-    )
-    return float(length * sum(pieces))
-
-
-def body_mass(link: Link) -> float:
-    """Mass of a link without its lumps, kg."""
-    if link.beam is not None:
-        return beam_mass(link.beam)
-    return link.rigid.mass if link.rigid is not None else link.body.reduced.mass if link.body is not None else 0.0
-
-
-def link_mass(link: Link) -> float:
-    """Mass of a link with its hub and tip lumps, kg."""
-    return body_mass(link) + link.joint.hub.mass + link.tip.mass
-
-
-def payload_mass(robot: RobotDescription) -> float:
-    """Mass of all that a robot carries, kg."""
-    return sum(payload.mass for payload in robot.payloads)
-
-
-def robot_mass(robot: RobotDescription) -> float:
-    """Mass of a robot with its payloads, and with its base where that is free, kg."""
-    return sum(link_mass(link) for link in robot.bodies) + payload_mass(robot)
 
 
 def falls(robot: RobotDescription) -> bool:

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Integers, StateLike
 from pliant.base.interrupts import TimeLimit, TimeOver, interruptible, require_time
-from pliant.base.progress import reporter
 from pliant.base.signatures import checked
+from pliant.base.stages import reporter
 from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.compute.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.compute.llvm.target import machine

@@ -21,8 +21,7 @@ import numpy as np
 
 from pliant.algebra.rotations import SX
 from pliant.base.derived import symbolic_property
-from pliant.compute.tape.switches import Switches
-from pliant.compute.tape.time_inputs import time_inputs
+from pliant.compute.tape.switches import Switches, time_inputs
 from pliant.control.controllers.controller import Felt, Law, opened
 from pliant.control.trajectories.trajectories import RUN_TIME, looking_up
 from pliant.errors import ModelError
@@ -41,7 +40,7 @@ from pliant.mechanics.formulations.motion_equations import Constrained, by_kinds
 from pliant.mechanics.formulations.registry import equations
 from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.loads.wrenches import Load
-from pliant.model.column_functions import column_function
+from pliant.model.recipes import column_function
 from pliant.protocols import MovingBase, PrescribedMotion, TorqueLaw
 from pliant.simulation.runs.composition import TABLE_WIDTH, Composition, Event
 

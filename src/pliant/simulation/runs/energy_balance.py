@@ -19,7 +19,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.model.model import Model
 from pliant.model.terms import Energy
-from pliant.robot.files.text_table import robot_mass
+from pliant.robot.mass_sum import robot_mass
 
 ALLOWED = 0.01
 """Error of the energy, as a part of what moved."""

@@ -8,42 +8,27 @@ share of the last natural shape in the strain energy tells what further shapes w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-import casadi as ca
 import numpy as np
 
 from pliant.algebra.pencil import natural_modes
-from pliant.algebra.rotations import SX
 from pliant.arrays import Array, Integers
+from pliant.base.later import LaterModule
+from pliant.compute.llvm.kernel import Kernel
+from pliant.compute.tape.trace_cache import Recorded, recalled
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.mechanics.formulations.denoc import euler_matrix
-from pliant.mechanics.formulations.generalized_forces import dissipation
-from pliant.mechanics.links.chain import Chain, ChainLink
-from pliant.mechanics.links.kinematics import Placement, placements
-from pliant.mechanics.links.link_maps import ROTATIONS
-from pliant.mechanics.links.section_forces import InternalForces
-from pliant.mechanics.links.stations import section_axes
 from pliant.model.model import Model
 from pliant.model.validity import SENSIBLE_PIECES, BentBeam, bent_beams, body_turns
-from pliant.robot.parts.joint_types import JOINT_TYPES
-from pliant.simulation.runs.exact_shape import GAUSS, KnownShape
+from pliant.simulation.runs.exact_shape import KnownShape
 from pliant.simulation.runs.internal_forces import RunHistory
 
 if TYPE_CHECKING:
+    from pliant.simulation.runs import beam_expressions
     from pliant.simulation.runs.results import Result
+else:  # it makes expressions
+    beam_expressions = LaterModule("pliant.simulation.runs.beam_expressions")
 
-STRAINS = {
-    "GJ": "torsion",
-    "EI_y": "bending_z",
-    "EI_z": "bending_y",
-    "EA": "axial",
-    "GA_y": "bending_y",
-    "GA_z": "bending_z",
-}
-"""Stiffnesses in the order of the strains (kappa, nu) that they resist, and the fields whose shapes allow these."""
-CELLS = 6
-"""Least number of cells of a beam: its tip is then found to 1e-6 of its length at deflections of 0.4."""
 INSTANTS = 12
 """Rows of a run that are judged, spread over its time, besides those with the largest slope and bend."""
 SAFETY = 1.7
@@ -53,7 +38,7 @@ TOLERANCE = 5e-3
 """Error of the tip, as a part of the length, that a sufficient number of pieces may have. Slopes of 0.2 rad cost about
 as much."""
 READ = 5
-"""Outputs of a beam that `_carried` gives."""
+"""Outputs of a beam that `beam_expressions.carried` gives."""
 ORDER = 3
 """Power of the number of pieces with which the error falls."""
 
@@ -143,7 +128,7 @@ def _judged(result: Result, beam: BentBeam, rows: Integers) -> Validity:
 
 def _lost(result: Result, beam: BentBeam, rows: Integers) -> tuple[float | None, str]:
     """The larger of the two estimates, and its source; None with the reason where there is none."""
-    if not _judgeable(result.model, beam):
+    if _tables(result.model, beam) is None:
         return None, "not judged: it slides" if beam.slides else "not judged: its shapes follow the arm"
     try:
         history = result.history
@@ -162,35 +147,58 @@ def _lost(result: Result, beam: BentBeam, rows: Integers) -> tuple[float | None,
 # ------------------------------------------------------------------------------------- by exact kinematics, equal loads
 
 
+class ShapeTables(NamedTuple):
+    """Tables of a beam: whether its root is free, edges of the cells of each piece as parts of its length, (points, 6,
+    amplitudes) twist and curvatures per amplitude, (points, 6, 6) directions of strain, by columns, that its shapes
+    allow, and the field and the tip displacement of each shape."""
+
+    free: bool
+    cells: list[Array]
+    bends: Array
+    allowed: Array
+    fields: Array
+    ends: Array
+
+
+def _tables(model: Model, beam: BentBeam) -> ShapeTables | None:
+    """Tables of a beam; None where it slides, or its shapes follow the arm."""
+
+    def read() -> ShapeTables | None:
+        recipe = model.recipe and f"{model.recipe} shapes of {beam.name}"
+        kept = recalled(recipe, lambda: beam_expressions.shape_tables(model, beam))
+        if kept is None:
+            return None
+        cells, bends, allowed = ([np.array(each) for each in kept[name]] for name in ("cells", "bends", "allowed"))
+        fields, ends = np.array(kept["fields"]), np.array(kept["ends"])
+        return ShapeTables(kept["free"], cells, _side_by_side(bends), np.concatenate(allowed), fields, ends)
+
+    return model.derived("tables of shapes", beam.name, read)
+
+
 def known_shapes(history: RunHistory, beam: BentBeam) -> list[KnownShape]:
     """Shape of a beam in each state of a history, with the forces that its sections carry."""
-    chain, numbers = history.model.chain, [piece.number for piece in beam.pieces]
-    beams = {one.name: one for one in bent_beams(history.model) if _judgeable(history.model, one)}
+    model, tables = history.model, _tables(history.model, beam)
+    assert tables is not None
+    beams = [one for one in bent_beams(model) if _tables(model, one) is not None]
     every = history.over_time(
-        ("shapes of beams",), lambda forces: [x for one in beams.values() for x in _carried(forces, one)]
+        ("shapes of beams",), lambda forces: [x for one in beams for x in beam_expressions.carried(forces, one)]
     )
-    *found, damping = every[READ * list(beams).index(beam.name) :][:READ]
-    cells = [_cells(chain.links[k], len(numbers)) for k in numbers]
-    still = np.linalg.lstsq(_stiffness(history.model, beam, history.parameters), damping.T, rcond=None)[0].T
-    bends = _side_by_side(
-        [_bends(chain.links[k], piece.length, edges) for k, piece, edges in zip(numbers, beam.pieces, cells)]
-    )
-    damped = np.einsum("nij,tj->tni", bends, still)
-    free = not JOINT_TYPES[chain.links[numbers[0]].joint.kind].holds
-    allowed = np.concatenate([_allowed(chain.links[k], edges) for k, edges in zip(numbers, cells)])
-    return [
-        _known_shape([x[row] for x in found], cells, allowed, damped[row], free) for row in range(len(history.t))
-    ]  # fmt: skip
+    *found, damping = every[READ * [one.name for one in beams].index(beam.name) :][:READ]
+    still = np.linalg.lstsq(_stiffness(model, beam, history.parameters), damping.T, rcond=None)[0].T
+    damped = np.einsum("nij,tj->tni", tables.bends, still)
+    return [_known_shape([x[row] for x in found], tables, damped[row]) for row in range(len(history.t))]
 
 
-def _bends(link: ChainLink, length: float, edges: Array) -> Array:
-    """(points, 6, amplitudes) twist and curvatures per amplitude of a link."""
-    shapes = link.body.shapes
-    assert shapes is not None
-    powers, names = np.array(shapes.powers, dtype=float), np.array(shapes.fields)
-    first, second = (shapes.evaluate(np.array(_points(edges)), k) * length ** (powers - k) for k in (1, 2))
-    rows = [first * (names == "torsion"), -second * (names == "bending_z"), second * (names == "bending_y")]
-    return np.stack([*rows, *[np.zeros_like(first)] * 3], axis=1)
+def _stiffness(model: Model, beam: BentBeam, p: Array) -> Array:
+    """Stiffness matrix of the amplitudes of all pieces."""
+
+    def make() -> Kernel:
+        recipe = model.form and f"{model.form} stiffness of {beam.name}"
+        recorded = Recorded(lambda: beam_expressions.stiffness(model, beam), recipe, title=f"beam {beam.name}")
+        return Kernel(recorded, "vm")
+
+    size = sum(len(piece.places) for piece in beam.pieces)
+    return np.asarray(model.derived("stiffness of a beam", beam.name, make)(p)).reshape(size, size)
 
 
 def _side_by_side(blocks: list[Array]) -> Array:
@@ -202,111 +210,25 @@ def _side_by_side(blocks: list[Array]) -> Array:
     return whole
 
 
-def _judgeable(model: Model, beam: BentBeam) -> bool:
-    """Return whether a beam can be judged. A beam that slides cannot, nor one whose shapes follow the arm."""
-    return not (beam.slides or any(model.chain.links[piece.number].body.follows for piece in beam.pieces))
-
-
-def _cells(link: ChainLink, pieces: int) -> Array:
-    """Edges of the cells of a piece, as parts of its length."""
-    assert link.body.shapes is not None
-    assert link.body.data is not None
-    most = max(link.body.shapes.fields.count(field) for field in link.body.shapes.fields)
-    count = max(-(-CELLS // pieces), -(-most // 2))
-    return np.unique([*np.linspace(0.0, 1.0, count + 1), *link.body.data.profile.breaks])
-
-
-def _points(edges: Array) -> list[float]:
-    """Gauss points of cells."""
-    found = edges[:-1, None] + np.diff(edges)[:, None] * GAUSS
-    return [float(x) for x in found.ravel()]
-
-
-def _allowed(link: ChainLink, edges: Array) -> Array:
-    """(points, 6, 6) directions of strain, by columns, that the shapes of a link allow."""
-    assert link.body.shapes is not None
-    assert link.body.data is not None
-    columns = np.diag([float(field in link.body.shapes.fields) for field in STRAINS.values()])
-    e_y, e_z = link.body.data.shear_centre
-    columns[4:, 0] = columns[0, 0] * np.array([e_z, -e_y])  # twist is about the shear center
-    return np.tile(columns, (2 * len(edges) - 2, 1, 1))
-
-
-def _carried(forces: InternalForces, beam: BentBeam) -> list[SX]:
-    """Points of a beam in axes of its root, as `_known_shape` reads them in its order, and forces of damping."""
-    chain, frames = forces.chain, placements(forces.chain, forces.q)
-    numbers = [piece.number for piece in beam.pieces]
-    root, last = frames[numbers[0]], forces.carried[numbers[-1]].motion
-    points, ends, lengths, damping = [], [], [], []
-    resisted = dissipation(chain, forces.q, forces.qd)
-    for k in numbers:
-        link, frame = chain.links[k], frames[k]
-        data, c = link.body.data, chain.body(link, forces.q)
-        assert data is not None
-        turn, shift = ca.mtimes(root.R.T, frame.R), ca.mtimes(root.R.T, frame.p - root.p)
-        etas = _points(_cells(link, len(numbers)))
-        wrenches = [*forces.sections(k, etas, 2), *([forces.section(k, 1.0)] if k == numbers[-1] else [])]
-        for eta, (f, n) in zip([*etas, 1.0], wrenches):
-            r, theta = link.body.point(c, eta)
-            R, place = ca.mtimes(turn, ROTATIONS[link.body.rotation](theta)[0].matrix), shift + ca.mtimes(turn, r)
-            section = (data.at(name, eta) for name in (*STRAINS, "mass_per_length"))
-            points.append(ca.vertcat(place, ca.vec(R.T), ca.mtimes(R, n), ca.mtimes(R, f), *section))
-        start, end = (link.body.point(x, eta)[0] for x, eta in ((ca.SX.zeros(c.shape), 0.0), (c, 1.0)))
-        for r, R in ((start, ca.SX.eye(3)), (end, section_axes(link, c, 1.0))):
-            ends.append(ca.vertcat(shift + ca.mtimes(turn, r), ca.vec(ca.mtimes(turn, R).T)))
-        lengths.append(data.length)
-        damping.append(resisted[list(link.body_indices)])
-    mass, first = _hanging(chain, forces.q, frames, numbers[-1])
-    omega, alpha, a = last.at(0)
-    tip_turn = ca.mtimes(root.R.T, frames[numbers[-1]].R_tip)
-    moment = ca.mtimes(root.R.T, first - mass * frames[numbers[-1]].p_tip)
-    pull = -mass * ca.mtimes(tip_turn, a)
-    pull -= ca.mtimes([tip_turn, euler_matrix(omega, alpha), tip_turn.T, moment])
-    turning = forces.carried[numbers[0]].motion.omega
-    return [
-        ca.horzcat(*points).T, ca.horzcat(*ends).T, ca.vertcat(*lengths), ca.vertcat(turning, mass, moment, pull),
-        ca.vertcat(*damping),
-    ]  # fmt: skip
-
-
-def _hanging(chain: Chain, q: SX, frames: list[Placement], last: int) -> tuple[SX, SX]:
-    """Mass of all that the tip of a link carries, and its first moment in base axes."""
-    outer = {k for k, link in enumerate(chain.links) if link.parent == last and link.port == 0}
-    for k, link in enumerate(chain.links):
-        outer |= {k} if link.parent in outer else set()
-    parts = [(chain.links[last].load, frames[last].R_tip, frames[last].p_tip)]
-    for k in sorted(outer):
-        link, frame, c = chain.links[k], frames[k], chain.body(chain.links[k], q)
-        own = (link.body.moments(c, ca.SX.zeros(c.shape)), link.hub)
-        parts += [(part, frame.R, frame.p) for part in own] + [(link.load, frame.R_tip, frame.p_tip)]
-    mass, first = ca.SX(0), ca.SX.zeros(3)
-    for part, R, p in parts:
-        if part is not None:
-            mass, first = mass + part.m, first + ca.mtimes(R, part.s) + part.m * p
-    return mass, first
-
-
-def _known_shape(
-    found: list[Array], cells: list[Array], allowed: Array, damped: Array, free: bool
-) -> KnownShape:  # fmt: skip
-    """Shape of a beam from one row of the outputs of `_carried`."""
+def _known_shape(found: list[Array], tables: ShapeTables, damped: Array) -> KnownShape:
+    """Shape of a beam from one row of the outputs of `beam_expressions.carried`."""
     points, ends = found[0].reshape(-1, 25), found[1].reshape(-1, 12)
     place, axes, moment, force, stiff, mass = np.split(points, [3, 12, 15, 18, 24], axis=1)
     omega, (beyond,), lever, pull = np.split(found[3], [3, 4, 7])
     attitude = axes.reshape(-1, 3, 3)
-    size = np.concatenate([np.diff(edges) * length for edges, length in zip(cells, found[2])])
+    size = np.concatenate([np.diff(edges) * length for edges, length in zip(tables.cells, found[2])])
     gap, turn = np.zeros((len(size), 3)), np.tile(np.eye(3), (len(size), 1, 1))
     r, R = np.zeros(3), np.eye(3)
-    for first, start, end in zip(np.cumsum([0, *(len(edges) - 1 for edges in cells)]), ends[::2], ends[1::2]):
+    for first, start, end in zip(np.cumsum([0, *(len(edges) - 1 for edges in tables.cells)]), ends[::2], ends[1::2]):
         gap[first], turn[first] = R.T @ (start[:3] - r), R.T @ start[3:].reshape(3, 3)
         r, R = end[:3], end[3:].reshape(3, 3)
     soft = np.divide(1.0, stiff[:-1], out=np.zeros_like(stiff[:-1]), where=stiff[:-1] > 0)
     return KnownShape(
-        size=size, gap=gap, turn=turn, compliance=np.einsum("nij,nj,nkj->nik", allowed, soft, allowed),
+        size=size, gap=gap, turn=turn, compliance=np.einsum("nij,nj,nkj->nik", tables.allowed, soft, tables.allowed),
         damped=damped, place=place, attitude=attitude, force=force, moment=moment,
         mass=np.append(mass[:-1, 0] * np.repeat(size / 2, 2), beyond),
         outward=(omega @ omega) * np.eye(3) - np.outer(omega, omega),
-        lever=attitude[-1].T @ lever / beyond if beyond > 0 else np.zeros(3), pull=pull, free=free,
+        lever=attitude[-1].T @ lever / beyond if beyond > 0 else np.zeros(3), pull=pull, free=tables.free,
     )  # fmt: skip
 
 
@@ -321,26 +243,24 @@ def few_shapes(history: RunHistory, beam: BentBeam) -> float:
     the series beyond it over its last term. Only strain energy that this shape exchanges with motion counts: its slow
     part is in the exact beam under the forces of the run, which has all shapes.
     """
-    model = history.model
-    places, indices = (
-        np.concatenate([getattr(model.chain.links[piece.number], name) for piece in beam.pieces]).astype(int)
-        for name in ("body_places", "body_indices")
-    )
+    model, tables = history.model, _tables(history.model, beam)
+    assert tables is not None
+    places = np.array([place for piece in beam.pieces for place in piece.places])
+    indices = np.array([model.speeds.index(model.coordinates[place]) for place in places])
     rows = np.isfinite(history.q).all(axis=1)
     c, cd = history.q[rows][:, places], history.qd[rows][:, indices]
     K, M = _stiffness(model, beam, history.parameters), model.mass_matrix(model.layout.rest(), history.parameters)
     energy = float(np.max(np.einsum("ti,ij,tj->t", c, K, c) / 2, initial=0.0))
-    fields, ends = (np.concatenate(x) for x in zip(*_ends(model, beam)))
     lost = 0.0
     for field in ("bending_y", "bending_z"):
-        own = np.flatnonzero(fields == field)
+        own = np.flatnonzero(tables.fields == field)
         if not len(own) or energy == 0.0:
             continue
         m = M[np.ix_(indices[own], indices[own])]
         squares, X = natural_modes(K[np.ix_(own, own)], m)
         strain, motion = (x * np.max((y[:, own] @ m @ X[:, -1]) ** 2) / 2 for x, y in ((squares[-1], c), (1.0, cd)))
         share = float(min(strain, motion)) / energy
-        lost += beyond_shape(len(own)) * share * float(np.max(np.abs(c[:, own] @ ends[own])))
+        lost += beyond_shape(len(own)) * share * float(np.max(np.abs(c[:, own] @ tables.ends[own])))
     return lost
 
 
@@ -349,31 +269,3 @@ def beyond_shape(count: int) -> float:
     as a part of that of shape number `count`."""
     roots = np.append(1.8751, (np.arange(2, 1000) - 0.5) * np.pi)
     return float(np.sum((roots[count - 1] / roots[count:]) ** 4))
-
-
-def _stiffness(model: Model, beam: BentBeam, p: Array) -> Array:
-    """Stiffness matrix of the amplitudes of all pieces."""
-
-    def make() -> ca.Function:
-        blocks = []
-        for piece in beam.pieces:
-            c = ca.SX.sym("c", len(piece.places))
-            blocks.append(ca.hessian(model.chain.links[piece.number].body.strain_energy(c), c)[0])
-        return ca.Function("stiffness", [model.parameter_symbols], [ca.densify(ca.diagcat(*blocks))])
-
-    return np.array(model.derived("stiffness of a beam", beam.name, make)(p), dtype=float)
-
-
-def _ends(model: Model, beam: BentBeam) -> list[tuple[list[str], Array]]:
-    """Fields of the amplitudes of each piece, and how far each moves the tip of the whole beam across."""
-    found, beyond = [], 0.0
-    for piece in reversed(beam.pieces):
-        shapes = model.chain.links[piece.number].body.shapes
-        assert shapes is not None
-        value, slope = (
-            shapes.evaluate(np.ones(1), order)[0] * piece.length ** (np.array(shapes.powers, dtype=float) - order)
-            for order in (0, 1)
-        )
-        found.append((list(shapes.fields), value + beyond * slope))
-        beyond += piece.length
-    return found[::-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -17,14 +18,14 @@ from pliant.base.derived import Same
 from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.tape.trace_cache import Recorded
 from pliant.errors import ModelError
-from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.links.clamped_link import section_shift
 from pliant.mechanics.links.section_forces import InternalForces, section_data, twisting
-from pliant.mechanics.links.stations import link_length, locate, place_of
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.protocols import MovingBase
+from pliant.robot.coordinates import Coordinates
 from pliant.robot.parts.sections import Section
+from pliant.robot.stations import locate, place_of, require_sections
 from pliant.robot.tree import BASE
 
 
@@ -96,7 +97,7 @@ class RunHistory:
 
     def between(self, t: Array) -> RunHistory:
         """The history at other times, linear between rows."""
-        q = interpolated_states(self.model.chain, t, self.t, self.q)
+        q = interpolated_states(self.model.layout, t, self.t, self.q)
         others: dict[str, Any] = {name: interpolated(t, self.t, getattr(self, name)) for name in ALONG}
         return replace(self, t=t, q=q, **others)
 
@@ -110,13 +111,13 @@ class RunHistory:
         for the base, those that all links on it exert."""
         if axes not in ("link", "base"):
             raise ModelError(f"axes: got {axes!r}, expected 'link' or 'base'")
-        chain = self.model.chain
-        on_base = joint == BASE and all(link.name != BASE for link in chain.links[chain.first :])
-        place = 0 if on_base else place_of(chain, joint)
+        layout = self.model.layout
+        on_base = joint == BASE and all(link.name != BASE for link in layout.links[layout.first :])
+        place = 0 if on_base else place_of(layout, joint)
 
         def wrench(forces: InternalForces) -> list[SX]:
             n, f = forces.on_base if on_base else forces.carried[place].at_root
-            turned = axes == "base" and (chain.first or not on_base)
+            turned = axes == "base" and (layout.first or not on_base)
             R = forces.rotation(place) if turned else ca.SX.eye(3)
             return [ca.mtimes(R, f), ca.mtimes(R, n)]
 
@@ -164,9 +165,12 @@ class RunHistory:
         """(N,) largest shear stress of the torque about the shear center, Pa."""
         place, eta = self.station(link, x)
         modulus = self._section(place, "divide internal(...).torque by its torsion modulus").torsion_modulus(eta)
-        data = section_data(self.model.chain.links[place])
-        torque = self.over_time(("torque", place, eta), lambda forces: [twisting(data, *forces.section(place, eta))])
-        return np.asarray(np.abs(torque[0][:, 0]) / modulus)
+
+        def torque(forces: InternalForces) -> list[SX]:
+            return [twisting(section_data(forces.chain.links[place]), *forces.section(place, eta))]
+
+        found = self.over_time(("torque", place, eta), torque)[0]
+        return np.asarray(np.abs(found[:, 0]) / modulus)
 
     def largest_strains(
         self, place: int, etas: Sequence[float], half: Array, is_round: bool, points: int | None = None
@@ -186,7 +190,7 @@ class RunHistory:
         self, link: str | int, x: float | str, at: tuple[float, float] | None = None, modulus: float | None = None
     ) -> Array:
         """(N,) stress along x in Pa: `strain` times Young's modulus, that of the link's material by default."""
-        beam = self.model.bodies[place_of(self.model.chain, link)].beam
+        beam = self.model.bodies[place_of(self.model.layout, link)].beam
         if modulus is None:
             if beam is None or beam.material is None:
                 raise ModelError(f"link {link!r} has no material; give modulus= in Pa")
@@ -195,8 +199,8 @@ class RunHistory:
 
     def station(self, link: str | int, x: float | str) -> tuple[int, float]:
         """Number of a flexible piece of a link that does not slide, and the station as a part of its length."""
-        place, eta = station(self.model, link, x, self.parameters)
-        section_data(self.model.chain.links[place])
+        place, eta = locate(self.model.layout, link, x, partial(length_of, self.model, self.parameters))
+        require_sections(self.model.layout.links[place])
         return place, eta
 
     def over_time(self, what: tuple[Any, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
@@ -224,45 +228,36 @@ def interpolated(t: Array, rows: Array, values: Array) -> Array:
     return np.column_stack(columns) if columns else np.zeros((len(t), 0))
 
 
-def interpolated_states(chain: Chain, t: Array, rows: Array, q: Array) -> Array:
+def interpolated_states(arm: Coordinates[Any], t: Array, rows: Array, q: Array) -> Array:
     """Coordinates at other times: linear in between, and quaternions turn evenly."""
     found = interpolated(t, rows, q)
     after = np.clip(np.searchsorted(rows, t), 1, max(len(rows) - 1, 1))
-    for link in chain.links if len(rows) > 1 else ():
-        if link.joint.is_ball:
-            step = np.maximum(rows[after] - rows[after - 1], 1e-300)  # an event has two rows at one time
-            part = np.clip((t - rows[after - 1]) / step, 0.0, 1.0)[:, None]
-            own = q[:, list(link.joint_places[-4:])]
-            found[:, list(link.joint_places[-4:])] = between(own[after - 1], own[after], part)
+    for ball in arm.balls if len(rows) > 1 else ():
+        step = np.maximum(rows[after] - rows[after - 1], 1e-300)  # an event has two rows at one time
+        part, places = np.clip((t - rows[after - 1]) / step, 0.0, 1.0)[:, None], list(ball.places[-4:])
+        own = q[:, places]
+        found[:, places] = between(own[after - 1], own[after], part)
     return found
 
 
-def station(model: Model, link: str | int, x: float | str, parameters: Array) -> tuple[int, float]:
-    """Number of the piece of a link on which a station lies with these parameters, and the part of its length."""
-    first = model.chain.links[place_of(model.chain, link)]
-    if isinstance(x, str) or first.slides:
-        return locate(model.chain, link, x)
-    length = ca.Function("length", [model.parameter_symbols], [ca.SX(link_length(first))])(parameters)
-    return locate(model.chain, link, x, float(length) / (first.piece.high - first.piece.low))
+def length_of(model: Model, parameters: Array, place: int) -> float:
+    """Length of a piece of a link, by its number, under these parameters."""
+    length = ca.SX(model.chain.links[place].length)
+    return float(ca.Function("length", [model.parameter_symbols], [length])(parameters))
 
 
-def station_kernel(model: Model, place: int, eta: float) -> Kernel:
+def station_shift(model: Model, place: int, eta: float) -> ca.Function:
     """Displacement and rotation vector of a station of a link in its own root frame, a function of q and p; for a link
     in pieces the rotation matrix, by rows, instead of the vector."""
-
-    def trace() -> ca.Function:
-        link = model.chain.links[place]
-        q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
-        if link.piece.count > 1:
-            shift, turn = section_shift(model.chain, q, place, eta)
-            return ca.Function("station", [q, p], [ca.densify(shift), ca.densify(ca.vec(turn.T))])
-        c = model.chain.body(link, q)
-        r, theta = link.body.point(c, eta)
-        straight, _ = link.body.point(link.straight(c), eta)
-        return ca.Function("station", [q, p], [ca.densify(r - straight), ca.densify(ca.SX(theta))])
-
-    recipe = model.recipe and f"{model.recipe} station {place} {eta!r}"
-    return Kernel(Recorded(trace, recipe, title=f"a station of {model.robot.name}"), "vm")
+    link = model.chain.links[place]
+    q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
+    if link.piece.count > 1:
+        shift, turn = section_shift(model.chain, q, place, eta)
+        return ca.Function("station", [q, p], [ca.densify(shift), ca.densify(ca.vec(turn.T))])
+    c = model.chain.body(link, q)
+    r, theta = link.body.point(c, eta)
+    straight, _ = link.body.point(link.straight(c), eta)
+    return ca.Function("station", [q, p], [ca.densify(r - straight), ca.densify(ca.SX(theta))])
 
 
 __all__ = ["Reaction", "RunHistory", "SectionForces"]

@@ -65,7 +65,7 @@ class Watching:
         own = np.isin(solution.t, self.rows)
         return replace(solution, t=solution.t[own], x=solution.x[own]), solution
 
-    def read(self, solution: Solution, inputs: Inputs, impulses: Impulses) -> dict[str, MeasuredSeries]:
+    def read(self, solution: Solution, inputs: Inputs, impulses: Impulses | None) -> dict[str, MeasuredSeries]:
         """Channels by name, as far as the run went."""
         good = np.isfinite(solution.x).all(axis=1)  # rows before a breakdown
         t, x = solution.t[good], solution.x[good]
@@ -84,10 +84,10 @@ class Watching:
             first += size
         return {one.name: one for one in found}
 
-    def _ideal(self, t: Array, x: Array, inputs: Inputs, impulses: Impulses) -> Array:
+    def _ideal(self, t: Array, x: Array, inputs: Inputs, impulses: Impulses | None) -> Array:
         """(N, k) ideal readings, under the inputs that acted until these times."""
         c, measured = self.composed, self.measured
-        behind = impulses.behind(t)
+        behind = t if impulses is None else impulses.behind(t)
         q, qd, _ = c.histories(behind, x)
         qdd = np.zeros_like(qd)
         if measured.accelerated:

@@ -16,14 +16,16 @@ import numpy as np
 from pliant.algebra.quaternions import rotation_vectors
 from pliant.arrays import Array
 from pliant.base import stages
-from pliant.base.later import LaterModule
-from pliant.base.provided import provided
+from pliant.base.later import LaterModule, provided
 from pliant.base.signatures import checked
 from pliant.base.writing import atomic_write
+from pliant.compute.llvm.kernel import Kernel
+from pliant.compute.tape.trace_cache import Recorded
 from pliant.errors import ModelError
 from pliant.model.model import Model
 from pliant.model.robot import Robot
 from pliant.model.terms import Energy
+from pliant.robot.stations import locate
 from pliant.simulation.runs import saved
 from pliant.simulation.runs.digest import csv_comment
 from pliant.simulation.runs.energy_balance import ALLOWED
@@ -393,10 +395,17 @@ class Result:
         return self._station(link, x)[1]
 
     def _station(self, link: str | int, x: float | str) -> tuple[Array, Array]:
-        place, eta = internal_forces.station(self.model, link, x, self.parameters)
-        kernel = self.model.derived(
-            "stations", (place, eta), lambda: internal_forces.station_kernel(self.model, place, eta)
+        model = self.model
+        place, eta = locate(
+            model.layout, link, x, lambda place: internal_forces.length_of(model, self.parameters, place)
         )
+
+        def make() -> Kernel:
+            recipe = model.recipe and f"{model.recipe} station {place} {eta!r}"
+            title = f"a station of {self.robot.name}"
+            return Kernel(Recorded(lambda: internal_forces.station_shift(model, place, eta), recipe, title=title), "vm")
+
+        kernel = model.derived("stations", (place, eta), make)
         shift, turn = kernel(self.q, np.tile(self.parameters, (len(self), 1)))
         return shift, turn if turn.shape[1] == 3 else rotation_vectors(turn.reshape(-1, 3, 3))
 

@@ -13,7 +13,7 @@ from pliant.compute.integrate.stiffness import difference_jacobian
 from pliant.model.model import Model
 from pliant.model.robot import Robot
 from pliant.protocols import TorqueFunction
-from pliant.robot.files.text_table import robot_mass
+from pliant.robot.mass_sum import robot_mass
 from pliant.robot.parts.rigid_body import inertia_matrix
 from pliant.simulation.runs.composition import Composition
 from pliant.simulation.runs.inputs import Inputs

@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, StateLike
 from pliant.base.interrupts import TimeLimit, held_back, interruptible
 from pliant.base.later import LaterModule
-from pliant.base.progress import reporter
 from pliant.base.signatures import checked
-from pliant.base.stages import listening, prepared, stage
+from pliant.base.stages import listening, prepared, reporter, stage
 from pliant.compute.integrate.driver import solve
 from pliant.compute.integrate.loop_state import EventKind
 from pliant.compute.integrate.methods import has_fixed_steps
@@ -35,7 +34,7 @@ from pliant.model.stiffening_order import is_checked
 from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
-from pliant.simulation.runs.advice import advice
+from pliant.simulation.runs.advice import MANY_STEPS, advice
 from pliant.simulation.runs.composition import Composition, Event, compose
 from pliant.simulation.runs.energy_balance import ALLOWED, STATUS, balance_of
 from pliant.simulation.runs.inputs import Inputs, listed, one_table, read_breaks, read_start, read_torque
@@ -192,7 +191,8 @@ def simulate(
                     model, q0, qd0, listed(loads), p, t_end, motion=motion, base=base
                 )
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
-            tell(model, drifted_rows(model, p))
+            if p is not None:
+                tell(model, drifted_rows(model, p))
             acting, sampled = listed(loads), one_table(*drives) is not None
             composed = compose(
                 model, drives[0].traced, drives[1].traced, motion or {}, acting, base, has_table=sampled, tuned=True,
@@ -210,7 +210,9 @@ def simulate(
             fixed = step if has_fixed_steps(method) else None
             called = inputs.called_over(q, qd) if inputs.callback is not None else None
             stops = composed.breaks(t_end, read_breaks(breaks), inputs.parameters, called, fixed)
-            impulses = replace(composed.impulses(stops, t_end), at_start=work is not None)
+            impulses = None
+            if composed.prescribed:
+                impulses = replace(composed.impulses(stops, t_end), at_start=work is not None)
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
             problem = replace(composed.problem(), ceiling=float(ceiling(composed, inputs.functions, qd, float(t_end))))
         end = 0.0 if left else float(t_end)
@@ -246,14 +248,16 @@ def simulate(
         return result
 
 
-def _jumps(composed: Composition, impulses: Impulses) -> Jumps | None:
+def _jumps(composed: Composition, impulses: Impulses | None) -> Jumps | None:
     """Jumps of the state where prescribed rates jump."""
+    if impulses is None or not len(impulses.times):
+        return None
 
     def behind(k: int, x: Array, p: Array) -> Array:
         t, kernel = impulses.behind(impulses.times[k : k + 1]), composed.impulse_kernel
         return np.asarray(kernel(t, x, p, impulses.before[k], impulses.after[k]))
 
-    return Jumps(behind, impulses.times) if len(impulses.times) else None
+    return Jumps(behind, impulses.times)
 
 
 @dataclass(frozen=True)
@@ -280,7 +284,7 @@ def _finish(
     composed: Composition,
     inputs: Inputs,
     watch: _Watch | None,
-    impulses: Impulses,
+    impulses: Impulses | None,
     x0: Array,
     solution: Solution,
     compiled: float,
@@ -288,7 +292,7 @@ def _finish(
 ) -> Result:
     """Result of a solution, with warnings of what was found in it; raises `SimulationError` if the run failed."""
     model, solution = composed.model, _told_by_name(composed, solution)
-    t = impulses.behind(solution.t)
+    t = solution.t if impulses is None else impulses.behind(solution.t)
     q, qd, extra = composed.histories(t, solution.x)
     history = inputs.history(solution.t, q, qd)
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
@@ -339,7 +343,9 @@ def _judged(result: Result, composed: Composition, solution: Solution) -> Result
     model = composed.model
     doubts = neglected_terms.judge_run(result) if is_checked(model) else {}
     result, lost = _balanced(result)
-    tell(model, advice(composed, solution.stats) | in_a_run(model, result.q) | doubts)
+    if solution.stats.crawling or solution.stats.steps >= MANY_STEPS:
+        tell(model, advice(composed, solution.stats))
+    tell(model, in_a_run(model, result.q) | doubts)
     if solution.status == "stopped":
         warn_user(f"stopped: {solution.message}; the result ends there")
     if solution.stats.over:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.base.choices import Named
+from pliant.base.later import Named
 from pliant.base.signatures import checked
 from pliant.control.trajectories.trajectories import Trajectory, numbers
 from pliant.errors import ModelError

@@ -13,7 +13,7 @@ from pliant.arrays import Array
 from pliant.compute.integrate.loop_state import LoopStatus
 from pliant.compute.integrate.open_run import OpenRun
 from pliant.compute.integrate.problem import Events
-from pliant.compute.integrate.starting import breakdown
+from pliant.compute.integrate.solution import breakdown
 from pliant.compute.tape import one_sided_time
 from pliant.errors import ModelError, SimulationError, UnsupportedModel, warn_user
 from pliant.simulation.runs.composition import Composition

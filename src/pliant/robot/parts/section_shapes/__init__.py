@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pliant.base.choices import implementation
+from pliant.base.later import implementation
 from pliant.robot.parts.section_formulas import DrawnSection, FormulaSection
 
 
