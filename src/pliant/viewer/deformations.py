@@ -19,8 +19,7 @@ STATIONS = 25
 
 
 def moving_parts(model: Model) -> ca.Function:
-    """What moves with the coordinates, a function of (q, p): of each link, then of each of its ports, displacements,
-    rotation vectors and straight positions."""
+    """Displacements, rotation vectors and straight positions of each link, then of each of its ports, by (q, p)."""
     q, found, frames = ca.SX.sym("q", model.n_q), [], _frame_maps(model)
     for number, link in enumerate(model.chain.links):
         c = model.chain.body(link, q)
@@ -37,8 +36,8 @@ def moving_parts(model: Model) -> ca.Function:
 
 
 def fixed_parts(model: Model) -> ca.Function:
-    """What does not move, a function of (q, p): of each link the pose of its joint and the turn of its tip, then the
-    turn of each of its ports; at last the poses of frames."""
+    """Pose of the joint and turn of the tip of each link, then turns of its ports; at last poses of frames, by (q, p).
+    Nothing of these moves with deformation."""
     q, found, frames = ca.SX.sym("q", model.n_q), [], _frame_maps(model)
     for number, link in enumerate(model.chain.links):
         c = model.chain.body(link, q)

@@ -292,7 +292,7 @@ def _deformation(model: Model, q: Array, p: Array) -> tuple[list[_Deformed], dic
 
 
 def _kernels(model: Model) -> tuple[Kernel, Kernel]:
-    """What moves and what does not, as functions of (q, p), made once for each model."""
+    """Moving and fixed parts as functions of (q, p), made once for each model."""
 
     def made(name: str, trace: Callable[[], ca.Function]) -> Kernel:
         recipe = model.form and f"{model.form} scene {name}"

@@ -1,6 +1,6 @@
-"""What depends on the time in equations, read from their instructions: times at which they switch, and inputs.
+"""Times at which equations switch, and inputs that depend on the time, read from the instructions.
 
-They switch by comparisons, signs and remainders of the time alone.
+Equations switch by comparisons, signs and remainders of the time alone.
 An `if_else(t >= 0.5, ...)` needs no declaration: every operation that is not smooth and depends on the time alone has
 an indicator, constant between two switches. Where it changes between two samples of the time, the change is found to
 the last bit. A pulse that begins and ends between two samples is missed.
