@@ -65,9 +65,9 @@ def plan_of(asked: Any) -> Any:
 def ratios(arms: int, quick: bool) -> dict[str, Any]:
     """Times of gradients over those of runs, of one arm or of a batch."""
     from pliant.algebra.tableaux import explicit
+    from pliant.compute.compiled_loops.adjoint import AdjointIntegrator, block_length
+    from pliant.compute.compiled_loops.pack import BatchIntegrator
     from pliant.compute.integrate import solve
-    from pliant.compute.loops.adjoint import AdjointIntegrator, block_length
-    from pliant.compute.loops.pack import BatchIntegrator
     from pliant.compute.tape.tape import Tape
     from pliant.simulation.runs.inputs import Inputs
     from pliant_bench.timing import Effort, alternating

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.compute.compiled_loops.primitives import table
 from pliant.compute.llvm.llvm import compiled_loop
-from pliant.compute.loops.primitives import table
 from pliant.compute.nmpc.quadratic_program import run_program
 from pliant_bench.mpc import six_links, two_link
 from pliant_bench.mpc_peers import Begun

@@ -31,7 +31,7 @@ BACK = {
     ("identification.recording", "identification.calibration"): "readings take a calibration, which is a reading",
     ("model.statics", "model.closed_statics"): "rest of trees and of mechanisms, two cases of one search",
     ("model.statics", "model.loop_statics"): "rest of trees and of mechanisms, two cases of one search",
-    ("robot.robot", "robot.cylinder_links"): "a heavy cylinder becomes links of the robot that has it",
+    ("robot.description", "robot.cylinder_bodies"): "a heavy cylinder becomes links of the robot that has it",
     ("simulation.runs.composition", "simulation.runs.composed_equations"): "a run and its equations",
     ("simulation.runs.error_estimate", "simulation.runs.results"): "an estimate of a result, which its method makes",
     ("simulation.scenario.scenario", "simulation.scenario.recordings"): "a scenario may stand in a recording file",

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from pliant.simulation.gradients import gradient, gradient_batch
     from pliant.simulation.runs import Event, Result, simulate
     from pliant.simulation.scenario import Scenario
-    from pliant.simulation.stepping import Stepper
+    from pliant.simulation.stepper import Stepper
     from pliant.sweeps import sweep
     from pliant.validation import validate
     from pliant_studies import measured as rigs
@@ -91,7 +91,7 @@ _LATER = {
     **dict.fromkeys(("Identification", "Recording", "identify"), "identification"),
     **dict.fromkeys(("gradient", "gradient_batch"), "simulation.gradients"),
     **{"FORMULATIONS": "mechanics", "Model": "model", "Scenario": "simulation.scenario"},
-    **{"simulate_batch": "simulation.batch", "Stepper": "simulation.stepping", "shape": "control.planning"},
+    **{"simulate_batch": "simulation.batch", "Stepper": "simulation.stepper", "shape": "control.planning"},
     **{"sweep": "sweeps", "validate": "validation"},
 }
 _ROOMS = ("analysis", "batch", "bodies", "control", "environments", "export", "gradients", "identification", "loads",

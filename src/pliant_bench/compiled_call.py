@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.compute.compiled_loops.primitives import call, doubles
 from pliant.compute.llvm.llvm import compiled_loop
-from pliant.compute.loops.primitives import call, doubles
 from pliant.model.model import Model
 from pliant.options import FunctionName
 

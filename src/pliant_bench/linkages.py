@@ -21,7 +21,7 @@ from pliant.model.robot import Robot, load
 from pliant.robot.parts.beam import Beam
 from pliant.robot.parts.joint import Joint, Origin
 from pliant.robot.parts.link import Link
-from pliant.robot.parts.loops import Loop
+from pliant.robot.parts.loop_joints import Loop
 from pliant.robot.parts.rigid_body import RigidBody
 from pliant.robot.parts.shapes import Shapes
 from pliant_bench import spin_up

@@ -11,7 +11,7 @@ from pliant.control.controllers.joint_controllers import PD
 from pliant.model.robot import load
 from pliant.simulation.batch.batch_run import simulate_batch
 from pliant.simulation.runs.simulation import simulate
-from pliant.simulation.stepping.stepper import Stepper
+from pliant.simulation.stepper.stepper import Stepper
 from pliant_bench.findings import Comparison, Report, Side
 from pliant_bench.timing import Effort, alternating
 

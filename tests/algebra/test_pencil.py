@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
-from pliant.algebra.pencil import natural_modes
+from pliant.algebra.natural_modes import natural_modes
 from pliant.errors import PliantError
 
 

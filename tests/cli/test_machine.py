@@ -125,7 +125,7 @@ IMPLICIT = {  # what is broken, how, and the parts that must be named; every par
     "pliant.cli.self_test.FORMULATIONS": (1e-30, ("formulations",)),
     "pliant.compute.llvm.vm.VirtualMachine.__call__": (_raises("no virtual machine"), ("virtual machine",)),
     "pliant.compute.llvm.cache.read": (lambda key: None, ("cache",)),
-    "pliant.compute.loops.pack.BatchIntegrator.__call__": (_raises("no loop"), RUNS),
+    "pliant.compute.compiled_loops.pack.BatchIntegrator.__call__": (_raises("no loop"), RUNS),
     **{f"pliant.export.targets.{kind}.TARGET": (_broken_target(kind), (f"export to {kind}",)) for kind in EXPORTS},
 }  # fmt: skip
 EXPLICIT = {

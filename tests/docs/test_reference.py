@@ -18,10 +18,10 @@ import pliant
 from bodies import random_body
 from pliant.cli.schema import DOCUMENTS, schema_of
 from pliant.options import SectionShape
+from pliant.robot.description import RobotDescription
 from pliant.robot.files.yaml import read_yaml
 from pliant.robot.parts.fields import Description, Document
 from pliant.robot.parts.keys import Key, documented, keys, parts, prose, written
-from pliant.robot.robot import RobotDescription
 from pliant.scenario import REGISTRY, Part
 from pliant.simulation.scenario.parts import part_keys
 from sources import ROOT

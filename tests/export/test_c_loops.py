@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from exported import STRICT, needs_compiler
-from pliant.compute.loops import primitives
-from pliant.compute.loops.primitives import FLAT, Doubles, Integers, call, shift
-from pliant.compute.loops.translate import Untranslatable
+from pliant.compute.compiled_loops import primitives
+from pliant.compute.compiled_loops.primitives import FLAT, Doubles, Integers, call, shift
+from pliant.compute.compiled_loops.translate import Untranslatable
 from pliant.compute.nmpc import real_time_iteration as receding
 from pliant.export.c.loops import CLoops
 

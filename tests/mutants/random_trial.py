@@ -35,7 +35,7 @@ QUICK, LATER = "not full and not slow and not long", "(full or slow) and not lon
 LOOPS = {
     "compute.integrate": (
         "tests/compute/integrate/", "tests/control/sensing/test_compiled_ticks.py",
-        "tests/physics/drives/test_play_events.py", "tests/physics/contacts/", "tests/simulation/stepping/",
+        "tests/physics/drives/test_play_events.py", "tests/physics/contacts/", "tests/simulation/stepper/",
     ),
     "compute.nmpc": ("tests/compute/nmpc/", "tests/control/controllers/test_predictive"),
 }  # fmt: skip

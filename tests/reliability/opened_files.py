@@ -118,7 +118,7 @@ OPENED: dict[str, tuple[str, ...] | str] = {
     "simulation/batch/store.py::_free_memory": "the system's own tables",
     "compute/tape/columns.py::_rebuild": "expressions that this process copies in memory",
     "compute/llvm/kernel.py::_rebuild": "expressions that this process copies in memory",
-    "compute/loops/translate.py::_definitions": TEXT,
+    "compute/compiled_loops/translate.py::_definitions": TEXT,
     "base/signatures.py::_held.tests": TEXT,
     "base/signatures.py::_words": TEXT,
     "cli/__init__.py::_run": "the null device, in place of a closed pipe",

@@ -16,8 +16,8 @@ from pliant.model.statics import settled_arms
 from pliant.robot.closed_chains import looped
 from pliant.simulation.runs.inputs import read_start
 from pliant.simulation.runs.limits import joint_limits
-from pliant.simulation.stepping.fixed_step import fastest_mode, longest_step
-from pliant.simulation.stepping.stepper import Stepper
+from pliant.simulation.stepper.fixed_step import fastest_mode, longest_step
+from pliant.simulation.stepper.stepper import Stepper
 
 MOST_SUBSTEPS = 2000
 SETTLE_SAMPLES = 32

@@ -29,7 +29,7 @@ from pliant.robot.parts.beam import BeamProperties, beam_properties
 from pliant.robot.parts.contacts import Contact
 from pliant.robot.parts.couplings import Coupling
 from pliant.robot.parts.link import BeamStation, Link
-from pliant.robot.parts.loops import Loop
+from pliant.robot.parts.loop_joints import Loop
 from pliant.robot.parts.shapes import Shapes, TipLoad
 from pliant.robot.pieces import in_pieces
 from pliant.robot.tree import parents

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import PliantError
-from pliant.model import assembly, stability, statics
+from pliant.model import assembly, buckling, statics
 from pliant.model.force_functions import Applied, applied
 from pliant.model.loop_motion import directions, flying, require_closed, row_slopes
 from pliant.model.small_vibrations import skew
@@ -89,7 +89,7 @@ def downhill(
         if size <= statics.CONVERGED * whole or last <= size <= statics.STALLED * whole:
             if curves.min(initial=0.0) >= -flat or kicks == KICKS:
                 if curves.min(initial=0.0) < -flat or skew(K):
-                    stability.tell_unstable(model, q, free, loads, p)
+                    buckling.tell_unstable(model, q, free, loads, p)
                 return q
             y, kicks, size = V[:, 0] * KICK * whole * rng.choice([-1, 1]), kicks + 1, np.inf
         step = Z @ y

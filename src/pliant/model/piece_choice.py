@@ -15,9 +15,9 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.model.robot import Robot
 from pliant.model.stiffening_choice import reaches
+from pliant.robot.description import Expected
 from pliant.robot.parts.beam import MOST_PIECES, BeamProperties, beam_properties
 from pliant.robot.parts.link import Link
-from pliant.robot.robot import Expected
 from pliant.robot.tree import beyond
 
 Distance = TypeVar("Distance", float, Array)

@@ -12,11 +12,11 @@ from pliant.base.signatures import checked, shown
 from pliant.base.writing import atomic_write
 from pliant.errors import ModelError
 from pliant.options import FormulationName, RotationName, ShapesName, StiffeningChoice
+from pliant.robot.description import RobotDescription
 from pliant.robot.files.file_paths import FilePaths, SearchPaths
 from pliant.robot.files.robot_files import bundled_file, read_file, read_source, read_text_of, save
 from pliant.robot.files.text_table import table
 from pliant.robot.parts.fields import document_schema
-from pliant.robot.robot import RobotDescription
 
 if TYPE_CHECKING:
     from pliant.mechanics.formulations.formulation import Formulation

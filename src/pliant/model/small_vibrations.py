@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.algebra.pencil import ROOM, natural_modes
+from pliant.algebra.natural_modes import ROOM, natural_modes
 from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError, PliantError

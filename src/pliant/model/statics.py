@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError, PliantError
-from pliant.model.stability import curves_upwards, growing, tell_unstable
+from pliant.model.buckling import curves_upwards, growing, tell_unstable
 from pliant.model.states import EQUILIBRIUM, read_state
 from pliant.model.steady_spin import STEADY, require_steady, steady_rates
 from pliant.model.validity import bent_beams, steep, tell

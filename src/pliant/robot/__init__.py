@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pliant.base.later import later
+from pliant.robot.description import Expected
 from pliant.robot.files.robot_files import arms, save
 from pliant.robot.files.text_table import falls, hangs_on
 from pliant.robot.files.urdf_meshes import UrdfMesh, urdf_meshes
@@ -19,7 +20,7 @@ from pliant.robot.parts.gear import Drive, GearError, Hysteresis
 from pliant.robot.parts.imported_body import ImportedBody
 from pliant.robot.parts.joint import DH, Freedom, Joint, JointAxis, Limits, Origin, origin_transform
 from pliant.robot.parts.link import BeamStation, BodyFrame, Link, tip_rotation
-from pliant.robot.parts.loops import Loop, LoopJoint
+from pliant.robot.parts.loop_joints import Loop, LoopJoint
 from pliant.robot.parts.materials import MATERIALS, Material
 from pliant.robot.parts.motor import Motor
 from pliant.robot.parts.reduced_body import ReducedBody
@@ -30,7 +31,6 @@ from pliant.robot.parts.shapes import FIELDS, Shapes, TipLoad
 from pliant.robot.parts.stops import Restitution, Stop
 from pliant.robot.parts.visuals import Visual, VisualCylinder
 from pliant.robot.pieces import BeamPiece, at_fraction, in_one_piece, in_pieces, pieces
-from pliant.robot.robot import Expected
 from pliant.robot.symbolic_view import RobotView, View
 from pliant.robot.tree import BASE, beyond, parents
 

@@ -8,10 +8,10 @@ import numpy as np
 from pydantic import ValidationError
 
 from pliant.arrays import Array
+from pliant.robot.description import RobotDescription
 from pliant.robot.files.error_messages import Entries
 from pliant.robot.parts.beam import Beam
 from pliant.robot.parts.link import Link
-from pliant.robot.robot import RobotDescription
 from pliant.robot.skeleton import HERE, Pose, joined, skeleton
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pliant.errors import UnsupportedModel
+from pliant.robot.description import RobotDescription
 from pliant.robot.parts.contacts import Contact
 from pliant.robot.parts.couplings import Coupling
-from pliant.robot.parts.loops import Loop
-from pliant.robot.robot import RobotDescription
+from pliant.robot.parts.loop_joints import Loop
 from pliant.robot.tree import parents
 
 

@@ -15,8 +15,8 @@ from pliant.robot.parts.beam import Beam, beam_properties
 from pliant.robot.parts.rigid_body import Lump, RigidBody, inertia_matrix
 
 if TYPE_CHECKING:
+    from pliant.robot.description import RobotDescription
     from pliant.robot.parts.link import Link
-    from pliant.robot.robot import RobotDescription
 
 PLAUSIBLE = 1e-9
 """Part by which a principal moment may exceed the sum of the others: rounding."""

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pliant.algebra.quaternions import exponential, to_matrix
+from pliant.robot.description import AnyRobot, RobotDescription
 from pliant.robot.parts.angles import Numeric
 from pliant.robot.parts.beam import Beam, rotary_counts
 from pliant.robot.parts.frames import Frame
@@ -24,7 +25,6 @@ from pliant.robot.parts.link import BeamStation, Link
 from pliant.robot.parts.rigid_body import Lump
 from pliant.robot.parts.sections import Section, interpolated
 from pliant.robot.parts.shapes import FIELDS, MOST_UNREDUCED, Shapes
-from pliant.robot.robot import AnyRobot, RobotDescription
 
 Placed = TypeVar("Placed", Link, Frame)
 STRAIGHT = {"pieces": None, "curvature": None, "twist": None, "x": None}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.robot.description import RobotDescription
 from pliant.robot.lumped_segments import rigid_beam, section_place
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.parts.angles import rotation_rpy
@@ -15,7 +16,6 @@ from pliant.robot.parts.joint import origin_transform
 from pliant.robot.parts.link import At, BeamStation, BodyFrame, Link, tip_rotation
 from pliant.robot.parts.reduced_body import TIP
 from pliant.robot.pieces import in_pieces
-from pliant.robot.robot import RobotDescription
 from pliant.robot.tree import parents
 
 Pose = tuple[Array, Array]

@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from pliant.errors import ModelError
+from pliant.robot.description import RobotDescription
 from pliant.robot.parameters import canonical, join, key_of, unknown
 from pliant.robot.parts.angles import Numeric
 from pliant.robot.pieces import BeamPiece, in_pieces, pieces, spread
-from pliant.robot.robot import RobotDescription
 
 
 class View:

@@ -11,7 +11,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.control.sensing.sensors import StrainGauge
 from pliant.model.robot import Robot
-from pliant.simulation.stepping.stepper import Stepper
+from pliant.simulation.stepper.stepper import Stepper
 from pliant_studies.checks import Measured, Numbers
 from pliant_studies.measured.measured_runs import measured_run
 from pliant_studies.rigs.simple import lumped_stage, rigid_stage

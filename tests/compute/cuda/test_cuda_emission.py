@@ -10,10 +10,11 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from compute.loops.test_pack_loop import ADAPTIVE, FIXED, SETTINGS, circle, oscillator
+from compute.compiled_loops.test_pack_loop import ADAPTIVE, FIXED, SETTINGS, circle, oscillator
 from cuda_shim import COMPILER, FakeCupy
 from pliant.algebra.tableaux import explicit
 from pliant.compute import Kernel
+from pliant.compute.compiled_loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.cuda import device as cuda_device
 from pliant.compute.cuda import source as cuda
 from pliant.compute.cuda.allocate import Compute, Reload, Store, allocate
@@ -21,7 +22,6 @@ from pliant.compute.cuda.chunks import crossing, cuts, recompute
 from pliant.compute.cuda.program import Nodes, nodes_of
 from pliant.compute.cuda.source import CudaForm, choose, emit, emit_evaluation
 from pliant.compute.cuda.text import Precision
-from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.tape.tape import Tape
 from pliant.errors import PliantError, UnsupportedModel
 

@@ -14,13 +14,13 @@ import pytest
 from cuda_shim import COMPILER, SHIM, FakeCupy
 from pliant.algebra.tableaux import explicit
 from pliant.compute import Kernel
+from pliant.compute.compiled_loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.cuda import device as cuda_device
 from pliant.compute.cuda.c_functions import controller
 from pliant.compute.cuda.source import emit
 from pliant.compute.cuda.text import Precision
 from pliant.compute.integrate import Problem, solve, step_control
 from pliant.compute.integrate.step_control import exponents, first_step, next_step, scaled, step_ratio
-from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.tape.tape import Tape
 
 ALPHA, BETA = exponents(5)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from odes import make_events, pendulum
+from pliant.compute.compiled_loops.translate import Module
 from pliant.compute.integrate import methods as steppers
 from pliant.compute.integrate import solve
 from pliant.compute.llvm import llvm
-from pliant.compute.loops.translate import Module
 
 METHODS = [("rk4", {"step": 0.05}), ("dopri5", {}), ("dop853", {}), ("rodas5p", {}), ("midpoint", {"step": 0.05})]
 

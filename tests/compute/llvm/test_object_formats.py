@@ -10,11 +10,11 @@ import llvmlite.binding as binding
 import pytest
 
 import pliant
+from pliant.compute.compiled_loops.translate import Module
 from pliant.compute.integrate.explicit_loop import run_explicit
 from pliant.compute.llvm import emit_calls, fastcall, llvm, xla
 from pliant.compute.llvm.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
 from pliant.compute.llvm.target import Machine, Processor, described
-from pliant.compute.loops.translate import Module
 from pliant.compute.tape.tape import Tape
 
 binding.initialize_all_targets()

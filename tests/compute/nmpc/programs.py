@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pliant.compute.compiled_loops.primitives import table
 from pliant.compute.llvm.llvm import compiled_loop
-from pliant.compute.loops.primitives import table
 from pliant.compute.nmpc.quadratic_program import TOLD, QuadraticProgram, WorkingSet, run_program, working_sizes
 
 

@@ -16,7 +16,7 @@ from driven_arms import MOTOR, everything
 from pliant import Drive, Friction, Hysteresis, Joint, Link, Motor, RigidBody, Robot
 from pliant.control import Sine
 from pliant.mechanics.actuation.friction.bristle import Bristle
-from pliant.mechanics.actuation.friction.dry_level import DryLevel
+from pliant.mechanics.actuation.friction.dry_friction import DryLevel
 from pliant.mechanics.actuation.friction.lugre import LuGre
 from pliant.mechanics.actuation.gear_springs import GearSpring, Yielding
 

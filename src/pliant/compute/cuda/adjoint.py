@@ -6,11 +6,11 @@ import numpy as np
 
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
+from pliant.compute.compiled_loops.adjoint import Adjoints, Differentiated
+from pliant.compute.compiled_loops.pack import TimeSegments
 from pliant.compute.cuda.device import cupy
 from pliant.compute.cuda.program import nodes_of
 from pliant.compute.cuda.text import DOUBLE, PROLOGUE, CudaOperations
-from pliant.compute.loops.adjoint import Adjoints, Differentiated
-from pliant.compute.loops.pack import TimeSegments
 from pliant.compute.tape.tape import Tape
 from pliant.errors import UnsupportedModel
 

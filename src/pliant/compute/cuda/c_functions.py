@@ -6,9 +6,9 @@ import ast
 import math
 from collections.abc import Callable
 
+from pliant.compute.compiled_loops.translate import Untranslatable, definition
 from pliant.compute.cuda.text import Precision
 from pliant.compute.integrate import step_control
-from pliant.compute.loops.translate import Untranslatable, definition
 
 OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",

@@ -10,8 +10,8 @@ from pliant.compute.integrate.step_control import FIRST_ERROR
 from pliant.errors import PliantError, UnsupportedModel, extra, install
 
 if TYPE_CHECKING:
+    from pliant.compute.compiled_loops.pack import TimeSegments
     from pliant.compute.cuda.source import Source
-    from pliant.compute.loops.pack import TimeSegments
 
 WAVES = 16
 """Blocks that follow each other on a multiprocessor in one launch of a chunked kernel; bounds its scratch memory."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pliant.compute.compiled_loops.primitives import Doubles, call, shift
 from pliant.compute.integrate.evaluation import EPS, normalise, place
 from pliant.compute.integrate.loop_state import EventKind, Ode, Record, StepState, Tally
-from pliant.compute.loops.primitives import Doubles, call, shift
 
 EVENT_SAMPLES = 4  # points per step at which event functions are looked at
 AT_END = 1e-6  # of a step: so near to its end is at it; what a kink there leaves is of second order

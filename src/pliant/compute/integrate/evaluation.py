@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from pliant.compute.compiled_loops.primitives import Doubles, call, shift
 from pliant.compute.integrate.loop_state import Clock, Newton, Ode, Tally
 from pliant.compute.integrate.step_control import MOST_CLOSING, NEARLY_CLOSED, SINGULAR
-from pliant.compute.loops.primitives import Doubles, call, shift
 from pliant.compute.tape.one_sided_time import MARGIN
 
 EPS = 2.220446049250313e-16

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from pliant.compute.compiled_loops.primitives import integers, shift, unpack
 from pliant.compute.integrate.dense_output import event_values, polynomial, wants_dense
 from pliant.compute.integrate.evaluation import evaluate, normalise_slopes, place
 from pliant.compute.integrate.gap_steps import look
@@ -19,7 +20,6 @@ from pliant.compute.integrate.loop_state import (
     Ticking,
 )
 from pliant.compute.integrate.step_loop import error_norm, finish_step, judge, lacks_room, lost, next_time
-from pliant.compute.loops.primitives import integers, shift, unpack
 
 
 def explicit_stages(ode: Ode, step: StepState, method: Explicit, first: int, last: int, t: float, t_new: float) -> None:

@@ -14,11 +14,11 @@ crosses a gap ends there, because the equations have a kink.
 
 from __future__ import annotations
 
+from pliant.compute.compiled_loops.primitives import Doubles, call
 from pliant.compute.integrate.dense_output import AT_END, interpolate
 from pliant.compute.integrate.evaluation import EPS, place, within
 from pliant.compute.integrate.loop_state import Clock, Ode, StepState, Tally
 from pliant.compute.integrate.step_control import FIXED_WIDTHS, leaps, reach
-from pliant.compute.loops.primitives import Doubles, call
 
 STRETCHES = 4  # of a step that are looked at
 AT_IT = 1e-6  # widths: so near to where a gap closes is there

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pliant.compute.loops.primitives import Doubles, Integers
+from pliant.compute.compiled_loops.primitives import Doubles, Integers
 
 
 class LoopStatus:

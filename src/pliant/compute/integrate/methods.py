@@ -10,6 +10,7 @@ import numpy as np
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.algebra.tableaux import EXPLICIT, explicit
 from pliant.arrays import Array
+from pliant.compute.compiled_loops.primitives import table
 from pliant.compute.integrate.explicit_loop import run_explicit
 from pliant.compute.integrate.loop_state import (
     Clock,
@@ -27,7 +28,6 @@ from pliant.compute.integrate.rosenbrock_loop import run_rosenbrock
 from pliant.compute.integrate.state import Rows, RunPlan, State
 from pliant.compute.integrate.step_control import LEAST_FIRST, exponents, first_step
 from pliant.compute.llvm.llvm import compiled_loop
-from pliant.compute.loops.primitives import table
 from pliant.options import StepMethodName
 
 COMPILED: tuple[str, ...] = get_args(StepMethodName)

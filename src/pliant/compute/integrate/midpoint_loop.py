@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from pliant.compute.compiled_loops.primitives import integers, shift, unpack
 from pliant.compute.integrate.dense_output import event_values, wants_dense
 from pliant.compute.integrate.evaluation import EPS, evaluate, jacobian, place
 from pliant.compute.integrate.gap_steps import look
@@ -20,7 +21,6 @@ from pliant.compute.integrate.loop_state import (
 )
 from pliant.compute.integrate.newton_solve import back_substitute, factor
 from pliant.compute.integrate.step_loop import finish_step, lacks_room, lost, next_time
-from pliant.compute.loops.primitives import integers, shift, unpack
 
 NEWTON_LIMIT = 30
 

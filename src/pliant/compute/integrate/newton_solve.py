@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pliant.compute.compiled_loops.primitives import Doubles, reassociated, shift
 from pliant.compute.integrate.loop_state import Newton, Ode, Tally
-from pliant.compute.loops.primitives import Doubles, reassociated, shift
 
 
 def factor(ode: Ode, newton: Newton, a: float) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pliant.arrays import Array, Expression
+from pliant.compute.compiled_loops.primitives import FLAT
 from pliant.compute.llvm.kernel import Kernel
-from pliant.compute.loops.primitives import FLAT
 from pliant.errors import ModelError
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from pliant.compute.compiled_loops.primitives import integers, shift, unpack
 from pliant.compute.integrate.dense_output import event_values, polynomial, wants_dense
 from pliant.compute.integrate.evaluation import evaluate, jacobian
 from pliant.compute.integrate.gap_steps import look
@@ -21,7 +22,6 @@ from pliant.compute.integrate.loop_state import (
 )
 from pliant.compute.integrate.newton_solve import back_substitute, factor
 from pliant.compute.integrate.step_loop import error_norm, finish_step, judge, lacks_room, next_time
-from pliant.compute.loops.primitives import integers, shift, unpack
 
 
 def rosenbrock_step(ode: Ode, step: StepState, method: Rosenbrock, newton: Newton, t: float, t_new: float) -> None:

@@ -1,7 +1,7 @@
 """The choice of steps: error measure, PI controller, first step. One definition for single runs, packs and CUDA.
 
-Every function here is a sequence of expressions without branches, so that `compute.loops.translate` translates it for
-one number and for lanes, and `compute.cuda.c_functions` writes it as CUDA.
+Every function here is a sequence of expressions without branches, so that `compute.compiled_loops.translate` translates
+it for one number and for lanes, and `compute.cuda.c_functions` writes it as CUDA.
 
 E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential Equations I, II.4 [HNW]; the controller: E. Hairer,
 G. Wanner, II, IV.2.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from pliant.compute.loops.primitives import exponent, floor, power_of_two, significand
+from pliant.compute.compiled_loops.primitives import exponent, floor, power_of_two, significand
 
 SAFETY = 0.9
 SHRINK, GROW = 0.2, 8.0

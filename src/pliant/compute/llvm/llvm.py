@@ -130,7 +130,7 @@ def compiled_loop(function: Callable[..., int], **known: bool) -> Callable[..., 
     name = f"pliant_{function.__name__}"
 
     def translate() -> str:
-        from pliant.compute.loops.translate import Module
+        from pliant.compute.compiled_loops.translate import Module
 
         module = Module()
         module.entry(name, function, **known)

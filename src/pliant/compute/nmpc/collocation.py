@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.compute.loops.primitives import Doubles, call, called, shift
+from pliant.compute.compiled_loops.primitives import Doubles, call, called, shift
 from pliant.compute.nmpc.dense import add_product, add_row, add_two, copy, dot, fill, largest, solve
 
 RESTING = 1e-9

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from pliant.compute.loops.primitives import Doubles, apart, called, reassociated, shift
+from pliant.compute.compiled_loops.primitives import Doubles, apart, called, reassociated, shift
 
 TINY = 1e-14
 """A pivot below this part of its diagonal is round-off: its direction is left out."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.compute.compiled_loops.primitives import Doubles, integers, table, unpack
 from pliant.compute.llvm.llvm import compiled_loop
-from pliant.compute.loops.primitives import Doubles, integers, table, unpack
 from pliant.compute.nmpc.collocation import Steps, interval, kept_size, radau_tableau, step_sizes
 from pliant.compute.nmpc.quadratic_program import TOLD as PROGRAM_TOLD
 from pliant.compute.nmpc.quadratic_program import QuadraticProgram, WorkingSet, working_sizes

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from pliant.compute.loops.primitives import Doubles, Integers, apart, called, integers, shift, unpack
+from pliant.compute.compiled_loops.primitives import Doubles, Integers, apart, called, integers, shift, unpack
 from pliant.compute.nmpc.dense import add_row, copy, dot, fill, largest
 
 SHARP, FEASIBLE = 1e-13, 1e-11

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from pliant.compute.loops.primitives import Doubles, call, called, integers, shift, unpack
+from pliant.compute.compiled_loops.primitives import Doubles, call, called, integers, shift, unpack
 from pliant.compute.nmpc.collocation import Steps, follow, interval, kept
 from pliant.compute.nmpc.dense import add_product, add_row, cholesky, copy, dot, fill, largest
 from pliant.compute.nmpc.quadratic_program import BROKEN, SOLVED, QuadraticProgram, WorkingSet, solve_program

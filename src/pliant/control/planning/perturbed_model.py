@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.algebra.pencil import natural_modes
+from pliant.algebra.natural_modes import natural_modes
 from pliant.arrays import Array
 from pliant.control.planning.motion_curvature import Curvature
 from pliant.control.planning.motion_forces import ArmForces

@@ -1,4 +1,4 @@
-"""Loops of `compute.loops.translate` as readable C99: the same source, printed in place of compiled.
+"""Loops of `compute.compiled_loops.translate` as readable C99: the same source, printed in place of compiled.
 
 The subset is that of `translate`, without packs and what only translation needs: integers, floats, booleans,
 pointers, records of these; `for` over `range`, `while`, `if`, `break`, `continue`, `return`; `min`, `max`, `abs`,
@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import NamedTuple, TypeAlias
 
-from pliant.compute.loops import primitives
-from pliant.compute.loops.translate import ANNOTATIONS, PYTHON, Untranslatable, definition
+from pliant.compute.compiled_loops import primitives
+from pliant.compute.compiled_loops.translate import ANNOTATIONS, PYTHON, Untranslatable, definition
 from pliant.export.c.text import c_constant
 from pliant.export.contents import C_KEYWORDS
 

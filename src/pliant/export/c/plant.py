@@ -33,7 +33,7 @@ from pliant.export.typical_states import reference_states
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.protocols import Control, MovingBase
-from pliant.simulation.stepping.stepper import Stepper
+from pliant.simulation.stepper.stepper import Stepper
 
 SAME = 1e-9
 """Part of a step by which a sample time may differ from a multiple of it."""

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.compute.loops.primitives import field_kinds
+from pliant.compute.compiled_loops.primitives import field_kinds
 from pliant.compute.nmpc.real_time_iteration import answered, prepared
 from pliant.compute.tape.tape import Tape
 from pliant.control.controllers.controller import reference_for

@@ -12,7 +12,7 @@ import numpy as np
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.export.fmu.variables import Output
-from pliant.mechanics.constraints.gaps import approaches
+from pliant.mechanics.constraints.clearances import approaches
 from pliant.mechanics.derivatives.differentials import closed_solver
 from pliant.mechanics.formulations.generalized_forces import applied_forces, drive_rates, torques
 from pliant.mechanics.links.section_forces import InternalForces

@@ -28,11 +28,11 @@ from pliant.mechanics.links.link_geometry import (
 from pliant.mechanics.shapes.builder import link_shapes
 from pliant.mechanics.shapes.integrals import FIELDS
 from pliant.mechanics.shapes.link_shapes import LinkShapes, shear_ratio
+from pliant.robot.description import RobotDescription
 from pliant.robot.parts.beam import beam_properties
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.shapes import TipLoad
 from pliant.robot.pieces import in_one_piece
-from pliant.robot.robot import RobotDescription
 from pliant.robot.symbolic_view import RobotView
 from pliant.robot.tree import parents
 

@@ -36,9 +36,9 @@ from pliant.mechanics.links.pose_dependent_links import with_tracked_modes
 from pliant.mechanics.shapes.builder import link_shapes
 from pliant.mechanics.shapes.link_shapes import LinkShapes
 from pliant.options import RotationName, StiffeningName
+from pliant.robot.description import RobotDescription
 from pliant.robot.parts.link import At, Link
 from pliant.robot.parts.shapes import TipLoad
-from pliant.robot.robot import RobotDescription
 from pliant.robot.symbolic_view import RobotView
 from pliant.robot.tree import parents
 

@@ -16,7 +16,7 @@ from pliant.mechanics.links.frames import frame_of
 from pliant.mechanics.links.link_geometry import place_at
 from pliant.robot.parts.angles import rotation_rpy
 from pliant.robot.parts.frames import Frame
-from pliant.robot.parts.loops import WORLD
+from pliant.robot.parts.loop_joints import WORLD
 from pliant.robot.symbolic_view import RobotView
 
 

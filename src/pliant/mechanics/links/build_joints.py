@@ -13,9 +13,9 @@ from pliant.algebra.rotations import SX
 from pliant.mechanics.actuation.build_laws import gear_spring, motor_map, stops, yielding
 from pliant.mechanics.actuation.friction import friction_on
 from pliant.mechanics.links.chain import DriveMap, Shaft
+from pliant.robot.description import RobotDescription
 from pliant.robot.parts.gear import Drive
 from pliant.robot.parts.joint import Freedom
-from pliant.robot.robot import RobotDescription
 
 
 class CoordinateOrder:

@@ -24,10 +24,10 @@ from pliant.mechanics.links.link_maps import LinearBeam, is_zero
 from pliant.mechanics.links.pose_dependent_modes import TrackedBeam
 from pliant.mechanics.links.pose_dependent_roots import Guess, TrackedModes, angle_guess, load_guess
 from pliant.mechanics.shapes.link_shapes import LinkShapes
+from pliant.robot.description import RobotDescription
 from pliant.robot.parts.beam import beam_properties
 from pliant.robot.parts.joint import Limits
 from pliant.robot.parts.link import Link
-from pliant.robot.robot import RobotDescription
 
 SAMPLES = 2000
 """Configurations of the outer joints from which the range of the load is taken, besides the straight arm."""

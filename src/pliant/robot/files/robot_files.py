@@ -12,12 +12,12 @@ from pliant.base.reading import read_input
 from pliant.base.signatures import checked
 from pliant.base.writing import atomic_write
 from pliant.errors import ModelError
+from pliant.robot.description import AnyRobot, RobotDescription
 from pliant.robot.files.documents import RIGHT, read_document, read_mapping, read_text, validated
 from pliant.robot.files.error_messages import Entries, short_key, suggestion
 from pliant.robot.files.file_paths import FilePaths, SearchPaths
 from pliant.robot.files.yaml import write_yaml
 from pliant.robot.parts.imported_body import beside
-from pliant.robot.robot import AnyRobot, RobotDescription
 
 _MOST_URDF_BYTES = 8 << 20
 CONTENT = "a robot file has at least `name` and `links`"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic.json_schema import JsonSchemaValue
 
+from pliant.robot.description import RobotDescription
 from pliant.robot.files.urdf import LINK_KEYS, SIDE_KEYS
 from pliant.robot.parts.fields import document_schema
-from pliant.robot.robot import RobotDescription
 
 
 def side_schema() -> JsonSchemaValue:

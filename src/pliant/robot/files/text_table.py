@@ -10,8 +10,8 @@ from pliant.robot.parts.shapes import FIELDS, Shapes
 from pliant.robot.tree import BASE, parents
 
 if TYPE_CHECKING:
+    from pliant.robot.description import RobotDescription
     from pliant.robot.parts.link import Link
-    from pliant.robot.robot import RobotDescription
 
 _HEAD = ("link", "joint", "body", "length", "mass", "shapes")
 

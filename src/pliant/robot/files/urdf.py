@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot.beam_axis import BeamAxis
+from pliant.robot.description import MOST_LINKS, AnyRobot
 from pliant.robot.files.documents import validated
 from pliant.robot.files.error_messages import Entries, Place, listed, short, suggestion
 from pliant.robot.files.file_paths import FilePaths
@@ -24,7 +25,6 @@ from pliant.robot.files.urdf_visuals import urdf_visuals
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.parts.angles import rotation_rpy, rpy_of
 from pliant.robot.parts.rigid_body import inertia_matrix, lump_inertia
-from pliant.robot.robot import MOST_LINKS, AnyRobot
 from pliant.robot.tree import BASE
 
 SIDE_KEYS = ("format", "name", "gravity", "payload", "frames", "links")

@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import UnsupportedModel, warn_user
+from pliant.robot.description import RobotDescription
 from pliant.robot.files.unique_names import UniqueNames
 from pliant.robot.files.urdf import UNLIMITED
 from pliant.robot.files.urdf_text import GRAVITY
@@ -19,8 +20,7 @@ from pliant.robot.parts.couplings import Coupling
 from pliant.robot.parts.friction import Friction
 from pliant.robot.parts.gear import Drive
 from pliant.robot.parts.joint import Freedom, Joint
-from pliant.robot.parts.loops import Loop
-from pliant.robot.robot import RobotDescription
+from pliant.robot.parts.loop_joints import Loop
 from pliant.robot.skeleton import HERE, Bone, Pose, skeleton
 from pliant.robot.tree import BASE
 from pliant.version import VERSION

@@ -10,9 +10,9 @@ import numpy as np
 from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array
 from pliant.base.interrupts import TimeOver, haltable
+from pliant.compute.compiled_loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.cuda.device import DeviceIntegrator, cupy, shared_bytes
 from pliant.compute.cuda.source import emit
-from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.tape.tape import Tape
 from pliant.simulation.batch.arguments import Given
 from pliant.simulation.batch.batch_equations import BatchEquations, DeviceArray

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
-from pliant.compute.loops.adjoint import Differentiated
+from pliant.compute.compiled_loops.adjoint import Differentiated
 from pliant.errors import ModelError
 from pliant.simulation.batch.batch_equations import BatchEquations
 from pliant.simulation.runs.variational import run_closer

@@ -25,7 +25,7 @@ from pliant.compute.tape.switches import Switches, time_inputs
 from pliant.control.controllers.controller import Felt, Law, opened
 from pliant.control.trajectories.trajectories import RUN_TIME, looking_up
 from pliant.errors import ModelError
-from pliant.mechanics.constraints.gaps import approaches
+from pliant.mechanics.constraints.clearances import approaches
 from pliant.mechanics.constraints.impulse import after_jump
 from pliant.mechanics.derivatives.differentials import SolvedColumns, acceleration_slopes, solved_columns
 from pliant.mechanics.formulations.energies import energies

@@ -33,7 +33,7 @@ from pliant.compute.tape.trace_cache import Recorded, recalled
 from pliant.errors import ModelError, UnsupportedModel, warn_user
 from pliant.model.model import Model
 from pliant.protocols import Bindable, MovingBase, PrescribedMotion, TorqueLaw
-from pliant.robot.parts.loops import WORLD
+from pliant.robot.parts.loop_joints import WORLD
 from pliant.simulation.runs.piece_tables import PieceTable, pattern, series_in, series_table
 from pliant.simulation.runs.rate_jumps import LOOKS, Impulses, MotionJumps
 from pliant.simulation.runs.sharp_inputs import CALLED_CELLS, Sharp, Signals, sharp_times
@@ -342,7 +342,7 @@ class Composition:
 
     @shared_property
     def approach(self) -> Kernel:
-        """Gaps to what the arm may meet, and speeds past it; see `mechanics.constraints.gaps`."""
+        """Gaps to what the arm may meet, and speeds past it; see `mechanics.constraints.clearances`."""
         return Kernel(self._recorded("approach", lambda: self.equations.approach()))
 
     @shared_property

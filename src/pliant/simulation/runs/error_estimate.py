@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pliant.algebra.pencil import natural_modes
+from pliant.algebra.natural_modes import natural_modes
 from pliant.arrays import Array, Integers
 from pliant.base.later import LaterModule
 from pliant.compute.llvm.kernel import Kernel

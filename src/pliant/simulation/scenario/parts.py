@@ -22,7 +22,7 @@ from pliant.errors import PliantError
 from pliant.robot.files.error_messages import Place, clash, fault, suggestion
 from pliant.robot.parts.fields import Description, angle
 from pliant.robot.parts.keys import documented
-from pliant.simulation.scenario.environment import BASES, LOADS
+from pliant.simulation.scenario.loads_and_base import BASES, LOADS
 
 Maker = Callable[..., object]
 Kind = Literal["trajectory", "controller", "shaper", "sensor", "observer", "load", "base"]

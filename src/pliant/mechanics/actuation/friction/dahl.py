@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pliant.mechanics.actuation.friction.dry_level import DryLevel
+from pliant.mechanics.actuation.friction.dry_friction import DryLevel
 from pliant.mechanics.actuation.friction.lugre import LuGre
 from pliant.robot.parts.friction import Friction
 

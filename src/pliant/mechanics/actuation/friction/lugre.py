@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.actuation.friction.dry_level import DryLevel
+from pliant.mechanics.actuation.friction.dry_friction import DryLevel
 from pliant.robot.parts.friction import Friction
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.model.model import Model
-from pliant.robot.parts.loops import WORLD
+from pliant.robot.parts.loop_joints import WORLD
 from pliant.robot.tree import BASE
 from pliant.simulation.runs.coupled_lines import line_histories
 

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
+from pliant.compute.compiled_loops import pack_loop
+from pliant.compute.compiled_loops.pack_loop import Job, PackForm, body, run_packs
+from pliant.compute.compiled_loops.primitives import table
+from pliant.compute.compiled_loops.translate import PLAIN, Module
 from pliant.compute.llvm import emit, emit_calls, llvm, threads
 from pliant.compute.llvm.lanes import Lanes
 from pliant.compute.llvm.target import machine
 from pliant.compute.llvm.threads import in_blocks
-from pliant.compute.loops import pack_loop
-from pliant.compute.loops.pack_loop import Job, PackForm, body, run_packs
-from pliant.compute.loops.primitives import table
-from pliant.compute.loops.translate import PLAIN, Module
 from pliant.compute.tape import one_sided_time
 from pliant.compute.tape.call_plan import lowered
 from pliant.compute.tape.lower import lower

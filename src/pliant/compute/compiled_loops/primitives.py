@@ -1,4 +1,4 @@
-"""Primitives of translated functions: pointers, packs, records, and arithmetic (`compute.loops.translate`).
+"""Primitives of translated functions: pointers, packs, records, and arithmetic (`compute.compiled_loops.translate`).
 
 Each primitive has a plain Python meaning as well, so that a translated function also runs in Python: pointers are those
 of ctypes, and a pack has one lane.

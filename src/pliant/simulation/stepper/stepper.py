@@ -31,9 +31,9 @@ from pliant.simulation.runs.composition import Composition, compose
 from pliant.simulation.runs.inputs import Inputs, TorqueInput, listed, read_start, read_torque
 from pliant.simulation.runs.limits import joint_limits
 from pliant.simulation.runs.neglected_terms import fitted_to_start, judge_speeds
-from pliant.simulation.stepping.fixed_step import longest_step
-from pliant.simulation.stepping.many_arms import ManyArms
-from pliant.simulation.stepping.one_arm import OneArm
+from pliant.simulation.stepper.fixed_step import longest_step
+from pliant.simulation.stepper.many_arms import ManyArms
+from pliant.simulation.stepper.one_arm import OneArm
 
 LONGEST = 1e9
 """Seconds of a step."""

@@ -22,7 +22,7 @@ Two evaluations serve every lane, where one is the rule. The sensitivity goes ba
 block is run again from its start, but for the last one, whose stages are still there. One block keeps all stages and
 runs nothing twice.
 
-Functions are translated to machine code by `compute.loops.translate`, and run in Python as they are.
+Functions are translated to machine code by `compute.compiled_loops.translate`, and run in Python as they are.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pliant.compute.compiled_loops import primitives
+from pliant.compute.compiled_loops.pack_loop import PackForm, Rows, body, closing, gather, norm, scatter
+from pliant.compute.compiled_loops.primitives import Doubles, Integers, Packs, fma, in_lanes, numbers, shift, unrolled
 from pliant.compute.integrate import step_control
-from pliant.compute.loops import primitives
-from pliant.compute.loops.pack_loop import PackForm, Rows, body, closing, gather, norm, scatter
-from pliant.compute.loops.primitives import Doubles, Integers, Packs, fma, in_lanes, numbers, shift, unrolled
 
 CLOSINGS = 2
 """Evaluations that close the loops after a step: they close gaps up to 1e-2 m or rad."""

@@ -1,7 +1,7 @@
 """The stepping loops of packs: fixed steps, and adaptive steps with an error control for each lane.
 
 The state of a pack lives in scratch memory, one row per component, one lane per run. Functions are translated to
-machine code by `compute.loops.translate`, and run in Python as they are.
+machine code by `compute.compiled_loops.translate`, and run in Python as they are.
 """
 
 from __future__ import annotations
@@ -14,9 +14,19 @@ import numpy as np
 
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
+from pliant.compute.compiled_loops import primitives
+from pliant.compute.compiled_loops.primitives import (
+    Doubles,
+    Integers,
+    Lane,
+    Packs,
+    fma,
+    in_lanes,
+    numbers,
+    shift,
+    unrolled,
+)
 from pliant.compute.integrate import step_control
-from pliant.compute.loops import primitives
-from pliant.compute.loops.primitives import Doubles, Integers, Lane, Packs, fma, in_lanes, numbers, shift, unrolled
 
 
 class Job(NamedTuple):

@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array, Booleans, Integers
-from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
+from pliant.compute.compiled_loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.tape import one_sided_time
 from pliant.errors import UnsupportedModel, warn_user
 from pliant.options import PackedName
 from pliant.simulation.batch.batch_equations import BatchEquations
 from pliant.simulation.runs.limits import JointLimit, passing_words
-from pliant.simulation.stepping.energy_watch import EnergyWatch
-from pliant.simulation.stepping.interruptions import SAME, Interruptions
-from pliant.simulation.stepping.validity_watch import ValidityWatch
+from pliant.simulation.stepper.energy_watch import EnergyWatch
+from pliant.simulation.stepper.interruptions import SAME, Interruptions
+from pliant.simulation.stepper.validity_watch import ValidityWatch
 
 SavedArms = tuple[float, Array, Array, NDArray[np.object_]]
 """Time, states, inputs, and where arms stand still."""

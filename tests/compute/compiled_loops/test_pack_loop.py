@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from pliant.algebra.tableaux import explicit
+from pliant.compute.compiled_loops import pack, pack_loop
+from pliant.compute.compiled_loops.pack import BatchIntegrator, TimeSegments
+from pliant.compute.compiled_loops.pack_loop import Job, PackForm, run_packs
+from pliant.compute.compiled_loops.primitives import table
 from pliant.compute.llvm.target import machine
-from pliant.compute.loops import pack, pack_loop
-from pliant.compute.loops.pack import BatchIntegrator, TimeSegments
-from pliant.compute.loops.pack_loop import Job, PackForm, run_packs
-from pliant.compute.loops.primitives import table
 
 SETTINGS = np.array([1e-6, 1e-8, 0.3, 1e4])
 ROW, PIECE = np.array([-1, 0]), np.array([1, 0])

@@ -20,15 +20,22 @@ import numpy as np
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array, Integers
 from pliant.base.interrupts import abandonable
+from pliant.compute.compiled_loops.adjoint_loop import (
+    AdjointForm,
+    AdjointJob,
+    closing_product,
+    ending,
+    product,
+    run_adjoints,
+)
+from pliant.compute.compiled_loops.pack import TimeSegments, reads_time, stride
+from pliant.compute.compiled_loops.pack_loop import body, closing
+from pliant.compute.compiled_loops.primitives import table
+from pliant.compute.compiled_loops.translate import PLAIN, Module
 from pliant.compute.llvm import emit, llvm, threads
 from pliant.compute.llvm.lanes import Lanes
 from pliant.compute.llvm.target import machine
 from pliant.compute.llvm.threads import in_blocks
-from pliant.compute.loops.adjoint_loop import AdjointForm, AdjointJob, closing_product, ending, product, run_adjoints
-from pliant.compute.loops.pack import TimeSegments, reads_time, stride
-from pliant.compute.loops.pack_loop import body, closing
-from pliant.compute.loops.primitives import table
-from pliant.compute.loops.translate import PLAIN, Module
 from pliant.compute.tape.lower import lower
 from pliant.compute.tape.tape import Tape
 from pliant.errors import ModelError

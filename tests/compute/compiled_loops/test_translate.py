@@ -12,11 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from pliant.compute.integrate import step_control
-from pliant.compute.llvm import llvm
-from pliant.compute.llvm.lanes import Lanes
-from pliant.compute.llvm.llvm import compiled_loop
-from pliant.compute.loops.primitives import (  # fmt: skip
+from pliant.compute.compiled_loops.primitives import (  # fmt: skip
     Doubles,
     Integers,
     any_lane,
@@ -33,7 +29,11 @@ from pliant.compute.loops.primitives import (  # fmt: skip
     unpack,
     unrolled,
 )
-from pliant.compute.loops.translate import Module, Untranslatable
+from pliant.compute.compiled_loops.translate import Module, Untranslatable
+from pliant.compute.integrate import step_control
+from pliant.compute.llvm import llvm
+from pliant.compute.llvm.lanes import Lanes
+from pliant.compute.llvm.llvm import compiled_loop
 
 
 def machine_code(function, width=1, **known):
@@ -233,7 +233,7 @@ def test_a_translation_is_the_same_in_every_process() -> None:
     """Python shuffles its sets anew in each, and a loop that is not found in the cache is compiled again."""
     code = (
         "from pliant.compute.integrate.explicit_loop import run_explicit\n"
-        "from pliant.compute.loops.translate import Module\n"
+        "from pliant.compute.compiled_loops.translate import Module\n"
         "module = Module(); module.entry('loop', run_explicit, watch=True); print(module.text())"
     )
     texts = [

@@ -1,10 +1,10 @@
 """Translate plain Python functions over numbers and pointers to LLVM IR.
 
 The subset is: integers, floats, booleans, pointers, named tuples of these; `for` over `range`, `while`, `if`, early
-return; `min`, `max`, `abs` and a few functions of `math`; the primitives of `compute.loops.primitives`; calls of other
-functions of the same kind in any file, also with keywords. Kinds of values follow from those of the arguments, so that
-one function serves numbers and lanes of a pack. Constants, and arguments that are known when translating, are computed
-then, and branches on them are removed. Everything else raises `Untranslatable` with its line.
+return; `min`, `max`, `abs` and a few functions of `math`; the primitives of `compute.compiled_loops.primitives`; calls
+of other functions of the same kind in any file, also with keywords. Kinds of values follow from those of the arguments,
+so that one function serves numbers and lanes of a pack. Constants, and arguments that are known when translating, are
+computed then, and branches on them are removed. Everything else raises `Untranslatable` with its line.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, TypeAlias, TypeGuard
 
+from pliant.compute.compiled_loops import primitives
 from pliant.compute.llvm.lanes import Lanes
-from pliant.compute.loops import primitives
 
 ONE = Lanes(1)
 PLAIN = 'nounwind "no-builtins"'

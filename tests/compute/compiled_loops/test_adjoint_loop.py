@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from pliant.algebra.tableaux import explicit
+from pliant.compute.compiled_loops import adjoint, adjoint_loop
+from pliant.compute.compiled_loops.adjoint import AdjointIntegrator, Adjoints, Differentiated, block_length
+from pliant.compute.compiled_loops.adjoint_loop import AdjointForm, AdjointJob, run_adjoints
+from pliant.compute.compiled_loops.pack import TimeSegments
+from pliant.compute.compiled_loops.primitives import table
 from pliant.compute.llvm.target import machine
-from pliant.compute.loops import adjoint, adjoint_loop
-from pliant.compute.loops.adjoint import AdjointIntegrator, Adjoints, Differentiated, block_length
-from pliant.compute.loops.adjoint_loop import AdjointForm, AdjointJob, run_adjoints
-from pliant.compute.loops.pack import TimeSegments
-from pliant.compute.loops.primitives import table
 from pliant.errors import ModelError
 
 PLAN = TimeSegments(np.array([0.0, 0.4]), np.array([0.1, 0.05]), np.array([4, 6]), np.array([-1, 0]), np.array([1, 0]))

@@ -140,8 +140,8 @@ def carried(position: VectorSignal = ZERO, rpy: VectorSignal = ZERO) -> BasePath
 LOADS = Named(
     "pliant",
     {
-        "distributed": "simulation.scenario.environment.distributed",
-        "wrench": "simulation.scenario.environment.wrench",
+        "distributed": "simulation.scenario.loads_and_base.distributed",
+        "wrench": "simulation.scenario.loads_and_base.wrench",
     },
 )
 """Loads by name, each made from plain data by keyword."""

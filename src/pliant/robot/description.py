@@ -20,7 +20,7 @@ from pliant.robot.parts.fields import FORMAT, Description, Document, NonNegative
 from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.joint import Freedom, Joint
 from pliant.robot.parts.link import Link
-from pliant.robot.parts.loops import Loop, check_ends
+from pliant.robot.parts.loop_joints import Loop, check_ends
 from pliant.robot.parts.rigid_body import Lump, Payload, RigidBody
 from pliant.robot.tree import BASE, check_place, outwards, parents
 
@@ -118,7 +118,7 @@ class RobotDescription(Document):
     def _check(self) -> Self:
         self._check_tree()
         if any(coupling.heavy for coupling in self.couplings):
-            from pliant.robot.cylinder_links import with_halves
+            from pliant.robot.cylinder_bodies import with_halves
 
             self.__dict__.update(with_halves(self))
             self._check_tree()

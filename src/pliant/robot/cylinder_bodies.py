@@ -22,13 +22,13 @@ from pliant.robot.parts.fields import Description
 from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.joint import Joint, Origin, origin_transform
 from pliant.robot.parts.link import At, BodyFrame, Link
-from pliant.robot.parts.loops import WORLD, Loop, LoopJoint
+from pliant.robot.parts.loop_joints import WORLD, Loop, LoopJoint
 from pliant.robot.parts.rigid_body import RigidBody
 from pliant.robot.skeleton import HERE, Pose, joined, place
 from pliant.robot.tree import BASE, parents
 
 if TYPE_CHECKING:
-    from pliant.robot.robot import RobotDescription
+    from pliant.robot.description import RobotDescription
 
 ALONG = np.array([1.0, 0.0, 0.0])
 BARREL, ROD = 0, 1
