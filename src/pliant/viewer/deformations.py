@@ -19,8 +19,8 @@ STATIONS = 25
 
 
 def moving_parts(model: Model) -> ca.Function:
-    """What moves with the coordinates, a function of (q, p): of each link, then of each of its ports, displacements,
-    rotation vectors and straight positions."""
+    """Parts that move with the coordinates, a function of (q, p): of each link, then of each of its ports,
+    displacements, rotation vectors and straight positions."""
     q, found, frames = ca.SX.sym("q", model.n_q), [], _frame_maps(model)
     for number, link in enumerate(model.chain.links):
         c = model.chain.body(link, q)
@@ -37,8 +37,8 @@ def moving_parts(model: Model) -> ca.Function:
 
 
 def fixed_parts(model: Model) -> ca.Function:
-    """What does not move, a function of (q, p): of each link the pose of its joint and the turn of its tip, then the
-    turn of each of its ports; at last the poses of frames."""
+    """Parts that do not move, a function of (q, p): of each link the pose of its joint and the turn of its tip, then
+    the turn of each of its ports; at last the poses of frames."""
     q, found, frames = ca.SX.sym("q", model.n_q), [], _frame_maps(model)
     for number, link in enumerate(model.chain.links):
         c = model.chain.body(link, q)

@@ -292,7 +292,7 @@ def _deformation(model: Model, q: Array, p: Array) -> tuple[list[_Deformed], dic
 
 
 def _kernels(model: Model) -> tuple[Kernel, Kernel]:
-    """What moves and what does not, as functions of (q, p), made once for each model."""
+    """Functions of (q, p) for what moves and for what does not, made once for each model."""
 
     def made(name: str, trace: Callable[[], ca.Function]) -> Kernel:
         recipe = model.form and f"{model.form} scene {name}"

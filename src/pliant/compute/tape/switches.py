@@ -1,4 +1,4 @@
-"""What depends on the time in equations, read from their instructions: times at which they switch, and inputs.
+"""Parts of equations that depend on the time, read from their instructions: times at which they switch, and inputs.
 
 They switch by comparisons, signs and remainders of the time alone.
 An `if_else(t >= 0.5, ...)` needs no declaration: every operation that is not smooth and depends on the time alone has
