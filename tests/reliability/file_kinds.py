@@ -39,7 +39,7 @@ from pliant.robot.files.mesh_files import read_mesh
 from pliant.robot.files.urdf_meshes import urdf_meshes
 from pliant.robot.files.yaml import write_yaml
 from pliant.robot.parts.reduced_body import ReducedBody
-from pliant.studio.uploads import uploaded
+from pliant.studio.file_panel import uploaded
 from pliant.sweeps import SweepStudy
 from pliant.sweeps.journal import Journal
 from pliant.sweeps.points import Outcomes

@@ -19,7 +19,7 @@ from pliant.base.array_files import HEADER, SAID, check_hdf5, check_zarr
 from pliant.batch import BatchResult
 from pliant.errors import ModelError
 from pliant.simulation.runs import digest
-from pliant.studio.uploads import uploaded
+from pliant.studio.file_panel import uploaded
 
 from . import sound
 from .judge import watchdog

@@ -22,18 +22,18 @@ import pliant
 from linkages import four_bar
 from pliant.cli import app
 from pliant.simulation.runs import composed_equations
+from pliant.studio import file_panel
 from pliant.studio import maps_panel as studio_maps
 from pliant.studio import numbers_panel as studio_numbers
 from pliant.studio import run as studio_run
-from pliant.studio import uploads as studio_uploads
 from pliant.studio.choices import Choices, positioned
+from pliant.studio.file_panel import uploaded
 from pliant.studio.files import Shelf
 from pliant.studio.numbers_panel import History
 from pliant.studio.run import Workshop, saved_run, scenario, tip_error
 from pliant.studio.starts import STARTS, first_choices, limits_of
 from pliant.studio.studio import Visit
 from pliant.studio.texts import comparison, frequencies, readout, summary
-from pliant.studio.uploads import uploaded
 from pliant.viewer import server as viewer
 from pliant.viewer.charts import PLOTS
 from pliant.viewer.readout import at_time
@@ -233,7 +233,7 @@ def test_uploads_are_data(shelf: Shelf, name: str, content: bytes, said: str) ->
 
 
 def test_uploads_have_a_bound() -> None:
-    with pytest.raises(pliant.ModelError, match="64 MiB"), uploaded("a.nc", bytes(studio_uploads.MOST + 1)):
+    with pytest.raises(pliant.ModelError, match="64 MiB"), uploaded("a.nc", bytes(file_panel.MOST + 1)):
         pass
 
 
@@ -657,7 +657,7 @@ def test_a_movie_is_cancelled(studio) -> None:
 def test_what_a_page_sends_is_bounded(studio) -> None:
     """Of the page of a visitor; test_studio_uploads.py has what a page may try."""
     sender = Sender(studio.page)
-    sender.start(studio.file.upload, studio_uploads.MOST + 1, 1)
+    sender.start(studio.file.upload, file_panel.MOST + 1, 1)
     assert "not possible" in studio.status.content
     assert "MiB" in studio.status.content
     assert sender.states == {}

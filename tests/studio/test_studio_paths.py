@@ -12,8 +12,8 @@ import pytest
 
 from pliant.errors import ModelError
 from pliant.model.robot import bundled
+from pliant.studio.file_panel import uploaded
 from pliant.studio.files import Shelf
-from pliant.studio.uploads import uploaded
 
 OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
 URDF = """<robot name="a"><link name="ground"/><link name="rod"><visual><geometry>

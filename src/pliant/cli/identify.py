@@ -10,9 +10,8 @@ import typer
 
 from pliant.base.interrupts import held_back
 from pliant.base.writing import atomic_write
-from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, Packages, search_paths
-from pliant.cli.output import Facts, print_json, say
+from pliant.cli.output import Facts, fresh_folder, print_json, say
 from pliant.errors import Interrupted, ModelError
 
 if TYPE_CHECKING:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
+
+from pliant.errors import ModelError
 
 LOG_SECONDS = 5.0
 """Seconds between lines of progress in a log."""
@@ -60,3 +64,18 @@ def number(value: float | None, digits: int = 5) -> str:
 def megabytes(size: int) -> str:
     """Size in bytes as text."""
     return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
+
+
+def fresh_folder(folder: Path, force: bool) -> Path:
+    """Make a folder and return it; it must be empty, unless `force` allows files in it."""
+    if folder.exists() and not folder.is_dir():
+        raise ModelError(f"--out {folder}: a file of this name is in the way; choose another folder")
+    if folder.is_dir() and any(folder.iterdir()) and not force:
+        raise ModelError(f"--out {folder}: there is something in it already; choose another folder, or pass --force")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ModelError(f"--out {folder}: cannot be made ({error.strerror}); choose another folder") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ModelError(f"--out {folder}: cannot be written to; choose another folder")
+    return folder

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.base.writing import atomic_write
-from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Flexible, Json, Packages, RobotFile, Tip, positions_of, robot_of
-from pliant.cli.output import Facts, number, print_json, table
+from pliant.cli.output import Facts, fresh_folder, number, print_json, table
 from pliant.errors import ModelError
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from pliant.base.interrupts import held_back
 from pliant.base.signatures import near
 from pliant.base.started import INTERRUPTED
 from pliant.cli.application import FAILED
-from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, Packages, search_paths
-from pliant.cli.output import Facts, number, print_json, say, seldom, table
+from pliant.cli.output import Facts, fresh_folder, number, print_json, say, seldom, table
 from pliant.errors import Interrupted, ModelError, PliantError, SimulationError
 from pliant.model.robot import load
 from pliant.robot.files.error_messages import short_key, suggestion

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.base.writing import atomic_write
-from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json, Packages, robot_of, search_paths
-from pliant.cli.output import Facts, print_json, table
+from pliant.cli.output import Facts, fresh_folder, print_json, table
 from pliant.errors import ModelError
 from pliant.options import SaturationName
 from pliant.version import plugins

@@ -19,7 +19,7 @@ from pliant.model.robot import Robot
 from pliant.simulation.runs.results import Result
 from pliant.studio.arm_panel import ArmPanel
 from pliant.studio.choices import Choices, fitting
-from pliant.studio.file_panel import FilePanel
+from pliant.studio.file_panel import FilePanel, uploaded
 from pliant.studio.files import Shelf
 from pliant.studio.maneuver_panel import ManoeuvrePanel
 from pliant.studio.maps_panel import MapsPanel, map_figure, picture
@@ -28,7 +28,6 @@ from pliant.studio.run import Patience, StudioRun, Workshop, saved_run
 from pliant.studio.saving import ENDINGS, content, write
 from pliant.studio.starts import first_choices
 from pliant.studio.texts import comparison, readout, summary
-from pliant.studio.uploads import uploaded
 from pliant.viewer.colors import KEPT
 from pliant.viewer.plot_column import PlotColumn
 from pliant.viewer.scene import Scene, scene_of

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from pliant.errors import ModelError, PliantError
+from pliant.studio.files import ENDINGS, Shelf
 from pliant.studio.saving import ENDINGS as SAVED
+from pliant.viewer.upload_limits import MOST, TOO_LARGE
 
 if TYPE_CHECKING:
     from viser import GuiApi
 
     from pliant.viewer.viewer_meshes import Control
+
+
+@contextmanager
+def uploaded(name: str, content: bytes) -> Iterator[tuple[Shelf, str]]:
+    """Yield a folder with the content as its only file, and the name of the file, which keeps only the ending of
+    `name`. Messages of errors name the file as the user does."""
+    ending = Path(name).suffix.lower()
+    if ending not in ENDINGS:
+        raise ModelError(f"{name}: expected a file that ends in {', '.join(ENDINGS)}")
+    if len(content) > MOST:
+        raise ModelError(f"{name}: {TOO_LARGE}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"upload{ending}"
+        path.write_bytes(content)
+        try:
+            yield Shelf(Path(folder)), path.name
+        except PliantError as error:
+            error.args = (str(error).replace(path.name, PurePosixPath(name).name),)
+            raise
+
 
 NAMES = {"scenario": "studio.yaml", "robot": "arm.yaml", "run": "run.nc", "page": "run.html", "video": "run.mp4"}
 """File names to begin with."""

@@ -14,7 +14,7 @@ from pliant.algebra.inertia import Inertia
 from pliant.mechanics import Chain, build_chain
 from pliant.mechanics.formulations import denoc, denoc_matrices, lagrange
 from pliant.mechanics.formulations import recursive_lagrange as book
-from pliant.mechanics.formulations import recursive_lagrange_transforms as transforms
+from pliant.mechanics.formulations import recursive_lagrange as transforms
 from pliant.mechanics.formulations.motion_equations import Equations, Formulation
 from pliant.mechanics.links import kinematics
 from pliant.mechanics.links.chain import BaseMotion

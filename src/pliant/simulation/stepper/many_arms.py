@@ -16,9 +16,8 @@ from pliant.errors import UnsupportedModel, warn_user
 from pliant.options import PackedName
 from pliant.simulation.batch.batch_equations import BatchEquations
 from pliant.simulation.runs.limits import JointLimit, passing_words
-from pliant.simulation.stepper.energy_watch import EnergyWatch
 from pliant.simulation.stepper.interruptions import SAME, Interruptions
-from pliant.simulation.stepper.validity_watch import ValidityWatch
+from pliant.simulation.stepper.watches import EnergyWatch, ValidityWatch
 
 SavedArms = tuple[float, Array, Array, NDArray[np.object_]]
 """Time, states, inputs, and where arms stand still."""

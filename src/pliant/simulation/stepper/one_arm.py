@@ -20,9 +20,8 @@ from pliant.simulation.runs.composition import Composition
 from pliant.simulation.runs.inputs import Inputs
 from pliant.simulation.runs.limits import JointLimit, passing_words
 from pliant.simulation.runs.runaway import ceiling, first_to_go, runaway_message
-from pliant.simulation.stepper.energy_watch import EnergyWatch
 from pliant.simulation.stepper.interruptions import SAME, Interruptions
-from pliant.simulation.stepper.validity_watch import ValidityWatch
+from pliant.simulation.stepper.watches import EnergyWatch, ValidityWatch
 
 
 class OneArm:
