@@ -164,7 +164,7 @@ class Model:
         self.form = self.recipe
         self._first: Model | None = None
         with SYMBOLS, preparation(f"building {robot.name}"):
-            facts = recalled(self.recipe, lambda: building.settled(robot, asked, formulation))
+            facts = recalled(self.recipe, lambda: building.settled(robot, asked, formulation, self.recipe))
         self.robot = robot if facts["robot"] is None else Robot.from_dict(facts["robot"])
         self.choices, self.level = tuple(facts["choices"]), Level(*facts["level"])
         self.options = replace(asked, stiffening=self.level.stiffening)

@@ -265,7 +265,7 @@ class _Callee:
 
 def called_by(f: ca.Function) -> dict[int, ca.Function]:
     """Functions that `f` calls, by the number of the calling instruction."""
-    calls = [k for k in range(f.n_instructions()) if f.instruction_id(k) == CALL]
+    calls = [k for k in range(f.n_instructions()) if f.instruction_id(k) == CALL] if f.find_functions() else []
     steps: Any = f.instructions_sx().nz if calls else None
     return {k: steps[k].which_function() for k in calls}
 

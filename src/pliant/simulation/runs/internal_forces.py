@@ -4,28 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import casadi as ca
 import numpy as np
 
 from pliant.algebra.quaternions import between
-from pliant.algebra.rotations import SX
 from pliant.arrays import Array, Integers
 from pliant.base.content import content
 from pliant.base.derived import Same
+from pliant.base.later import LaterModule
 from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.tape.trace_cache import Recorded
 from pliant.errors import ModelError
-from pliant.mechanics.links.chain import Chain
-from pliant.mechanics.links.clamped_link import section_shift
-from pliant.mechanics.links.section_forces import InternalForces, section_data, twisting
-from pliant.mechanics.links.stations import link_length, locate, place_of
-from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.protocols import MovingBase
 from pliant.robot.parts.sections import Section
 from pliant.robot.tree import BASE
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from pliant.algebra.rotations import SX
+    from pliant.mechanics.links import clamped_link, section_forces, stations
+    from pliant.mechanics.links.chain import Chain
+    from pliant.mechanics.links.section_forces import InternalForces
+    from pliant.mechanics.loads.wrenches import Load
+else:  # forces that are known need no expressions
+    ca = LaterModule("casadi")
+    clamped_link, section_forces, stations = (
+        LaterModule(f"pliant.mechanics.links.{name}") for name in ("clamped_link", "section_forces", "stations")
+    )
 
 
 class SectionForces(NamedTuple):
@@ -112,7 +120,7 @@ class RunHistory:
             raise ModelError(f"axes: got {axes!r}, expected 'link' or 'base'")
         chain = self.model.chain
         on_base = joint == BASE and all(link.name != BASE for link in chain.links[chain.first :])
-        place = 0 if on_base else place_of(chain, joint)
+        place = 0 if on_base else stations.place_of(chain, joint)
 
         def wrench(forces: InternalForces) -> list[SX]:
             n, f = forces.on_base if on_base else forces.carried[place].at_root
@@ -164,8 +172,10 @@ class RunHistory:
         """(N,) largest shear stress of the torque about the shear center, Pa."""
         place, eta = self.station(link, x)
         modulus = self._section(place, "divide internal(...).torque by its torsion modulus").torsion_modulus(eta)
-        data = section_data(self.model.chain.links[place])
-        torque = self.over_time(("torque", place, eta), lambda forces: [twisting(data, *forces.section(place, eta))])
+        data = section_forces.section_data(self.model.chain.links[place])
+        torque = self.over_time(
+            ("torque", place, eta), lambda forces: [section_forces.twisting(data, *forces.section(place, eta))]
+        )
         return np.asarray(np.abs(torque[0][:, 0]) / modulus)
 
     def largest_strains(
@@ -186,7 +196,7 @@ class RunHistory:
         self, link: str | int, x: float | str, at: tuple[float, float] | None = None, modulus: float | None = None
     ) -> Array:
         """(N,) stress along x in Pa: `strain` times Young's modulus, that of the link's material by default."""
-        beam = self.model.bodies[place_of(self.model.chain, link)].beam
+        beam = self.model.bodies[stations.place_of(self.model.chain, link)].beam
         if modulus is None:
             if beam is None or beam.material is None:
                 raise ModelError(f"link {link!r} has no material; give modulus= in Pa")
@@ -196,14 +206,14 @@ class RunHistory:
     def station(self, link: str | int, x: float | str) -> tuple[int, float]:
         """Number of a flexible piece of a link that does not slide, and the station as a part of its length."""
         place, eta = station(self.model, link, x, self.parameters)
-        section_data(self.model.chain.links[place])
+        section_forces.section_data(self.model.chain.links[place])
         return place, eta
 
     def over_time(self, what: tuple[Any, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
         """Values (N, size) of expressions over the run. Their kernel is kept with the model by the name `what`."""
 
         def trace() -> ca.Function:
-            forces = InternalForces(self.model.chain, self.loads, self.base)
+            forces = section_forces.InternalForces(self.model.chain, self.loads, self.base)
             outputs = ca.cse([ca.densify(ca.vec(ca.SX(o).T)) for o in build(forces)])
             inputs = [forces.t, forces.q, *(getattr(forces, name) for name in ALONG), self.model.parameter_symbols]
             return ca.Function("internal_forces", inputs, outputs)
@@ -239,11 +249,11 @@ def interpolated_states(chain: Chain, t: Array, rows: Array, q: Array) -> Array:
 
 def station(model: Model, link: str | int, x: float | str, parameters: Array) -> tuple[int, float]:
     """Number of the piece of a link on which a station lies with these parameters, and the part of its length."""
-    first = model.chain.links[place_of(model.chain, link)]
+    first = model.chain.links[stations.place_of(model.chain, link)]
     if isinstance(x, str) or first.slides:
-        return locate(model.chain, link, x)
-    length = ca.Function("length", [model.parameter_symbols], [ca.SX(link_length(first))])(parameters)
-    return locate(model.chain, link, x, float(length) / (first.piece.high - first.piece.low))
+        return stations.locate(model.chain, link, x)
+    length = ca.Function("length", [model.parameter_symbols], [ca.SX(stations.link_length(first))])(parameters)
+    return stations.locate(model.chain, link, x, float(length) / (first.piece.high - first.piece.low))
 
 
 def station_kernel(model: Model, place: int, eta: float) -> Kernel:
@@ -254,7 +264,7 @@ def station_kernel(model: Model, place: int, eta: float) -> Kernel:
         link = model.chain.links[place]
         q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
         if link.piece.count > 1:
-            shift, turn = section_shift(model.chain, q, place, eta)
+            shift, turn = clamped_link.section_shift(model.chain, q, place, eta)
             return ca.Function("station", [q, p], [ca.densify(shift), ca.densify(ca.vec(turn.T))])
         c = model.chain.body(link, q)
         r, theta = link.body.point(c, eta)
