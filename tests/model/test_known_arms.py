@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
+import casadi as ca
 import pytest
 
 import pliant
 from pliant.model.assembly import mechanism
+from pliant.model.interpreted import interpreted
 
 DAILY = ("two-link", "lab-arm", "slider-crank", "box-arm")
 """An arm whose functions are compiled, one whose stiffness is interpreted, a mechanism, a body from a file."""
@@ -67,6 +70,20 @@ def test_layouts_number_the_joints_as_chains_do(name: str) -> None:
     assert model.layout.joint_speeds == sorted({*moving, *sliding})
     base = model.chain.links[0].joint_indices if model.chain.first else ()
     assert model.layout.base_speeds == list(base)
+
+
+def test_functions_are_known_by_all_that_they_depend_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))
+
+    def scaled(factor: float, known: str | None) -> float:
+        x = ca.SX.sym("x")
+        model = pliant.load("two-link").model()  # a new one, which finds no more than the next process would
+        kernel = interpreted(model, "scales", lambda: ca.Function("f", [x], [factor * x]), factor, known)
+        return float(kernel.interpreted([1.0])[0])
+
+    assert [scaled(2.0, "2"), scaled(3.0, "3"), scaled(2.0, "2")] == [2.0, 3.0, 2.0]
+    assert scaled(4.0, "2") == 2.0  # as it is known
+    assert [scaled(5.0, None), scaled(6.0, None)] == [5.0, 6.0]
 
 
 def test_models_of_replaced_numbers_share_the_functions_of_their_loops() -> None:

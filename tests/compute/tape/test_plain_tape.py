@@ -81,6 +81,13 @@ def test_a_kept_tape_needs_no_trace() -> None:
     np.testing.assert_array_equal(again.interpreted(*given)[0], first[0])
 
 
+def test_a_kept_tape_needs_no_casadi() -> None:
+    x = ca.SX.sym("x", 2)
+    recorded = Recorded(lambda: ca.Function("f", [x], [ca.sin(x) * x[0]]), "sines")
+    assert isinstance(recorded.interpreted, PlainTape)
+    assert isinstance(Recorded(refused, "sines").interpreted, PlainTape)
+
+
 def test_what_has_no_tape_is_kept_as_text() -> None:
     x = ca.MX.sym("x", 2)
     root = ca.rootfinder("root", "newton", {"x": (u := ca.SX.sym("u")), "p": (v := ca.SX.sym("v")), "g": u**3 - v})
