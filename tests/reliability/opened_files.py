@@ -83,6 +83,7 @@ OPENED: dict[str, tuple[str, ...] | str] = {
     "sweeps/journal.py::Journal.__init__": ("journal",),
     "compute/llvm/cache.py::_content": ("object",),
     "compute/tape/trace_cache.py::recalled": ("object",),
+    "compute/tape/plain_tape.py::PlainTape.unpacked": ("object",),
     "compute/tape/trace_cache.py::Recorded.interpreted": ("object",),
     "export/placing.py::_is_export": "looks for our mark in a file that is to be replaced, whatever else is in it",
     "export/placing.py::_listed": ("manifest",),

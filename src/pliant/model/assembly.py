@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array, StateLike
+from pliant.base.later import LaterModule
+from pliant.compute.llvm.kernel import Kernel
+from pliant.compute.tape.trace_cache import Recorded
 from pliant.errors import ModelError
-from pliant.mechanics.constraints.loop_constraints import closing_rows, gaps, row_names
-from pliant.mechanics.formulations import denoc
-from pliant.mechanics.formulations.generalized_forces import rotors
-from pliant.mechanics.links.chain import Chain
 from pliant.model.coordinate_units import coordinate_units, speed_units
 from pliant.model.states import moved, named_places
 from pliant.robot.coordinates import Layout
 
 if TYPE_CHECKING:
+    from pliant.algebra.rotations import SX
+    from pliant.mechanics.constraints import loop_constraints
+    from pliant.mechanics.links.chain import Chain
+    from pliant.model import loop_functions
     from pliant.model.model import Model
+else:  # the loops of a known arm need no expressions
+    loop_constraints = LaterModule("pliant.mechanics.constraints.loop_constraints")
+    loop_functions = LaterModule("pliant.model.loop_functions")
 
 CLOSED = 1e-12
 """Gap over the size of an arm below which a loop counts as closed. Newton's steps leave 1e-16."""
@@ -70,29 +75,24 @@ class Mechanism:
     size: float
 
     @classmethod
-    def of(cls, chain: Chain, p: ca.SX, values: Array) -> Mechanism:
+    def of(cls, layout: Layout, functions: LoopFunctions, values: Array) -> Mechanism:
         """Return the mechanism of an arm with these values of its parameters."""
-        q = ca.SX.sym("q", chain.n_q)
-        g, right = gaps(chain, q)
-        M = denoc.mass_matrix(chain, q) + ca.diag(
-            rotors(chain)
-        )  # the same by all formulations, and soonest by this one
-        J = closing_rows(chain, q, ca.SX.zeros(chain.n), every=True).J
-        outputs: list[list[ca.SX]] = [[g, right], [J], [ca.densify(M)]]
-        found = [ca.Function("f", [q, p], x) for x in outputs]
+        n = layout.n
 
         def rows(q: Array) -> tuple[Array, Array]:
-            g, right = found[0](q, values)
-            return np.array(g, dtype=float).ravel(), np.array(right, dtype=float).ravel()
+            g, right = functions.gaps.interpreted(q, values)
+            return g, right
 
-        def matrix(k: int) -> Callable[[Array], Array]:
-            return lambda q: np.array(found[k](q, values), dtype=float)
+        def matrix(kernel: Kernel) -> Callable[[Array], Array]:
+            return lambda q: np.reshape(kernel.interpreted(q, values), (-1, n))
 
-        moving = [k for link in chain.links for k in link.joint_indices]
-        joints, layout = tuple(sorted({*moving, *_lengths(chain)})), Layout.of(chain, chain.first)
-        kept = {shaft.index for shaft in layout.shafts} | set(moving[: 6 * chain.first])  # motors and a free base
-        passive = tuple(k for k in joints if k not in kept)
-        return cls(layout, row_names(chain), rows, matrix(1), matrix(2), joints, passive, _size(chain, p, values))
+        kept = {*(shaft.index for shaft in layout.shafts), *layout.base_speeds}
+        joints = layout.joint_speeds
+        return cls(
+            layout=layout, names=functions.names, gaps=rows, slopes=matrix(functions.slopes),
+            mass=matrix(functions.inertia), joints=tuple(joints), passive=tuple(k for k in joints if k not in kept),
+            size=max(functions.length.interpreted(values).item(), 1e-3),
+        )  # fmt: skip
 
     def closed(self, q: Array, held: Collection[int] = (), named: Collection[int] = ()) -> Array:
         """The closed position that Newton's steps, the smallest by M, lead to. Speeds that are `held` have no
@@ -298,13 +298,48 @@ class Mechanism:
             )
 
 
+class LoopFunctions(NamedTuple):
+    """Names of all rows of an arm, its gaps, their slopes and the inertia matrix as functions of q and p, and the
+    length of the arm as a function of p."""
+
+    names: tuple[str, ...]
+    gaps: Kernel
+    slopes: Kernel
+    inertia: Kernel
+    length: Kernel
+
+    @classmethod
+    def of(cls, built: Callable[[], tuple[Chain, SX]], form: str | None, title: str) -> LoopFunctions:
+        """Return the functions of the chain and the parameters that `built` gives. They are known by the recipe `form`
+        of its equations."""
+
+        def rows(_: object) -> dict[str, object]:
+            return {"rows": loop_constraints.row_names(built()[0])}
+
+        traces = {
+            "gaps": lambda: loop_functions.all_gaps(*built()),
+            "slopes": lambda: loop_functions.slopes_of_gaps(*built()),
+            "inertia": lambda: loop_functions.inertia(*built()),
+            "length": lambda: loop_functions.length(*built()),
+        }
+        known = {
+            name: Recorded(trace, form and f"{form} {name} of loops", rows if name == "gaps" else None, title)
+            for name, trace in traces.items()
+        }
+        kernels = {name: Kernel(function, "vm") for name, function in known.items()}
+        return cls(names=tuple(known["gaps"].remarks["rows"]), **kernels)
+
+
 def mechanism(model: Model, p: Array) -> Mechanism:
     """Return the mechanism of a model at these values of its parameters."""
 
-    def made() -> Mechanism:
-        return replace(Mechanism.of(model.chain, model.parameter_symbols, p), layout=model.layout)
+    def known() -> LoopFunctions:
+        return LoopFunctions.of(
+            lambda: (model.chain, model.parameter_symbols), model.form, f"loops of {model.robot.name}"
+        )
 
-    return model.derived("mechanism", p.tobytes(), made)
+    functions = model.first.derived("loops", (), known)
+    return model.derived("mechanism", p.tobytes(), lambda: Mechanism.of(model.layout, functions, p))
 
 
 def closed_start(
@@ -449,18 +484,3 @@ def _unit_rows(A: Array) -> Array:
 
 def _turns(row: str) -> bool:
     return row.startswith(("turn", "twist"))
-
-
-def _lengths(chain: Chain) -> set[int]:
-    """Speeds of sliding beams, whose length is a coordinate of the body."""
-    return {shaft.index for shaft in chain.all_shafts}
-
-
-def _size(chain: Chain, p: ca.SX, values: Array) -> float:
-    """Size of the arm, m: the sum of its links and joint offsets, and 1 mm at least."""
-    parts = [ca.norm_2(link.joint.origin) for link in chain.links]
-    for link in chain.links:
-        rest = ca.SX(ca.DM(np.asarray(link.body.rest, dtype=float)))
-        parts.append(ca.norm_2(link.body.tip(rest, ca.SX.zeros(len(link.body_indices))).p))
-    found = float(np.array(ca.Function("size", [p], [ca.sum1(ca.vertcat(*parts))])(values)).item())
-    return max(found, 1e-3)

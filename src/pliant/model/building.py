@@ -24,7 +24,7 @@ from pliant.mechanics.formulations.motion_equations import Equations, by_kinds
 from pliant.mechanics.formulations.registry import equations
 from pliant.mechanics.links.build_chain import build_chain, shapes_that_change
 from pliant.mechanics.links.chain import Chain
-from pliant.model.assembly import Mechanism
+from pliant.model.assembly import LoopFunctions, Mechanism
 from pliant.model.choices import resolved
 from pliant.model.recipes import MATRICES, column_function, recipe
 from pliant.model.robot import Robot
@@ -41,7 +41,9 @@ KEPT = 32
 """Chains that are kept for the next model of the same robot."""
 
 
-def settled(robot: Robot, options: Options, formulation: FormulationName | Formulation) -> dict[str, Any]:
+def settled(
+    robot: Robot, options: Options, formulation: FormulationName | Formulation, recipe: str | None
+) -> dict[str, Any]:
     """Return the facts of a model as plain data: the robot with numbers in place of every `auto`, the stiffening level,
     nominal values of the parameters, and the layout of its coordinates. Raise an error for what cannot be built."""
     made, choices = resolved(robot)
@@ -53,7 +55,8 @@ def settled(robot: Robot, options: Options, formulation: FormulationName | Formu
     layout = Layout.of(chain, chain.first)
     equations(chain, formulation)
     if chain.closures:
-        rows, dropped, mobility = Mechanism.of(chain, p, nominal).rank()
+        functions = LoopFunctions.of(lambda: (chain, p), recipe, f"loops of {robot.name}")
+        rows, dropped, mobility = Mechanism.of(layout, functions, nominal).rank()
         layout = replace(layout, rows=rows, dropped=dropped, mobility=mobility)
     return {
         "robot": None if made is robot else made.to_dict(), "choices": choices, "level": level,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
+
+from pliant.compute.tape.trace_cache import recalled
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
@@ -10,6 +13,14 @@ if TYPE_CHECKING:
 
 def coordinate_units(model: Model) -> tuple[str, ...]:
     """Unit of each coordinate: rad or m, and 1 of quaternions and of bodies from files."""
+
+    def known() -> tuple[str, ...]:
+        return tuple(recalled(model.form and f"{model.form} units", partial(_units, model)))
+
+    return model.first.derived("units", (), known)
+
+
+def _units(model: Model) -> list[str]:
     units = ["m"] * model.n_q
     for link in model.chain.links:
         shapes = link.body.shapes
@@ -24,12 +35,12 @@ def coordinate_units(model: Model) -> tuple[str, ...]:
         own = link.body_places[-len(shapes.names) :] if shapes is not None else ()
         for index, field, power in zip(own, shapes.fields if shapes else (), shapes.powers if shapes else ()):
             units[index] = "rad" if field == "torsion" or power == 1 else "m"
-    return tuple(units)
+    return units
 
 
 def torque_units(model: Model) -> tuple[str, ...]:
     """Unit of each joint's torque or force."""
-    return tuple("N.m" if shaft.turns else "N" for shaft in model.chain.shafts)
+    return tuple("N.m" if shaft.turns else "N" for shaft in model.layout.shafts)
 
 
 def commands(model: Model) -> tuple[tuple[str, str], ...]:
@@ -45,7 +56,7 @@ def speed_units(model: Model) -> tuple[str, ...]:
     """Unit of each speed: rad/s or m/s."""
     named = dict(zip(model.coordinates, coordinate_units(model)))
     units = [f"{named.get(name, 'm')}/s" for name in model.speeds]
-    for link in model.chain.links:
-        for index in link.joint_indices[:3] if link.joint.is_ball else ():
+    for ball in model.layout.balls:
+        for index in ball.indices[:3]:
             units[index] = "rad/s"
     return tuple(units)

@@ -37,14 +37,14 @@ def stored_momentum(model: Model, q: ArrayLike, qd: ArrayLike, joint: str, p: Ar
     """Return the momentum (...,) along the motion of a joint of all that it carries."""
     if joint not in model.joints:
         raise ModelError(f"joint: got {joint!r}, expected one of {', '.join(model.joints)}")
-    row = model.chain.shafts[model.joints.index(joint)].index
+    row = model.layout.shafts[model.joints.index(joint)].index
     return np.asarray((model.mass_matrix(q, p)[..., row, :] * np.asarray(qd, dtype=float)).sum(axis=-1))
 
 
 def _base_and_others(model: Model, function: str) -> tuple[list[int], list[int]]:
     """Numbers of the speeds of a free base, and of all others."""
-    if not model.chain.first:
+    if not model.layout.first:
         raise ModelError(f"{function}: got a base that does not fly, expected base: {{type: free, mass: ...}}")
     model.layout.require_open(function)
-    base = list(model.chain.links[0].joint_indices)
+    base = model.layout.base_speeds
     return base, [k for k in range(model.n) if k not in base]

@@ -9,23 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
-from pliant.base.derived import SYMBOLS
+from pliant.base.later import LaterModule
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.mechanics.constraints.couplings import closed_valves
-from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.model import assembly
 from pliant.model.force_functions import applied
+from pliant.model.interpreted import interpreted
 from pliant.model.states import read_state
 from pliant.model.validity import tell
 
 if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load
+    from pliant.model import loop_functions
     from pliant.model.model import Model
+else:  # the loops of a known arm need no expressions
+    loop_functions = LaterModule("pliant.model.loop_functions")
 
 OPEN = 1e-7
 """Gap (m or rad) up to which a given state counts as closed: dense output leaves as much."""
@@ -47,17 +48,9 @@ def row_slopes(model: Model, q: Array, p: ArrayLike | None, multipliers: Array, 
     if not m:
         return RowSlopes(np.zeros((0, n)), np.zeros((n, n)), np.zeros((0, n)))
 
-    def function() -> ca.Function:
-        chain, x = model.chain, ca.SX.sym("q", model.n_q)
-        v, pull = ca.SX.sym("qd", n), ca.SX.sym("multipliers", m)
-        J = closing_rows(chain, x, v).J
-        by = [J, chain.jacobian(ca.mtimes(J.T, pull), x), chain.jacobian(ca.mtimes(J, v), x)]
-        return ca.Function("rows", [x, v, pull, model.parameter_symbols], ca.cse([ca.densify(a) for a in by]))
-
-    with SYMBOLS:
-        made = model.derived("slopes of rows", (), function)
-    found = made(q, np.zeros(n) if qd is None else qd, multipliers, model.values(p))
-    return RowSlopes(*(np.array(a, dtype=float) for a in found))
+    kernel = interpreted(model, "slopes of rows", lambda: loop_functions.row_slopes(model))
+    J, *others = kernel.interpreted(q, np.zeros(n) if qd is None else qd, multipliers, model.values(p))
+    return RowSlopes(J.reshape(m, n), others[0].reshape(n, n), others[1].reshape(m, n))
 
 
 class OilSlopes(NamedTuple):
@@ -74,14 +67,9 @@ def oil_slopes(model: Model, q: Array, p: ArrayLike | None, forces: Array | None
     if not m:
         return OilSlopes(np.zeros((0, n)), np.zeros((n, n)))
 
-    def function() -> ca.Function:
-        x, push = ca.SX.sym("q", model.n_q), ca.SX.sym("forces", m)
-        return ca.Function("oil", [x, push, model.parameter_symbols], ca.cse(list(closed_valves(model.chain, x, push))))
-
-    with SYMBOLS:
-        made = model.derived("slopes of couplings", (), function)
-    found = made(q, np.zeros(m) if forces is None else forces, model.values(p))
-    return OilSlopes(*(np.array(a, dtype=float) for a in found))
+    kernel = interpreted(model, "slopes of couplings", lambda: loop_functions.oil_slopes(model))
+    J, K = kernel.interpreted(q, np.zeros(m) if forces is None else forces, model.values(p))
+    return OilSlopes(J.reshape(m, n), K.reshape(n, n))
 
 
 def closed_state(model: Model, given: StateLike | None, p: ArrayLike | None) -> Array:
@@ -118,7 +106,7 @@ def require_held_still(model: Model, rates: StateLike | None) -> None:
 
 def flying(model: Model, J: Array) -> list[int]:
     """Speeds of a free base. Raise `UnsupportedModel` if loops hold it."""
-    own = list(model.chain.links[0].joint_indices) if model.layout.first else []
+    own = model.layout.base_speeds
     if own and np.abs(J[:, own]).max(initial=0.0) > 1e-9 * np.abs(J).max(initial=0.0):
         raise UnsupportedModel(
             "statics of a free base that loops hold to the world are not built; make it base: {type: fixed} on links "
@@ -197,7 +185,7 @@ def dependent(model: Model, q: Array, J: Array, free: list[int], p: ArrayLike | 
     """Choose as many of the speeds `free` as there are rows; these close the loops. Passive joints come before
     amplitudes, amplitudes before actuated joints. Within each kind, those that move the rows most, by M, come first."""
     actuated = {shaft.actuated for shaft in model.layout.shafts} | {shaft.index for shaft in model.layout.shafts}
-    joints = {k for link in model.chain.links for k in link.joint_indices} - actuated
+    joints = {*model.layout.joint_speeds} - actuated
     order = [[k for k in free if k in joints], [k for k in free if k not in joints | actuated],
              [k for k in free if k in actuated]]  # fmt: skip
     rest, found = J / np.sqrt(np.diag(model.mass_matrix(q, p))), []

@@ -11,21 +11,26 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.base.derived import SYMBOLS, Same
+from pliant.base.content import content
+from pliant.base.derived import Same
+from pliant.base.later import LaterModule
 from pliant.errors import ModelError, PliantError
-from pliant.mechanics.constraints.couplings import line_forces
-from pliant.mechanics.constraints.loop_constraints import closing_rows
 from pliant.model import assembly, loop_motion, statics
+from pliant.model.interpreted import interpreted
 from pliant.model.states import moved
 
 if TYPE_CHECKING:
+    import casadi as ca
+
     from pliant.mechanics.loads.wrenches import Load
+    from pliant.model import loop_functions
     from pliant.model.model import Model
+else:  # the rest of a known arm needs no expressions
+    loop_functions = LaterModule("pliant.model.loop_functions")
 
 Evaluate = Callable[[Array, Array, Array], list[Array]]
 TINY = 1e-300
@@ -45,8 +50,8 @@ def balance_of(model: Model, q: Array, p: ArrayLike | None, named: Collection[in
     they follow from loops. Those that are `named` stand if others can follow."""
     layout = model.layout
     holding = tuple(k for k, coupling in enumerate(layout.commanded) if coupling.states)
-    joints = {k for link in model.chain.links for k in link.joint_indices} | {s.index for s in layout.all_shafts}
-    passive = sorted(joints - {shaft.index for shaft in layout.shafts})
+    joints, driven = layout.joint_speeds, {shaft.index for shaft in layout.shafts}
+    passive = [k for k in joints if k not in driven]
     motors = {shaft.actuated: shaft.index for shaft in layout.driven}
     bending = [k for k in range(model.n) if k not in joints]
     follow = _following(model, q, p, passive, bending, named) if holding else passive
@@ -73,24 +78,19 @@ def _function(model: Model, loads: Sequence[Load], by: Balance) -> Evaluate:
     """Return the function (q, f and multipliers, p) -> residual of a balance, and its slopes by the unknown
     displacements, by f and multipliers, and by p."""
 
-    def traced() -> ca.Function:
-        chain, x, still, m = model.chain, ca.SX.sym("q", model.n_q), ca.SX.zeros(model.n), len(by.holding)
-        carried = ca.SX.sym("carried", m + len(model.constraints))
-        push = ca.SX.zeros(len(model.layout.commanded))
-        push[list(by.holding)] = carried[:m]
-        force = model.equations.bias(x, still) - line_forces(chain, x, push) if m else model.equations.bias(x, still)
-        force -= sum((load.expression(chain, ca.SX(0), x, still) for load in loads), still)
-        found = force[list(by.rows)]
-        if model.constraints:
-            rows = closing_rows(chain, x, still)
-            found = ca.vertcat((force - ca.mtimes(rows.J.T, carried[m:]))[list(by.rows)], rows.g)
-        slopes = [chain.jacobian(found, x)[:, list(by.unknown)], ca.jacobian(found, carried)]
-        slopes.append(ca.jacobian(found, model.parameter_symbols))
-        return ca.Function("balance", [x, carried, model.parameter_symbols], [ca.densify(a) for a in (found, *slopes)])
+    known, key = content(by, list(loads), by="form"), (by, *map(Same, loads))
 
-    with SYMBOLS:
-        function = model.derived("balances", (by, *map(Same, loads)), traced)
-    return lambda q, carried, p: [np.array(a, dtype=float) for a in function(q, carried, p)]
+    def trace() -> ca.Function:
+        return loop_functions.balance(model, loads, unknown=by.unknown, rows=by.rows, holding=by.holding)
+
+    kernel = interpreted(model, "balances", trace, key, known)
+    count, unknown = len(by.rows) + len(model.constraints), len(by.unknown)
+
+    def evaluate(q: Array, carried: Array, p: Array) -> list[Array]:
+        left, *slopes = kernel.interpreted(q, carried, p)
+        return [left, *(a.reshape(count, size) for a, size in zip(slopes, (unknown, len(carried), len(p))))]
+
+    return evaluate
 
 
 def rest_on_couplings(

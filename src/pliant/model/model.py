@@ -2,8 +2,8 @@
 
 A `Model` is a robot, a formulation and a few options. Each function is traced on first use and handed to a `Kernel`,
 which compiles it or takes the object code from the cache on disk. Functions that are called often are compiled;
-stiffness and linearization are, up to a number of instructions; terms by name run on CasADi's virtual machine
-(`recipes.py`). The choice depends on the function alone, so that equal input gives equal bits.
+stiffness and linearization are, up to a number of instructions; terms by name are interpreted (`recipes.py`). The
+choice depends on the function alone, so that equal input gives equal bits.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Model:
         self.form = self.recipe
         self._first: Model | None = None
         with SYMBOLS, preparation(f"building {robot.name}"):
-            facts = recalled(self.recipe, lambda: building.settled(robot, asked, formulation))
+            facts = recalled(self.recipe, lambda: building.settled(robot, asked, formulation, self.recipe))
         self.robot = robot if facts["robot"] is None else Robot.from_dict(facts["robot"])
         self.choices, self.level = tuple(facts["choices"]), Level(*facts["level"])
         self.options = replace(asked, stiffening=self.level.stiffening)

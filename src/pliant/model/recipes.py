@@ -24,8 +24,8 @@ from pliant.mechanics.links.kinematics import jacobian, tip_pose
 from pliant.mechanics.links.momentum import center_of_mass, momentum
 
 QUICKLY_COMPILED = 12_000
-"""Instructions that compile in about a second, once per machine. A longer function that is asked now and then runs on
-CasADi's virtual machine, some fifty times slower than machine code but at once (canadarm2: 2 ms)."""
+"""Instructions that compile in about a second, once per machine. A longer function that is asked now and then is
+interpreted, some fifty times slower than machine code but at once (canadarm2: 2 ms)."""
 SOON_COMPILED = 3_000
 """Instructions that compile in some 0.3 s: the limit for functions that are asked a few times only."""
 
@@ -33,7 +33,7 @@ SOON_COMPILED = 3_000
 @dataclass(frozen=True)
 class Recipe:
     """Recipe of a function of the model: names of its inputs, its expression, and the most instructions with which it
-    is compiled. Beyond `longest` it runs on the virtual machine.
+    is compiled. Beyond `longest` it is interpreted.
 
     Parameters `p` come behind the inputs, unless these name them; then, and for their change `dp`, the expression is
     built with none where the model has none. Links may have `shared` functions in recursions from link to link. What is
@@ -155,7 +155,7 @@ EXPRESSIONS: dict[str, Recipe] = {
     "inverse_dynamics_vjp": Recipe(("q", "qd", "qdd", "p", "w"), _inverse_vjp, closed=True),
     "inverse_dynamics_hvp": Recipe(("q", "qd", "qdd", "p", "w", "dq", "dqd", "dqdd", "dp"), _inverse_hvp, closed=True),
 }
-"""Every function of a model; the virtual machine runs what is asked seldom."""
+"""Every function of a model; what is asked seldom is interpreted."""
 FRAMED: dict[str, Callable[[Chain, SX, str], SX]] = {"pose": frame_pose, "jacobian": frame_jacobian}
 """Functions of a frame; one of them is called `pose hand`."""
 

@@ -55,8 +55,7 @@ def resting(model: Model, held: HeldName = "joints") -> tuple[list[int], list[in
     joint that it drives.
     """
     drives = {shaft.actuated: shaft.index for shaft in model.layout.driven}
-    joints = {shaft.index for shaft in model.layout.all_shafts}
-    joints |= {k for ball in model.layout.balls for k in ball.indices}
+    joints = model.layout.joint_speeds
     unknown = [k for k in range(model.n) if k not in joints]
     if held == "joints":
         return unknown, [drives.get(k, k) for k in unknown]
@@ -313,7 +312,7 @@ def require_balance(
     """Raise `ModelError` for a free base that loads, or spinning links, would move."""
     if not model.layout.first:
         return
-    qd, base = steady_rates(model, rates), list(model.chain.links[0].joint_indices)
+    qd, base = steady_rates(model, rates), model.layout.base_speeds
     parts = [force_functions.applied(model, [load], p, qd)(q)[0][base] for load in loads]
     left = model.bias(q, qd, p)[base] - sum(parts, np.zeros(6))
     size = np.max([*np.abs(parts).ravel(), *np.abs(model.mass_matrix(q, p)[base]) @ qd**2])

@@ -8,21 +8,20 @@ takes over (`fitted`), or a warning says by how much the model errs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import chain as joined
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.algebra.rotations import SX
 from pliant.arrays import Array
-from pliant.base.derived import SYMBOLS, Same
-from pliant.compute.tape.switches import time_inputs
-from pliant.mechanics.links.chain import MovingBase
-from pliant.mechanics.links.section_forces import InternalForces
-from pliant.mechanics.loads.wrenches import Load
+from pliant.base.content import content
+from pliant.base.derived import Same
+from pliant.base.later import LaterModule
+from pliant.compute.llvm.kernel import Kernel
 from pliant.model import force_functions, loop_motion, stiffening_choice
+from pliant.model.interpreted import interpreted
 from pliant.model.model import Model, raised
 from pliant.model.robot import Robot
 from pliant.model.stiffening_choice import RootLoads, effects, worst
@@ -31,10 +30,13 @@ from pliant.model.validity import tell
 from pliant.robot.parts.link import Link
 from pliant.robot.pieces import in_pieces
 
-STATIONS = (0.0, 0.25, 0.5, 0.75)
-"""Sections of a beam at which forces are looked at: a tendon from root to tip does not show at the root."""
-POINTS = 2
-"""Points of quadrature of the inertia between two of them."""
+if TYPE_CHECKING:
+    from pliant.mechanics.links.chain import MovingBase
+    from pliant.mechanics.loads.wrenches import Load
+    from pliant.model import link_loads
+else:  # the check of a known arm needs no expressions
+    link_loads = LaterModule("pliant.model.link_loads")
+
 FEW = 9
 """Times spread over a run at which forces are looked at, besides those at which loads and motions are largest."""
 
@@ -150,7 +152,7 @@ def _bound(
     fastest, hardest = _largest(model, qd), _largest(model, accelerations)
     for path in paths:
         fastest[path.speed] = max(fastest[path.speed], float(np.nan_to_num(np.abs(path.v), posinf=0.0).max()))
-    for shaft in model.chain.shafts:
+    for shaft in model.layout.shafts:
         if shaft.turns:
             speeds[shaft.name] = max(speeds.get(shaft.name, 0.0), float(fastest[shaft.index]))
         pushed[shaft.name] = float(hardest[shaft.index])
@@ -174,7 +176,7 @@ def _at_states(
         link = checked_links(model)[0][1]
         return Effect(link.name, "a load that does not say where it acts", np.inf)
     acting = tuple(load for load in loads if hasattr(load, "points"))
-    function, signals = _load_function(model, acting, course.base)
+    functions = LoadFunctions.of(model, acting, course.base)
     own = [np.asarray(model.nominal_parameters)] if values is None else list(values)
     states = np.atleast_2d(np.asarray(q, dtype=float))[:CORNERS]
     rates = np.zeros((1, model.n)) if qd is None else np.atleast_2d(qd)[:CORNERS]
@@ -183,8 +185,8 @@ def _at_states(
         links = {link.name: link for link in in_pieces(with_values(model, None if values is None else p)).bodies}
         for k in range(max(len(states), len(rates))):
             x, v = states[min(k, len(states) - 1)], rates[min(k, len(rates) - 1)]
-            here = course.rows(_telling(course, signals, p))
-            rows = _carried_over(function, here, x, v, (*_held(model, x, loads, p), p))
+            here = course.rows(_telling(course, functions.signals, p))
+            rows = _carried_over(functions.forces, here, x, v, (*_held(model, x, loads, p), p))
             found += joined.from_iterable(
                 effects(links[link.name], largest(links[link.name], row.reshape(-1, 6)))
                 for (_, link), row in zip(checked_links(model), rows)
@@ -192,21 +194,19 @@ def _at_states(
     return max((effect for effect in found if np.isfinite(effect.size)), key=lambda effect: effect.size, default=None)
 
 
-def _carried_over(function: ca.Function, course: Course, q: Array, qd: Array, held: tuple[Array, ...]) -> list[Array]:
+def _carried_over(forces: Kernel, course: Course, q: Array, qd: Array, held: tuple[Array, ...]) -> list[Array]:
     """Forces and moments (N, sections, 6) of each link that is checked, at these times; zero where not finite."""
     count = len(course.times)
-    states = course.placed(q, qd)
-    return [
-        np.nan_to_num(np.array(row, dtype=float).T.reshape(count, -1, 6), posinf=0.0, neginf=0.0)
-        for row in function.call([course.times[None], *(x.T for x in states), *held])
-    ]
+    found = forces.interpreted(course.times[:, None], *course.placed(q, qd), *held)
+    rows = found if isinstance(found, tuple) else (found,)
+    return [np.nan_to_num(row.reshape(count, 6, -1).swapaxes(1, 2), posinf=0.0, neginf=0.0) for row in rows]
 
 
-def _telling(course: Course, signals: ca.Function, p: Array) -> list[int]:
+def _telling(course: Course, signals: Kernel, p: Array) -> list[int]:
     """Numbers of the times at which an input that depends on time alone is largest or least, and of some times spread
     over all."""
     count = len(course.times)
-    inputs = [np.array(signals(course.times[None], p), dtype=float)] if signals.size1_out(0) else []
+    inputs = [signals.interpreted(course.times[:, None], p).T] if sum(signals.signature.out_sizes) else []
     inputs += [np.array([path.x, path.v, path.v**2, path.a]) for path in course.paths]
     if not inputs:
         return [0]
@@ -251,39 +251,23 @@ def seen_model(model: Model) -> Model:
     return model.derived("modes that stand still", (), made)
 
 
-def _load_function(
-    model: Model, loads: tuple[Load, ...], base: MovingBase | None = None
-) -> tuple[ca.Function, ca.Function]:
-    """Return (t, q, qd, qdd, push, multipliers, p) -> forces of `carried_loads`, and (t, p) -> those inputs in it that
+class LoadFunctions(NamedTuple):
+    """Functions (t, q, qd, qdd, push, multipliers, p) -> forces in the links, and (t, p) -> those inputs in it that
     depend on time and parameters alone."""
-    seen = seen_model(model)
-    numbers = [k for k, _ in checked_links(model)]
 
-    def traced() -> tuple[ca.Function, ca.Function]:
-        forces, p = InternalForces(seen.chain, loads, base), seen.parameter_symbols
-        rows = [ca.densify(x) for x in carried_loads(forces, numbers)]
-        states = [forces.q, forces.qd, forces.qdd, forces.push, forces.multipliers]
-        flat = ca.Function("loads", [forces.t, p, ca.vertcat(*states)], [ca.veccat(*rows)])
-        signals = ca.Function("signals", [forces.t, p], [time_inputs(flat, forces.t, p)])
-        return ca.Function("loads", [forces.t, *states, p], rows), signals
+    forces: Kernel
+    signals: Kernel
 
-    with SYMBOLS:
-        return seen.derived("loads of links", (tuple(numbers), tuple(map(Same, loads)), Same(base)), traced)
-
-
-def carried_loads(forces: InternalForces, numbers: Sequence[int]) -> list[SX]:
-    """Force and moment (6, sections) at sections of each of these links, in axes of the section. A link whose sections
-    are not followed has its root and tip."""
-    found = []
-    for k in numbers:
-        link, carried = forces.chain.links[k], forces.carried[k]
-        if link.body.data is None or link.slides:
-            ends = [carried.at_root, carried.at_ports.get(0, carried.at_root)]
-            sections = [(f, n) for n, f in ends]
-        else:
-            sections = forces.sections(k, STATIONS, POINTS)
-        found.append(ca.horzcat(*(ca.vertcat(f, n) for f, n in sections)))
-    return found
+    @classmethod
+    def of(cls, model: Model, loads: tuple[Load, ...], base: MovingBase | None) -> LoadFunctions:
+        """Return the functions of the links that are checked."""
+        seen, numbers = seen_model(model), tuple(k for k, _ in checked_links(model))
+        key, known = (numbers, tuple(map(Same, loads)), Same(base)), content(numbers, list(loads), base, by="form")
+        traced = cache(lambda: link_loads.load_functions(seen, loads, base, numbers))
+        return cls(
+            interpreted(seen, "loads of links", lambda: traced()[0], key, known),
+            interpreted(seen, "inputs of loads", lambda: traced()[1], key, known),
+        )
 
 
 def largest(link: Link, rows: Array, length: float | None = None) -> RootLoads:

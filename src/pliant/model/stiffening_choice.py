@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.mechanics.formulations.formulation import Formulation
-from pliant.mechanics.formulations.motion_equations import MOST_DENSE
-from pliant.mechanics.formulations.registry import FORMULATIONS
+from pliant.base.later import LaterModule
 from pliant.mechanics.shapes.integrals import FIELDS
 from pliant.model.robot import Robot
 from pliant.model.stiffening_order import FIRST, FOLLOW, LACKS, LINEAR, NOTICED, RIGID, SMALL, Effect, Level
@@ -29,6 +27,14 @@ from pliant.robot.parts.link import Link
 from pliant.robot.parts.reduced_body import ReducedBody
 from pliant.robot.pieces import in_pieces
 from pliant.robot.tree import beyond, parents
+
+if TYPE_CHECKING:
+    from pliant.mechanics.formulations import motion_equations, registry
+    from pliant.mechanics.formulations.formulation import Formulation
+else:  # loads are compared without expressions
+    motion_equations, registry = (
+        LaterModule(f"pliant.mechanics.formulations.{name}") for name in ("motion_equations", "registry")
+    )
 
 LATERAL = 4.013
 """A force at the tip of a clamped strip that buckles it sideways, times L^2 / sqrt(EI GJ)."""
@@ -54,7 +60,7 @@ def choose(
         return Level(stiffening)
     pulls = next((one.name for one in robot.couplings if any(_bends_beams(robot, end) for end in one.between)), None)
     robot = in_pieces(robot)
-    by = FORMULATIONS[formulation] if isinstance(formulation, str) else formulation
+    by = registry.FORMULATIONS[formulation] if isinstance(formulation, str) else formulation
     known = [link.name for link in robot.links if link.body is not None and link.body.reduced.beyond]
     if not known and not any(link.bends for link in robot.links):
         return Level(False, LINEAR if any(link.amplitudes for link in robot.links) else RIGID)
@@ -65,8 +71,9 @@ def choose(
     for link in robot.links:
         if link.shapes is not None and link.shapes.tip_load == "track":
             return Level(False, f"the modes of link {link.name} {FOLLOW}")
-        if link.amplitudes > MOST_DENSE:
-            return Level(False, f"link {link.name} has more than {MOST_DENSE} amplitudes, all of which it would couple")
+        if link.amplitudes > motion_equations.MOST_DENSE:
+            most = motion_equations.MOST_DENSE
+            return Level(False, f"link {link.name} has more than {most} amplitudes, all of which it would couple")
     if known:
         return Level("second-order", f"the file of link {known[0]} has it")
     speeds = {name: speed_limit(freedom) for name, freedom in robot.freedoms.items()}

@@ -171,6 +171,12 @@ class Coordinates(Generic[S]):
         return tuple(shaft for shaft in self.all_shafts if not shaft.passive)
 
     @property
+    def joint_speeds(self) -> list[int]:
+        """Numbers of the speeds of all joints, also of those that slide along a beam; those of motors are none."""
+        balls = (index for ball in self.balls for index in ball.indices)
+        return sorted({*(shaft.index for shaft in self.all_shafts), *balls})
+
+    @property
     def driven(self) -> list[S]:
         """Shafts behind elastic drives."""
         return [shaft for shaft in self.shafts if shaft.drive is not None]
@@ -404,6 +410,11 @@ class Layout(Coordinates[ShaftFact]):
     def link_facts(self) -> tuple[LinkFact, ...]:
         """The links as plain data, from the base outwards."""
         return self.links
+
+    @property
+    def base_speeds(self) -> list[int]:
+        """Numbers of the speeds of a free base; none of one that stands."""
+        return list(self.turning[0].indices) if self.first else []
 
     def rest(self) -> Array:
         """(n_q,) coordinates of the undeformed arm."""

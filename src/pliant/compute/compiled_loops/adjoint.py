@@ -2,7 +2,7 @@
 
 A run is given as CasADi functions: its rates, the products of vectors with their derivatives, and the cost at its end
 (`Differentiated`). `AdjointIntegrator` compiles them together with the loops of `adjoint_loop`, which take packs of
-runs forward and back. Slices of all runs go through the compiled code in threads (`many_states.in_blocks`), one after
+runs forward and back. Slices of all runs go through the compiled code in threads (`threads.in_blocks`), one after
 another, so that Ctrl-C comes through between them.
 """
 

@@ -134,7 +134,7 @@ class BodyWriter:
             for value, name in zip(step.results, self._sincos(operands)):
                 self._known[value] = name
         else:
-            self._known[step.results[0]] = self._value(step.name, *operands)
+            self._known[step.results[0]] = self.operation(step.name, *operands)
 
     def _sincos(self, angles: list[str]) -> list[str]:
         """Sine and cosine of each angle; several angles of one state go through one pack."""
@@ -154,7 +154,8 @@ class BodyWriter:
             return [sine, cosine]
         return [self._let(f"extractelement {T} {x}, i32 {k}") for k in range(len(angles)) for x in (sine, cosine)]
 
-    def _value(self, name: str, x: str, y: str = "", z: str = "") -> str:
+    def operation(self, name: str, x: str, y: str = "", z: str = "") -> str:
+        """Write an operation on these operands; return the name of its result."""
         T, c = self.lanes.type, self.lanes.constant
         if name in ARITHMETIC:
             return self._let(f"{ARITHMETIC[name]} {T} {x}, {y}")

@@ -17,8 +17,9 @@ from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS
 from pliant.compute.llvm import entry, llvm, threads
 from pliant.compute.llvm.fastcall import fast_call
+from pliant.compute.llvm.interpreter import interpret
 from pliant.compute.tape.arguments import Shape, Signature, batch_shape, plain, refuse_non_finite, rows
-from pliant.compute.tape.interpreter import interpret
+from pliant.compute.tape.plain_tape import PlainTape
 from pliant.compute.tape.trace_cache import Recorded
 from pliant.errors import ModelError, PliantError
 
@@ -52,7 +53,7 @@ class Kernel:
     f : casadi.Function, ColumnFunction or Recorded
         Dense inputs; outputs of any sparsity.
     backend : {"llvm", "vm"}
-        Machine code, or CasADi's virtual machine where compiling takes longer than it saves.
+        Machine code of the function, or an interpreter where compiling takes longer than it saves.
     in_shapes, out_shapes : sequence of shapes, optional
         Shapes of one state's inputs and outputs. By default a column `(n, 1)` is `(n,)`, anything else `(r, c)`.
     names : sequence of str, optional
@@ -110,12 +111,10 @@ class Kernel:
         return self._known.n_calls()
 
     def interpreted(self, *arrays: Any) -> Any:
-        """Return the outputs for many states by NumPy, without compiling; the last bits differ from those of machine
-        code."""
+        """Return the outputs without compiling, as the backend "vm" computes them; the last bits differ from those of
+        machine code."""
         given = plain(self.signature, arrays)
-        leading = batch_shape(self.signature, given)
-        target = interpret(self._known.plain_tape, self._rows(given, leading))
-        outputs = [y.reshape(leading + s) for y, s in zip(_pieces(target, self.signature), self.signature.out_shapes)]
+        outputs = self._interpreted(given, batch_shape(self.signature, given))
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     @property
@@ -164,7 +163,7 @@ class Kernel:
         leading = batch_shape(self.signature, arrays)
         if self.backend == "vm":
             refuse_non_finite(self.signature, arrays)
-            outputs = self._virtual_machine(arrays, leading)
+            outputs = self._interpreted(arrays, leading)
         elif self._batch is None and math.prod(leading) < LEAST_BATCH:
             refuse_non_finite(self.signature, arrays)
             outputs = self._one_by_one(arrays, leading)
@@ -188,11 +187,22 @@ class Kernel:
                 self._on_devices[device] = device_code(self._known.traced, self.signature)
         return self._on_devices[device](arrays, leading)
 
+    def _interpreted(self, arrays: Sequence[Array], leading: Shape) -> list[Array]:
+        """Evaluate by the interpreter of tapes, or by CasADi's virtual machine where no tape is kept."""
+        form = self._form
+        if isinstance(form, PlainTape):
+            return self._outputs(interpret(form, self._rows(arrays, leading)), leading)
+        return form(arrays, leading)
+
     @functools.cached_property
-    def _virtual_machine(self) -> VirtualMachine:
+    def _form(self) -> PlainTape | VirtualMachine:
+        """What is interpreted."""
+        form = self._known.interpreted
+        if isinstance(form, PlainTape):
+            return form
         from pliant.compute.llvm.vm import VirtualMachine
 
-        return VirtualMachine(self._known.interpreted, self.signature)
+        return VirtualMachine(form, self.signature)
 
     def _single_code(self) -> llvm.Code:
         if self._code is None:
@@ -218,7 +228,13 @@ class Kernel:
             evaluate(x.ctypes.data, y.ctypes.data)
         if self._fast is _refuse:
             self._fast = self._fast_path()
-        return [y.reshape(leading + s) for y, s in zip(_pieces(target, self.signature), self.signature.out_shapes)]
+        return self._outputs(target, leading)
+
+    def _outputs(self, rows: Array, leading: Shape) -> list[Array]:
+        """Cut the outputs of all states, (N, n_out), into those of the function."""
+        ends = list(itertools.accumulate(self.signature.out_sizes))
+        pieces = (rows[:, start:end] for start, end in zip([0, *ends], ends))
+        return [piece.reshape(leading + shape) for piece, shape in zip(pieces, self.signature.out_shapes)]
 
     def _rows(self, arrays: Sequence[Array], leading: Shape) -> Array:
         """Return the inputs of all states, (N, n_in)."""
@@ -271,7 +287,7 @@ _FEW_CALLS: ContextVar[bool] = ContextVar("few calls", default=False)
 
 @contextlib.contextmanager
 def few_calls() -> Iterator[None]:
-    """Within this context, kernels expect few calls: those without machine code run on CasADi's virtual machine."""
+    """Within this context, kernels expect few calls: those without machine code are interpreted."""
     before = _FEW_CALLS.set(True)
     try:
         yield
@@ -285,12 +301,6 @@ def _refuse(*arrays: Any) -> None:
 
 def _no_fast_path(*arrays: Any) -> None:
     """Stand in for a missing fast path: every call takes the checked path."""
-
-
-def _pieces(flat: Array, signature: Signature) -> list[Array]:
-    """Cut the last axis into outputs."""
-    ends = list(itertools.accumulate(signature.out_sizes))
-    return [flat[..., start:end] for start, end in zip([0, *ends], ends)]
 
 
 def _names(own: tuple[str, ...], names: Sequence[str] | None) -> tuple[str, ...]:

@@ -111,13 +111,15 @@ def compile_text(text: str, name: str, loops: str = "") -> Code:
             return _cached(key, name, lambda: text, target, 2, lambda: loops)
 
 
-def compile_loops(recipe: str | None, name: str, translate: Callable[[], str]) -> Code:
-    """Machine code of loops alone; with a record for `recipe` they are not translated again."""
+def compile_loops(recipe: str | None, name: str, translate: Callable[[], str], optimized: bool = True) -> Code:
+    """Machine code of loops alone; with a record for `recipe` they are not translated again. What a person has written
+    in LLVM IR needs not be `optimized`."""
     with lock:
         target, loops = machine(), functools.cache(translate)
         with preparation("compiling the stepping loop"):
             digest = recalled(recipe, lambda: hashlib.sha256(loops().encode()).hexdigest())
-            return _cached(_key(target, name, 2, digest), name, lambda: "", target, 2, loops)
+            text, translated = (str, loops) if optimized else (loops, str)
+            return _cached(_key(target, name, 2, digest), name, text, target, 2, translated)
 
 
 @functools.cache

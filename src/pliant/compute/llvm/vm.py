@@ -1,4 +1,5 @@
-"""CasADi's own virtual machine behind the interface of a kernel: no compile, about a tenth of the speed."""
+"""CasADi's own virtual machine behind the interface of a kernel, for functions without a tape that is kept: no compile,
+about a tenth of the speed."""
 
 from __future__ import annotations
 

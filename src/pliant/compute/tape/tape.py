@@ -25,7 +25,7 @@ from pliant.compute.tape.operations import (
     OUTPUT,
     RESULT,
 )
-from pliant.compute.tape.value_numbering import Columns, Ints, Numbering
+from pliant.compute.tape.value_numbering import AsWritten, Columns, Ints, Numbering
 from pliant.errors import UnsupportedModel
 
 DIV, INV, MUL = CODES["div"], CODES["inv"], CODES["mul"]
@@ -96,6 +96,16 @@ class Tape:
         kept = np.concatenate([np.zeros(0, dtype=int), *(np.arange(starts[k], starts[k + 1]) for k in outputs)])
         found = cls._read(f, kept, calls)
         return replace(found, out_shapes=tuple(map(f.size_out, outputs)), out_names=tuple(map(f.name_out, outputs)))
+
+    @classmethod
+    def as_written(cls, f: ca.Function) -> Tape:
+        """Read the operations of an `SX` function one by one, as CasADi runs them, in half the time. What it calls is
+        written out."""
+        reader = _Reader(calls=False, numbering=AsWritten())
+        targets, ins, outs = _number_values(f, reader), range(f.n_in()), range(f.n_out())
+        shapes = tuple(map(f.size_in, ins)), tuple(map(f.size_out, outs))
+        names = tuple(map(f.name_in, ins)), tuple(map(f.name_out, outs))
+        return cls(*reader.numbering.columns(), targets, *shapes, *names)
 
     @classmethod
     def _read(cls, f: ca.Function, kept: NDArray[np.int_] | None, calls: bool) -> Tape:
@@ -177,8 +187,8 @@ class _Reader:
     """Turn CasADi's reused work slots into single assignments. Functions that a function calls are written out where
     they are called, or kept as `callees`."""
 
-    def __init__(self, calls: bool) -> None:
-        self.numbering = Numbering()
+    def __init__(self, calls: bool, numbering: Numbering | None = None) -> None:
+        self.numbering = numbering or Numbering()
         self.callees: list[_Callee] = []
         self._calls, self._numbers = calls, dict[int, int]()
 
@@ -255,7 +265,7 @@ class _Callee:
 
 def called_by(f: ca.Function) -> dict[int, ca.Function]:
     """Functions that `f` calls, by the number of the calling instruction."""
-    calls = [k for k in range(f.n_instructions()) if f.instruction_id(k) == CALL]
+    calls = [k for k in range(f.n_instructions()) if f.instruction_id(k) == CALL] if f.find_functions() else []
     steps: Any = f.instructions_sx().nz if calls else None
     return {k: steps[k].which_function() for k in calls}
 

@@ -12,6 +12,7 @@ whether they have changed since they were read last, as in the index of Git.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -28,7 +29,8 @@ from pliant.base.stages import preparation
 from pliant.base.started import STARTED
 from pliant.compute.llvm import cache
 from pliant.compute.llvm.target import machine
-from pliant.compute.tape.interpreter import plain_tape
+from pliant.compute.tape.plain_tape import PlainTape
+from pliant.errors import UnsupportedModel
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -40,6 +42,8 @@ LIBRARIES = ("numpy", "scipy", "casadi", "pydantic")
 ROOT = Path(__file__).parents[2]
 COARSE = 100_000_000
 """Nanoseconds by which the times of files may lag behind the clock."""
+_TAPE = b"tape"
+"""First bytes of a record that has a tape."""
 
 
 def recalled(recipe: str | None, make: Callable[[], object]) -> Any:
@@ -62,13 +66,17 @@ def _key(recipe: str | None, stamp: str) -> str:
 
 def _kept(recipe: str | None, make: Callable[[], bytes]) -> bytes:
     stamp = None if recipe is None else code_stamp()
-    key = _key(recipe, stamp) if stamp else ""
-    data = cache.read(key) if stamp else None
+    data = cache.read(_key(recipe, stamp)) if stamp else None
     if data is None:
         data = make()
-        if stamp:
-            cache.write(key, data)
+        _keep(recipe, data)
     return data
+
+
+def _keep(recipe: str | None, data: bytes) -> None:
+    stamp = None if recipe is None else code_stamp()
+    if stamp:
+        cache.write(_key(recipe, stamp), data)
 
 
 class Recorded:
@@ -109,11 +117,14 @@ class Recorded:
         return getattr(self.traced, "function", self.traced)  # type: ignore[arg-type]
 
     @cached_property
-    def interpreted(self) -> ca.Function:
-        """The whole function for CasADi's virtual machine: kept for the recipe, or traced now."""
+    def interpreted(self) -> PlainTape | ca.Function:
+        """The whole function for an interpreter: its tape, kept for the recipe, or the function itself for CasADi's
+        virtual machine, where there is no recipe or no tape."""
         if self.recipe is None:
             return self.function
-        kept = _kept(f"{self.recipe} interpreted", lambda: zlib.compress(self.function.serialize().encode(), 1))
+        kept = _kept(f"{self.recipe} interpreted", self._packed)
+        if kept.startswith(_TAPE):
+            return PlainTape.unpacked(kept.removeprefix(_TAPE))
         if "traced" in vars(self):
             return self.function
         import casadi as ca
@@ -121,16 +132,15 @@ class Recorded:
         with SYMBOLS:
             return ca.Function.deserialize(zlib.decompress(kept).decode())
 
-    @cached_property
-    def plain_tape(self) -> dict[str, Any]:
-        """The whole function as plain data that NumPy evaluates: kept for the recipe, or read now."""
+    def _packed(self) -> bytes:
+        """The tape of the function as bytes, or the text of one that has none."""
+        from pliant.compute.tape.tape import Tape
 
-        def read() -> dict[str, Any]:
-            from pliant.compute.tape.tape import Tape
-
-            return plain_tape(Tape.from_function(self.function))
-
-        return recalled(self.recipe and f"{self.recipe} plain tape", read)  # type: ignore[no-any-return]
+        f = self.function
+        if f.is_a("SXFunction"):
+            with contextlib.suppress(UnsupportedModel):
+                return _TAPE + PlainTape.of(Tape.as_written(f)).packed()
+        return zlib.compress(f.serialize().encode(), 1)
 
     @cached_property
     def _record(self) -> dict[str, Any]:
@@ -145,7 +155,7 @@ class Recorded:
         }
         found |= {"ins": [f.size_in(i) for i in ins], "outs": [f.size_out(i) for i in outs]}
         found |= {"remarks": {} if self._remark is None else self._remark(self.traced)}
-        return found if self.recipe is None else found | {"digest": _digest(self.traced)}
+        return found
 
     @property
     def remarks(self) -> dict[str, Any]:
@@ -186,8 +196,12 @@ class Recorded:
 
     @cached_property
     def digest(self) -> str:
-        """Digest that differs between different functions."""
-        return str(self._record.get("digest") or _digest(self.traced))
+        """Digest that differs between different functions. It is kept once it was asked for: what is interpreted has
+        none."""
+        if "digest" not in self._record:
+            self._record["digest"] = _digest(self.traced)
+            _keep(self.recipe, json.dumps(self._record).encode())
+        return str(self._record["digest"])
 
 
 def _lengths(f: ca.Function | ColumnFunction) -> tuple[int, int, int]:

@@ -107,6 +107,20 @@ class Numbering:
         return (*ints, np.array(constant, dtype=np.float64))
 
 
+class AsWritten(Numbering):
+    """A number for each operation in turn, none of them sought among others."""
+
+    def constant(self, number: float) -> int:
+        """The number of a constant."""
+        self.rows.append((CONST, -1, -1, number))
+        return len(self.rows) - 1
+
+    def value(self, op: int, a: int, b: int = -1) -> int:
+        """The number of an operation on numbered values, or of an input at place `a`."""
+        self.rows.append((op, a, b, 0.0))
+        return len(self.rows) - 1
+
+
 class _Constants:
     """Constants of one tape; a number within `SAME` of a whole number or of one met before is that number."""
 

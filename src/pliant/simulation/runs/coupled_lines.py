@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import casadi as ca
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.base.derived import SYMBOLS
-from pliant.compute.llvm.kernel import Kernel
-from pliant.compute.tape.trace_cache import Recorded
+from pliant.base.later import LaterModule
 from pliant.errors import ModelError
-from pliant.mechanics.constraints.contact_geometry import gap, normal_and_friction, touch
-from pliant.mechanics.constraints.couplings import line_pushes, lines
+from pliant.model.interpreted import interpreted
 from pliant.model.model import Model
 
-
-def line_kernel(model: Model) -> Kernel:
-    """Lengths of couplings, their rates, and forces by which they push apart by themselves, each (N, couplings), as a
-    function of q, qd and p."""
-    recipe = None if model.recipe is None else f"{model.recipe} lines"
-    return Kernel(Recorded(lambda: _line_function(model), recipe, title=f"couplings of {model.robot.name}"), "vm")
-
-
-def _line_function(model: Model) -> ca.Function:
-    with SYMBOLS:
-        chain, q, qd = model.chain, ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
-        at = lines(chain, q, qd)
-        force = line_pushes(chain, q, qd, ca.SX.zeros(len(chain.commanded)))
-        found = [ca.densify(x) for x in (at.L, at.rate, ca.vertcat(*force))]
-        return ca.Function("lines", [q, qd, model.parameter_symbols], found, ["q", "qd", "p"], ["L", "rate", "force"])
+if TYPE_CHECKING:
+    from pliant.simulation.runs import line_functions
+else:  # a known run needs no expressions
+    line_functions = LaterModule("pliant.simulation.runs.line_functions")
 
 
 def line_histories(model: Model, q: Array, qd: Array, p: Array) -> tuple[Array, Array, Array]:
     """(N, couplings) lengths, their rates, and forces by which couplings push apart by themselves, without commands."""
-    kernel = model.derived("lines", (), lambda: line_kernel(model))
+    kernel = interpreted(model, "couplings", lambda: line_functions.line_function(model))
     shape = len(q), len(model.layout.couplings)
     L, rate, force = kernel(q, qd, np.broadcast_to(p, (len(q), np.shape(p)[-1])))
     return L.reshape(shape), rate.reshape(shape), force.reshape(shape)
@@ -42,29 +29,11 @@ def line_histories(model: Model, q: Array, qd: Array, p: Array) -> tuple[Array, 
 def touch_histories(model: Model, q: Array, qd: Array, p: Array) -> dict[str, Array]:
     """(N, contacts) gaps (m), normal forces (N) and sizes of friction (N); (N, contacts, 3) normals and whole forces on
     the spheres, in base axes."""
-    recipe = None if model.recipe is None else f"{model.recipe} contacts"
-    title = f"contacts of {model.robot.name}"
-    kernel = model.derived(
-        "contacts", (), lambda: Kernel(Recorded(lambda: _touch_function(model), recipe, title=title), "vm")
-    )
+    kernel = interpreted(model, "contacts", lambda: line_functions.touch_function(model))
     found = [np.asarray(x) for x in kernel(q, qd, np.broadcast_to(p, (len(q), np.shape(p)[-1])))]
     shape = len(q), len(model.robot.contacts)
     numbers = {name: x.reshape(shape) for name, x in zip(("gap", "force", "friction"), found)}
     return numbers | {name: x.reshape(*shape, 3) for name, x in zip(("normal", "push"), found[3:])}
-
-
-def _touch_function(model: Model) -> ca.Function:
-    with SYMBOLS:
-        chain, q, qd = model.chain, ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
-        numbers = range(len(chain.contacts))
-        normals = [touch(chain, q, qd, k).normal for k in numbers]
-        pairs = [normal_and_friction(chain, q, qd, k) for k in numbers]
-        gaps = ca.vertcat(*(gap(chain, q, k) for k in numbers))
-        forces, friction = ca.vertcat(*(F for F, _ in pairs)), ca.vertcat(*(ca.norm_2(f) for _, f in pairs))
-        pushes = ca.vertcat(*(F * n + f for n, (F, f) in zip(normals, pairs)))
-        found = [ca.densify(x) for x in (gaps, forces, friction, ca.vertcat(*normals), pushes)]
-        names = ["g", "F", "f", "n", "push"]
-        return ca.Function("contacts", [q, qd, model.parameter_symbols], found, ["q", "qd", "p"], names)
 
 
 def require_strokes(model: Model, q: Array, p: Array) -> None:

@@ -33,8 +33,8 @@ energy."""
 ROWS = 250
 """Rows of a run that are judged, evenly spaced; all of them where the arm may touch something, which is brief."""
 MOST_INTERPRETED = 1e6
-"""Instructions times states that NumPy interprets to judge the energy. Measured on two x86-64 cores: up to 0.03 s, and
-some 25 us per instruction to read the tape of a new arm, where a compile takes 90 us."""
+"""Instructions times states that are interpreted to judge the energy. Measured on two x86-64 cores: up to 0.02 s, and
+some 6 us per instruction to read the tape of a new arm, where a compile takes 90 us."""
 STATUS = "energy error"
 """Status of a run that came to its end with more than the allowed error."""
 

@@ -5,28 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import casadi as ca
 import numpy as np
 
 from pliant.algebra.quaternions import between
-from pliant.algebra.rotations import SX
 from pliant.arrays import Array, Integers
 from pliant.base.content import content
 from pliant.base.derived import Same
+from pliant.base.later import LaterModule
 from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.tape.trace_cache import Recorded
 from pliant.errors import ModelError
-from pliant.mechanics.links.clamped_link import section_shift
-from pliant.mechanics.links.section_forces import InternalForces, section_data, twisting
-from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.protocols import MovingBase
 from pliant.robot.coordinates import Coordinates
 from pliant.robot.parts.sections import Section
 from pliant.robot.stations import locate, place_of, require_sections
 from pliant.robot.tree import BASE
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from pliant.algebra.rotations import SX
+    from pliant.mechanics.links import clamped_link, section_forces
+    from pliant.mechanics.links.section_forces import InternalForces
+    from pliant.mechanics.loads.wrenches import Load
+else:  # forces that are known need no expressions
+    ca = LaterModule("casadi")
+    clamped_link, section_forces = (
+        LaterModule(f"pliant.mechanics.links.{name}") for name in ("clamped_link", "section_forces")
+    )
 
 
 class SectionForces(NamedTuple):
@@ -167,7 +176,8 @@ class RunHistory:
         modulus = self._section(place, "divide internal(...).torque by its torsion modulus").torsion_modulus(eta)
 
         def torque(forces: InternalForces) -> list[SX]:
-            return [twisting(section_data(forces.chain.links[place]), *forces.section(place, eta))]
+            data = section_forces.section_data(forces.chain.links[place])
+            return [section_forces.twisting(data, *forces.section(place, eta))]
 
         found = self.over_time(("torque", place, eta), torque)[0]
         return np.asarray(np.abs(found[:, 0]) / modulus)
@@ -207,7 +217,7 @@ class RunHistory:
         """Values (N, size) of expressions over the run. Their kernel is kept with the model by the name `what`."""
 
         def trace() -> ca.Function:
-            forces = InternalForces(self.model.chain, self.loads, self.base)
+            forces = section_forces.InternalForces(self.model.chain, self.loads, self.base)
             outputs = ca.cse([ca.densify(ca.vec(ca.SX(o).T)) for o in build(forces)])
             inputs = [forces.t, forces.q, *(getattr(forces, name) for name in ALONG), self.model.parameter_symbols]
             return ca.Function("internal_forces", inputs, outputs)
@@ -252,7 +262,7 @@ def station_shift(model: Model, place: int, eta: float) -> ca.Function:
     link = model.chain.links[place]
     q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
     if link.piece.count > 1:
-        shift, turn = section_shift(model.chain, q, place, eta)
+        shift, turn = clamped_link.section_shift(model.chain, q, place, eta)
         return ca.Function("station", [q, p], [ca.densify(shift), ca.densify(ca.vec(turn.T))])
     c = model.chain.body(link, q)
     r, theta = link.body.point(c, eta)

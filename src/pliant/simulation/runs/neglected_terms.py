@@ -9,22 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
+from pliant.base.later import LaterModule
 from pliant.compute.tape import one_sided_time
-from pliant.control.trajectories.trajectories import RUN_TIME, looking_up
 from pliant.errors import UnsupportedModel
-from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.states import read_state
 from pliant.model.stiffening_check import (
     Course,
-    Path,
-    carried_loads,
     checked_links,
     fitted,
     largest,
@@ -35,14 +32,19 @@ from pliant.model.stiffening_check import (
 from pliant.model.stiffening_choice import effects
 from pliant.model.stiffening_order import Effect, is_checked
 from pliant.model.validity import Findings
-from pliant.protocols import MovingBase, PrescribedMotion
 from pliant.robot.parts.link import Link
 from pliant.robot.pieces import in_pieces
-from pliant.simulation.runs.composed_equations import path_of
-from pliant.simulation.runs.composition import prescribed_index
-from pliant.simulation.runs.internal_forces import RunHistory
-from pliant.simulation.runs.piece_tables import series_in, series_table
 from pliant.simulation.runs.results import Result
+
+if TYPE_CHECKING:
+    from pliant.mechanics.loads.wrenches import Load
+    from pliant.model import link_loads
+    from pliant.protocols import MovingBase, PrescribedMotion
+    from pliant.simulation.runs import prescribed_paths
+    from pliant.simulation.runs.internal_forces import RunHistory
+else:  # a known run needs no expressions
+    link_loads = LaterModule("pliant.model.link_loads")
+    prescribed_paths = LaterModule("pliant.simulation.runs.prescribed_paths")
 
 LOOKS = 4096
 """Times of a run at which its loads and prescribed motions are judged before it begins: a pulse of a thousandth of its
@@ -86,28 +88,8 @@ def _course(
     times = np.unique(
         [*times, *one_sided_time.before(edges[1:]), *one_sided_time.after(edges[:-1]), *(edges[1:] + edges[:-1]) / 2]
     )
-    return Course(times, base, _paths(model, motion, times) if motion and model.layout.is_open else ())
-
-
-def _paths(model: Model, motion: Mapping[str, PrescribedMotion], times: Array) -> tuple[Path, ...]:
-    """Prescribed coordinates at these times; a joint moves with its motor."""
-    series = series_in(motion)
-    t = ca.SX.sym(RUN_TIME if series else "t")
-    with looking_up(series):
-        x = ca.vertcat(*(path_of(name, path, t) for name, path in motion.items()))
-    v = ca.jacobian(x, t)
-    held = ca.vertcat(ca.SX(0, 1), *(one.held for one in series))
-    function = ca.Function("paths", [t, held], [x, v, ca.jacobian(v, t)])
-    table = series_table(series)
-    looked_up = np.zeros((len(times), 0)) if table is None else table.pieces[0, table.piece(times)]
-    rows = [np.array(found, dtype=float) for found in function.call([times[None], looked_up.T])]
-    joints = {shaft.actuated: shaft.index for shaft in model.chain.shafts}
-    found = []
-    for name, *path in zip(motion, *rows):
-        index = prescribed_index(model, name)
-        for own in sorted({index, joints.get(index, index)}):
-            found.append(Path(model.index(model.speeds[own]), own, *path))
-    return tuple(found)
+    prescribed = bool(motion) and model.layout.is_open
+    return Course(times, base, prescribed_paths.paths_over(model, motion, times) if prescribed else ())
 
 
 def judge_run(result: Result) -> Findings:
@@ -151,7 +133,7 @@ def second_order_effect(history: RunHistory, chosen: bool = False) -> Effect | N
     known = replace(history, loads=loads, model=seen_model(model))
     numbers = [k for k, _ in links]
     try:
-        found = known.over_time(("loads of links", *numbers), lambda forces: carried_loads(forces, numbers))
+        found = known.over_time(("loads of links", *numbers), lambda forces: link_loads.carried_loads(forces, numbers))
     except UnsupportedModel:
         return None
     values = history.parameters if len(model.parameters) else None
