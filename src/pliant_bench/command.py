@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.application import FAILED
-from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
-from pliant.cli.output import print_json, say, table
+from pliant.cli.output import fresh_folder, print_json, say, table
 from pliant_bench.part_names import PARTS
 
 if TYPE_CHECKING:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS, Same
+from pliant.base.later import LaterModule
 from pliant.base.signatures import require_loads
-from pliant.mechanics.formulations.generalized_forces import dissipation
 
 if TYPE_CHECKING:
+    import casadi as ca
+
+    from pliant.algebra.rotations import SX
+    from pliant.mechanics.formulations import generalized_forces
     from pliant.mechanics.loads.wrenches import Load
     from pliant.model.model import Model
+else:  # a known arm without loads needs no expressions
+    ca, generalized_forces = LaterModule("casadi"), LaterModule("pliant.mechanics.formulations.generalized_forces")
 
 
 Applied = Callable[[ArrayLike], tuple[Array, Array]]
@@ -76,7 +80,7 @@ def damping(model: Model, q: Array, p: ArrayLike | None) -> Array:
 
     def function() -> ca.Function:
         x, xd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
-        by = ca.jacobian(dissipation(model.chain, x, xd), xd)
+        by = ca.jacobian(generalized_forces.dissipation(model.chain, x, xd), xd)
         return ca.Function("damping", [x, xd, model.parameter_symbols], [ca.densify(by)])
 
     with SYMBOLS:
