@@ -11,7 +11,7 @@ import pytest
 
 import pliant
 from pliant.compute.integrate.explicit_loop import run_explicit
-from pliant.compute.llvm import fastcall, ir, llvm, xla
+from pliant.compute.llvm import fastcall, interpreter, ir, llvm, xla
 from pliant.compute.llvm.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
 from pliant.compute.llvm.target import Machine, Processor, described
 from pliant.compute.loops.translate import Module
@@ -143,6 +143,14 @@ def test_the_handler_of_xla_asks_for_memory_alone(tapes: dict[str, Tape], triple
     found = undefined(llvm.object_code(ir.source(tape, "batch", machine) + beside, machine))
     assert found <= LIBRARY | (WINDOWS if "windows" in triple else set())
     assert {PREFIX + name for name in llvm.MEMORY} <= found
+
+
+@pytest.mark.parametrize("triple", TRIPLES)
+def test_the_interpreter_asks_for_mathematics_alone(triple: str) -> None:
+    machine = target(triple)
+    data = llvm.object_code(interpreter.source(machine), machine)
+    assert undefined(data) <= LIBRARY | (WINDOWS if "windows" in triple else set())
+    assert {PREFIX + name for name in (*LIBRARY_UNARY, *LIBRARY_BINARY)} <= undefined(data)
 
 
 @pytest.mark.parametrize("triple", TRIPLES)
