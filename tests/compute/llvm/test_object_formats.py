@@ -12,7 +12,7 @@ import pytest
 import pliant
 from pliant.compute.compiled_loops.translate import Module
 from pliant.compute.integrate.explicit_loop import run_explicit
-from pliant.compute.llvm import emit_calls, fastcall, llvm, xla
+from pliant.compute.llvm import emit_calls, fastcall, interpreter, llvm, xla
 from pliant.compute.llvm.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
 from pliant.compute.llvm.target import Machine, Processor, described
 from pliant.compute.tape.tape import Tape
@@ -143,6 +143,14 @@ def test_the_handler_of_xla_asks_for_memory_alone(tapes: dict[str, Tape], triple
     found = undefined(llvm.object_code(emit_calls.source(tape, "batch", machine, llvm.PART_LENGTH) + beside, machine))
     assert found <= LIBRARY | (WINDOWS if "windows" in triple else set())
     assert {PREFIX + name for name in llvm.MEMORY} <= found
+
+
+@pytest.mark.parametrize("triple", TRIPLES)
+def test_the_interpreter_asks_for_mathematics_alone(triple: str) -> None:
+    machine = target(triple)
+    data = llvm.object_code(interpreter.source(machine), machine)
+    assert undefined(data) <= LIBRARY | (WINDOWS if "windows" in triple else set())
+    assert {PREFIX + name for name in (*LIBRARY_UNARY, *LIBRARY_BINARY)} <= undefined(data)
 
 
 @pytest.mark.parametrize("triple", TRIPLES)

@@ -9,7 +9,7 @@ import pytest
 from pliant.compute import Kernel
 from pliant.compute.llvm.interpreter import interpret
 from pliant.compute.tape.operations import BINARY, NAMES, UNARY
-from pliant.compute.tape.plain_tape import PlainTape
+from pliant.compute.tape.plain_tape import NUMBERS, PlainTape
 from pliant.compute.tape.tape import Tape
 from pliant.errors import UnsupportedModel
 
@@ -40,6 +40,10 @@ EXPRESSIONS = {
 }  # fmt: skip
 
 
+NOT_INTERPRETED = {"floor", "ceil"}
+"""Operations that CasADi's virtual machine interprets, as some processors have no instruction for them."""
+
+
 def states(name: str, count: int = 200) -> np.ndarray:
     rng = np.random.default_rng(len(name))
     x = np.concatenate([rng.normal(size=(count, 2)) * 3, np.array([(a, b) for a in SPECIAL for b in SPECIAL])])
@@ -57,6 +61,7 @@ def function(name: str) -> ca.Function:
 
 def test_every_operation_is_here():
     assert set(EXPRESSIONS) | {"erfinv"} == set(UNARY.values()) | set(BINARY.values())
+    assert NUMBERS.keys() == EXPRESSIONS.keys() - NOT_INTERPRETED
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
@@ -69,8 +74,9 @@ def test_operation_equals_the_virtual_machine(name):
     batch = Kernel(f)(*given)
     with np.errstate(over="ignore"):
         np.testing.assert_allclose(batch, expected, rtol=1e-13, atol=0)  # one or two units in the last place: 4e-16
-    tape = PlainTape.unpacked(PlainTape.of(Tape.as_written(f)).packed())
-    np.testing.assert_allclose(interpret(tape, x), expected, rtol=1e-13, atol=0)
+    if name not in NOT_INTERPRETED:
+        tape = PlainTape.unpacked(PlainTape.of(Tape.as_written(f)).packed())
+        np.testing.assert_allclose(interpret(tape, x), expected, rtol=1e-13, atol=0)
     kernel = Kernel(f)
     single = np.array([kernel(a.copy(), b.copy()) for a, b in zip(*given)])
     np.testing.assert_array_equal(single.view(np.int64), batch.view(np.int64))

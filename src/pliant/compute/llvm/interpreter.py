@@ -12,7 +12,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.compute.llvm import llvm
 from pliant.compute.llvm.lanes import Lanes
-from pliant.compute.llvm.target import machine
+from pliant.compute.llvm.target import Machine, machine
 from pliant.compute.tape.plain_tape import OF_ONE, OF_TWO, PlainTape
 
 NAME = "pliant_interpret"
@@ -35,13 +35,13 @@ def interpret(tape: PlainTape, inputs: Array) -> Array:
 @functools.cache
 def _interpreter() -> Callable[[int, int, int, int], None]:
     """`void pliant_interpret(const int32 *rows, int64 length, const double *values, double *results)`."""
-    code = llvm.compile_loops(NAME, NAME, _source, optimized=False)
+    code = llvm.compile_loops(NAME, NAME, lambda: source(machine()), optimized=False)
     found = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(code.address)
     found.code = code  # type: ignore[attr-defined]  # lives as long as the function
     return found
 
 
-def _source() -> str:
+def source(target: Machine) -> str:
     """LLVM IR: for each row, read two operands, jump to the operation, and write its result."""
     from pliant.compute.llvm.emit import BodyWriter
     from pliant.compute.tape.lower import Program
@@ -81,4 +81,4 @@ def _source() -> str:
     ]  # fmt: skip
     library = sorted(writer.library)
     called = [*map(Lanes.library_declaration, library), one.declarations(), *map(one.library_wrapper, library)]
-    return "".join(called) + "\n".join(lines) + "\n" + machine().attributes
+    return "".join(called) + "\n".join(lines) + "\n" + target.attributes

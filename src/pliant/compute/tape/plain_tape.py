@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pliant.compute.tape.value_numbering import Ints
 
 OF_ONE = (
-    *("neg", "exp", "log", "sqrt", "sq", "twice", "sin", "cos", "tan", "asin", "acos", "atan", "not", "floor", "ceil"),
-    *("fabs", "sign", "erf", "inv", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "log1p", "expm1"),
+    *("neg", "exp", "log", "sqrt", "sq", "twice", "sin", "cos", "tan", "asin", "acos", "atan", "not", "fabs", "sign"),
+    *("erf", "inv", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "log1p", "expm1"),
 )
-"""Operations with one operand, by their names on a tape."""
+"""Operations with one operand, by their names on a tape. `floor` and `ceil` are no instructions of some processors."""
 OF_TWO = (
     *("add", "sub", "mul", "div", "pow", "lt", "le", "eq", "ne", "and", "or", "fmod", "copysign", "if_else_zero"),
     *("fmin", "fmax", "atan2", "hypot", "remainder"),
