@@ -15,8 +15,8 @@ from scipy.integrate import solve_ivp
 import pliant
 from coupled_arms import CRANE_START, EYE, LIFT, PIVOT, boom, crane, lift_length, strung
 from pliant import Coupling, Cylinder, Frame, Joint, Link, RigidBody, Robot
-from pliant.mechanics.actuation.build_laws import line_drive
 from pliant.mechanics.constraints.coupling_laws import TautCable
+from pliant.mechanics.links.build_laws import line_drive
 from pliant.robot import Loop, LoopJoint
 
 G = 9.81

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pliant.compute.compiled_loops.primitives import Doubles, call, shift
-from pliant.compute.integrate.evaluation import EPS, normalise, place
+from pliant.compute.integrate.evaluation import EPS, place
+from pliant.compute.integrate.loop_closing import normalise
 from pliant.compute.integrate.loop_state import EventKind, Ode, Record, StepState, Tally
 
 EVENT_SAMPLES = 4  # points per step at which event functions are looked at

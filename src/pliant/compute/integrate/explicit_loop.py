@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from pliant.compute.compiled_loops.primitives import integers, shift, unpack
+from pliant.compute.integrate.contact_steps import look
 from pliant.compute.integrate.dense_output import event_values, polynomial, wants_dense
-from pliant.compute.integrate.evaluation import evaluate, normalise_slopes, place
-from pliant.compute.integrate.gap_steps import look
+from pliant.compute.integrate.evaluation import evaluate, place
+from pliant.compute.integrate.loop_closing import normalise_slopes
 from pliant.compute.integrate.loop_state import (
     Clock,
     Explicit,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from pliant.compute.compiled_loops.primitives import integers, shift, unpack
+from pliant.compute.integrate.contact_steps import look
 from pliant.compute.integrate.dense_output import event_values, polynomial, wants_dense
 from pliant.compute.integrate.evaluation import evaluate, jacobian
-from pliant.compute.integrate.gap_steps import look
 from pliant.compute.integrate.loop_state import (
     Clock,
     LoopPlan,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from pliant.compute.compiled_loops.primitives import Doubles, call, shift
+from pliant.compute.integrate.contact_steps import count_passed, meets_on_its_way
 from pliant.compute.integrate.dense_output import EVENT_SAMPLES, find_events, first_cut, interpolate, write_row
-from pliant.compute.integrate.evaluation import evaluate, place, roundings, settle, within
-from pliant.compute.integrate.gap_steps import count_passed, meets_on_its_way
+from pliant.compute.integrate.evaluation import evaluate, place, roundings, within
+from pliant.compute.integrate.loop_closing import settle
 from pliant.compute.integrate.loop_state import Clock, LoopPlan, LoopStatus, Ode, Record, StepState, Tally, Ticking
 from pliant.compute.integrate.step_control import LEAST_MEMORY, REACH, next_step, scaled, step_ratio
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import casadi as ca
 
 from pliant.algebra.rotations import SX, constant
-from pliant.mechanics.actuation.build_laws import core, line_drive, line_laws, pressing
 from pliant.mechanics.links.attachments import Place
+from pliant.mechanics.links.build_laws import core, line_drive, line_laws, pressing
 from pliant.mechanics.links.chain import Chain, Closure, ContactMap, FrameMap, LineMap
 from pliant.mechanics.links.frames import frame_of
 from pliant.mechanics.links.link_geometry import place_at

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.actuation.build_laws import gear_spring, motor_map, stops, yielding
 from pliant.mechanics.actuation.friction import friction_on
+from pliant.mechanics.links.build_laws import gear_spring, motor_map, stops, yielding
 from pliant.mechanics.links.chain import DriveMap, Shaft
 from pliant.robot.description import RobotDescription
 from pliant.robot.parts.gear import Drive

@@ -1,4 +1,4 @@
-"""An arm, or many, that its caller advances step by step: in a loop with hardware, a learner, another program."""
+"""The class `Stepper`: an arm, or many, that its caller advances, in a loop with hardware, a learner, another program."""
 
 from pliant.simulation.stepper.stepper import ArmState, SavedState, Stepper
 

@@ -10,6 +10,7 @@ import casadi as ca
 from pliant.algebra.rotations import SX
 from pliant.errors import ModelError
 from pliant.mechanics.actuation.gear_springs import GearSpring, Wave, Yielding
+from pliant.mechanics.actuation.hydraulic_cylinder import CylinderMap, ValveMap
 from pliant.mechanics.actuation.motor_laws import MotorMap
 from pliant.mechanics.actuation.shaft_laws import Placed
 from pliant.mechanics.constraints.contact_law import Core, Pressing, StopMap
@@ -23,7 +24,6 @@ from pliant.mechanics.constraints.coupling_laws import (
     PullingSpring,
     TautCable,
 )
-from pliant.mechanics.constraints.hydraulic_cylinder import CylinderMap, ValveMap
 from pliant.mechanics.links.link_maps import is_zero
 from pliant.robot.parts.contacts import Contact, Surface
 from pliant.robot.parts.couplings import Coupling, Cylinder
