@@ -196,7 +196,7 @@ class Kernel:
 
     @functools.cached_property
     def _form(self) -> PlainTape | VirtualMachine:
-        """What is interpreted."""
+        """Operations that the interpreter runs."""
         form = self._known.interpreted
         if isinstance(form, PlainTape):
             return form

@@ -1,4 +1,4 @@
-"""The class `Stepper`: an arm, or many, that its caller advances, in a loop with hardware, a learner, another program."""
+"""The class `Stepper`: an arm, or many, that its caller advances, beside hardware, a learner or another program."""
 
 from pliant.simulation.stepper.stepper import ArmState, SavedState, Stepper
 
