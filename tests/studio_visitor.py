@@ -53,6 +53,10 @@ class Visitor:
         """The field, box or list of a line."""
         return self.row(label).locator("input:visible, textarea:visible").first
 
+    def labels(self) -> set[str]:
+        """Labels that are seen."""
+        return set(self.page.locator("label:visible").all_inner_texts())
+
     def tab_of(self, name: str) -> None:
         self.page.get_by_role("tab", name=name, exact=True).click(timeout=SLOW)
 
@@ -320,11 +324,14 @@ def edit_numbers(v: Visitor, seconds: float) -> None:
     for part in (links[-1].name, *beams[:1]):  # all others hang on the first, which bends slowest
         v.choose("part", part)
         v.until(lambda part=part: all(path.startswith(f"links.{part}.") for path in panel.fields), "part")
-    few = len(panel.fields)
+    few = {field.label for field in panel.fields.values()}
     v.tick("zeros too")
-    v.until(lambda: len(panel.fields) > few, "zeros")
+    v.until(lambda: len(panel.fields) > len(few), "zeros")
+    every = {field.label for field in panel.fields.values()}
+    v.until(lambda: every <= v.labels(), "zeros on the page")
     v.tick("zeros too", False)
-    v.until(lambda: len(panel.fields) == few, "no zeros")
+    v.until(lambda: len(panel.fields) == len(few), "no zeros")
+    v.until(lambda: every & v.labels() == few, "no zeros on the page")  # what is typed into fields that go is lost
     path = f"links.{part}.beam.length" if beams else next(iter(panel.fields))
     label, old = path.removeprefix(f"links.{part}."), panel.fields[path].value
     first = v.numbers()[2]
