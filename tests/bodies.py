@@ -11,7 +11,7 @@ import numpy as np
 from arms import random_robot
 from pliant.mechanics import build_chain
 from pliant.robot import BodyFrame, Link, ReducedBody, Robot
-from pliant.viewer.scene_tubes import tube_faces
+from pliant.viewer.scenes.scene_tubes import tube_faces
 
 
 @dataclass(frozen=True)

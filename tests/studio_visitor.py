@@ -17,8 +17,8 @@ from pliant.studio import run as studio_run
 from pliant.studio.choices import positioned
 from pliant.studio.file_panel import NAMES
 from pliant.studio.texts import vibrations
-from pliant.viewer.charts import CLOCK, PLOTS
-from pliant.viewer.viewer_meshes import Ball
+from pliant.viewer.browser.charts import CLOCK, PLOTS
+from pliant.viewer.browser.viewer_meshes import Ball
 
 SLOW = 90_000
 """ms: first pictures take long where WebGL is drawn by the processor and others use it too."""

@@ -29,11 +29,17 @@ BACK = {
     ("control.planning.plan_figure", "control.planning.plan"): "a figure of a result, which its method draws",
     ("identification.figures", "identification.estimate"): "a figure of a result, which its method draws",
     ("identification.recording", "identification.calibration"): "readings take a calibration, which is a reading",
-    ("model.statics", "model.closed_statics"): "rest of trees and of mechanisms, two cases of one search",
-    ("model.statics", "model.loop_statics"): "rest of trees and of mechanisms, two cases of one search",
+    ("model.rest.statics", "model.rest.closed_statics"): "rest of trees and of mechanisms, two cases of one search",
+    ("model.rest.statics", "model.rest.loop_statics"): "rest of trees and of mechanisms, two cases of one search",
     ("robot.description", "robot.cylinder_bodies"): "a heavy cylinder becomes links of the robot that has it",
-    ("simulation.runs.composition", "simulation.runs.composed_equations"): "a run and its equations",
-    ("simulation.runs.error_estimate", "simulation.runs.results"): "an estimate of a result, which its method makes",
+    (
+        "simulation.runs.equations.composition",
+        "simulation.runs.equations.composed_equations",
+    ): "a run and its equations",
+    (
+        "simulation.runs.quantities.error_estimate",
+        "simulation.runs.results",
+    ): "an estimate of a result, which its method makes",
     ("simulation.scenario.scenario", "simulation.scenario.recordings"): "a scenario may stand in a recording file",
 }
 """Pairs inside a room that import each other, with the reason."""

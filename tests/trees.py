@@ -7,7 +7,7 @@ import numpy as np
 from arms import random_robot
 from pliant.mechanics.links.chain import Chain
 from pliant.robot import BaseBody, BeamStation, Drive, Friction, Joint, JointAxis, Link, Lump, Robot
-from pliant.robot.parts.rigid_body import Payload
+from pliant.robot.parts.bodies.rigid_body import Payload
 
 COUNTS = {"universal": 2, "cylindrical": 2, "planar": 3}
 

@@ -12,8 +12,8 @@ from pliant.identification.study_file import IdentificationStudy, MotionColumn
 from pliant.options import SectionShape
 from pliant.robot import MATERIALS, Robot
 from pliant.robot.files.urdf import LINK_KEYS, SIDE_KEYS
+from pliant.robot.parts.cross_sections.section_shapes import section_shape
 from pliant.robot.parts.keys import Key, keys, parts, prose, written
-from pliant.robot.parts.section_shapes import section_shape
 from pliant.scenario import REGISTRY, Part, Scenario
 from pliant.simulation.scenario.parts import part_keys
 from pliant.simulation.scenario.robots import UrdfRobot

@@ -10,9 +10,9 @@ from pliant.arrays import Array
 from pliant.errors import UnsupportedModel
 from pliant.model.robot import Robot
 from pliant.robot.parts.beam import Beam
+from pliant.robot.parts.bodies.rigid_body import RigidBody
 from pliant.robot.parts.joint import Joint, Origin
 from pliant.robot.parts.link import Link
-from pliant.robot.parts.rigid_body import RigidBody
 from pliant.robot.parts.shapes import Shapes
 from pliant_bench.rigid_peers import RigidChain, RigidJoint
 
@@ -35,7 +35,7 @@ def arm(links: int, modes: int = 0) -> Robot:
 
 def rigid_chain(robot: Robot) -> RigidChain:
     """The numbers of a rigid arm whose joints turn about z, for peers; `UnsupportedModel` for any other."""
-    from pliant.mechanics.links.build_chain import build_chain
+    from pliant.mechanics.links.builders.build_chain import build_chain
 
     joints = []
     R, p = np.eye(3), np.zeros(3)

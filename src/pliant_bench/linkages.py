@@ -19,10 +19,10 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.model.robot import Robot, load
 from pliant.robot.parts.beam import Beam
+from pliant.robot.parts.bodies.rigid_body import RigidBody
 from pliant.robot.parts.joint import Joint, Origin
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.loop_joints import Loop
-from pliant.robot.parts.rigid_body import RigidBody
 from pliant.robot.parts.shapes import Shapes
 from pliant_bench import spin_up
 from pliant_bench.equal_accuracy import OURS, PAIRS, CommonMotion, Setting

@@ -18,7 +18,7 @@ from pliant.errors import ModelError, install
 from pliant.model.robot import Robot
 from pliant.robot.mass_sum import payload_mass
 from pliant.robot.parts.beam import beam_properties
-from pliant.robot.parts.rigid_body import Lump
+from pliant.robot.parts.bodies.rigid_body import Lump
 
 
 @dataclass(frozen=True)

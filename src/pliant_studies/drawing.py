@@ -13,7 +13,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.drawing.style import COLOURS, DASHES, Look, time_axis
 from pliant.model.model import Model
-from pliant.viewer.scene import make_scene
+from pliant.viewer.scenes.scene import make_scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -35,7 +35,7 @@ from pliant.control import (
     Waypoints,
     zv,
 )
-from pliant.simulation.runs.composition import Composition, compose
+from pliant.simulation.runs.equations.composition import Composition, compose
 
 
 class Counter:

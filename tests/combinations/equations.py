@@ -13,8 +13,8 @@ from pliant.mechanics import FORMULATIONS, Chain, equations, features
 from pliant.mechanics.constraints.loop_constraints import LoopRows, closing_rows
 from pliant.mechanics.formulations.generalized_forces import applied_forces, passive, rotors
 from pliant.mechanics.links.frames import frame_of, map_jacobian
-from pliant.mechanics.links.linear_body import LinearBody
-from pliant.mechanics.links.link_maps import LinearBeam, RigidMap
+from pliant.mechanics.links.maps.linear_body import LinearBody
+from pliant.mechanics.links.maps.link_maps import LinearBeam, RigidMap
 
 ROUND_OFF = 1e-9
 """The promise; measured values stand near 1e-13. Accelerations lose digits to the condition of M, see `lost`."""

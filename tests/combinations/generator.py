@@ -47,8 +47,8 @@ from pliant.robot import (
     parents,
 )
 from pliant.robot.files.yaml import write_yaml
+from pliant.robot.parts.bodies.rigid_body import Payload
 from pliant.robot.parts.frames import Frame
-from pliant.robot.parts.rigid_body import Payload
 
 Array = np.ndarray
 Rng = np.random.Generator
@@ -429,7 +429,7 @@ class _World:
 
 
 def _maps(robot: Robot) -> Any:
-    from pliant.mechanics.links.build_connections import named_frames
+    from pliant.mechanics.links.builders.build_connections import named_frames
     from pliant.robot import RobotView
 
     return named_frames(RobotView(robot, {}))

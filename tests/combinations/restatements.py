@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from scipy.spatial.transform import Rotation
 
 from combinations.generator import Arm, Array, number, origin_of, pose_of
-from pliant.mechanics.links.build_chain import tip_loads
+from pliant.mechanics.links.builders.build_chain import tip_loads
 from pliant.mechanics.links.kinematics import placements, twists
 from pliant.model.coordinate_units import coordinate_units, speed_units
 from pliant.robot import (
@@ -37,9 +37,9 @@ from pliant.robot import (
     inertia_matrix,
     parents,
 )
+from pliant.robot.parts.bodies.imported_body import ImportedBody
+from pliant.robot.parts.bodies.rigid_body import Payload
 from pliant.robot.parts.frames import Frame
-from pliant.robot.parts.imported_body import ImportedBody
-from pliant.robot.parts.rigid_body import Payload
 
 Pose = tuple[Array, Array]
 UNITS = {"m": (1, 0, 0), "kg": (0, 1, 0), "s": (0, 0, 1), "rad": (0, 0, 0), "N": (1, 1, -2), "Pa": (-1, 1, -2),

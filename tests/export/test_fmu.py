@@ -30,7 +30,7 @@ from pliant.export import export
 from pliant.export.compiling import find_compiler
 from pliant.export.targets.fmu import platform_folder
 from pliant.robot import beam_properties
-from pliant.simulation.runs.internal_forces import RunHistory
+from pliant.simulation.runs.quantities.internal_forces import RunHistory
 
 fmpy = pytest.importorskip("fmpy", reason="fmpy is not installed (extra: fmu)")
 pytestmark = needs_compiler

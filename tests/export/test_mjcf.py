@@ -15,8 +15,8 @@ from arms import MECHANISMS, sampled
 from pliant import ModelError, Robot, UnsupportedModel
 from pliant.algebra.quaternions import to_matrix
 from pliant.export.spring_chains import cut, damp, spring_chain
-from pliant.mechanics.links.build_chain import build_chain
-from pliant.model.undeformed_modes import StraightArm
+from pliant.mechanics.links.builders.build_chain import build_chain
+from pliant.model.automatic_shapes.undeformed_modes import StraightArm
 from pliant.robot import Shapes
 from trees import random_tree
 

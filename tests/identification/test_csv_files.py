@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pliant.errors import ModelError
-from pliant.simulation.runs.csv_files import read_csv
+from pliant.simulation.runs.files.csv_files import read_csv
 
 TABLE = "time,upper\n0.0,0.5\n0.01,0.6\n"
 
@@ -104,7 +104,7 @@ def test_small_files_with_much_inside(tmp_path, monkeypatch, kind) -> None:
     """Memory stays below eight times what may be read, whatever is unpacked; here with bounds of a hundredth."""
     for name, most in (("MOST_BYTES", 4 << 20), ("MOST_NUMBERS", 100_000), ("MOST_CELLS", 1000),
                        ("LONGEST_LINE", 1 << 18)):  # fmt: skip
-        monkeypatch.setattr(f"pliant.simulation.runs.csv_files.{name}", most)
+        monkeypatch.setattr(f"pliant.simulation.runs.files.csv_files.{name}", most)
     piece, times, words = BOMBS[kind]
     _bomb(tmp_path / "bomb.csv.gz", piece, times)
     assert (tmp_path / "bomb.csv.gz").stat().st_size < 50_000

@@ -15,12 +15,12 @@ from arms import random_robot, sampled, unequal_arm
 from flyers import satellite
 from pliant.cli import app
 from pliant.errors import ModelError
-from pliant.mechanics.links.build_chain import build_chain
+from pliant.mechanics.links.builders.build_chain import build_chain
 from pliant.mechanics.shapes import bending_modes, gauss_rule, rod_modes
 from pliant.mechanics.shapes.series import StrainSeries, series_of_modes
 from pliant.mechanics.shapes.tip_load import LoadRatios
-from pliant.model.choices import resolved
-from pliant.model.undeformed_modes import StraightArm
+from pliant.model.automatic_shapes.choices import resolved
+from pliant.model.automatic_shapes.undeformed_modes import StraightArm
 from pliant.robot import Beam, BeamStation, Drive, Joint, Link, Lump, Origin, Payload, RigidBody, Robot, Section, Shapes
 from pliant.robot.parts.shapes import FIELDS
 from trees import random_tree
@@ -377,7 +377,7 @@ def test_the_model_says_and_carries_its_choice(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_everybody_reads_an_arm_with_the_word(tmp_path: Path) -> None:
     from pliant.analysis import with_shapes
-    from pliant.mechanics.links.build_chain import robot_shapes, shapes_that_change, tip_loads
+    from pliant.mechanics.links.builders.build_chain import robot_shapes, shapes_that_change, tip_loads
     from pliant.studio.choices import Choices, structure
 
     robot = flat()
@@ -467,7 +467,7 @@ def test_shapes_left_to_the_model_come_with_pieces() -> None:
 
 def test_lengths_that_carry_stations_are_no_symbols() -> None:
     """Known before anything is traced: the studio then builds the arm anew."""
-    from pliant.mechanics.links.build_chain import shapes_that_change
+    from pliant.mechanics.links.builders.build_chain import shapes_that_change
 
     robot = pliant.load("hydraulic-crane")
     with pytest.raises(pliant.ModelError, match="something sits at a station of the beam"):

@@ -11,8 +11,8 @@ import casadi as ca
 import pytest
 
 import pliant
-from pliant.model.assembly import mechanism
 from pliant.model.interpreted import interpreted
+from pliant.model.loops.assembly import mechanism
 
 DAILY = ("two-link", "lab-arm", "slider-crank", "box-arm")
 """An arm whose functions are compiled, one whose stiffness is interpreted, a mechanism, a body from a file."""

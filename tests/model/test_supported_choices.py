@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pliant.model.choices import resolved
+from pliant.model.automatic_shapes.choices import resolved
 from pliant.robot import Robot, beam_properties
 
 BOX = {"shape": "box", "width": 0.08, "height": 0.1, "thickness": 0.004}

@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant import Joint, Link, Robot
 from pliant.robot import DH, BaseBody, JointAxis, Lump, Origin, RigidBody
-from pliant.robot.parts.rigid_body import Payload
+from pliant.robot.parts.bodies.rigid_body import Payload
 
 JOINTS = ("revolute", "prismatic", "fixed", "universal", "spherical", "cylindrical", "planar", "free")
 

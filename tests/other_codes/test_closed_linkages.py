@@ -17,7 +17,7 @@ from linkages import (
     slider_crank,
     slider_crank_state,
 )
-from pliant.model.assembly import mechanism
+from pliant.model.loops.assembly import mechanism
 from pliant.robot import Link, Loop, LoopJoint, Origin, RigidBody, Robot
 
 pin = pytest.importorskip("pinocchio")

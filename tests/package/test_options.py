@@ -20,7 +20,7 @@ from pliant.environments import TASKS
 from pliant.export import EXPORTS
 from pliant.export.targets.cuda import PRECISIONS
 from pliant.mechanics import FORMULATIONS
-from pliant.mechanics.links.link_maps import ROTATIONS
+from pliant.mechanics.links.maps.link_maps import ROTATIONS
 from pliant.mechanics.shapes.integrals import FIELDS
 from pliant.model import EXPRESSIONS, Options
 from pliant.scenario import ModelOptions

@@ -67,7 +67,7 @@ GUARDED = {  # (file, what) -> the line that leads around it where the system ha
     ("export/compiling.py", "os.killpg"): 'if os.name == "posix":',
     ("export/compiling.py", "signal.SIGKILL"): 'if os.name == "posix":',
     ("export/placing.py", "os.rename"): "if target.exists():\n            _replace(work, target)\n        else:",
-    ("control/planning/time_limited.py", "start_new_session="): 'start_new_session=os.name == "posix"',
+    ("control/planning/search/time_limited.py", "start_new_session="): 'start_new_session=os.name == "posix"',
 }
 
 

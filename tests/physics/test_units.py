@@ -12,8 +12,8 @@ import pliant
 from arms import MECHANISMS
 from combinations.restatements import Restated, in_units
 from pliant import ModelError, Robot
+from pliant.mechanics.actuation import hydraulic_cylinder
 from pliant.mechanics.actuation.hydraulic_cylinder import CAVITATES
-from pliant.mechanics.constraints import hydraulic_cylinder
 from pliant.model.coordinate_units import commands, coordinate_units, speed_units
 from pliant.robot import load
 from units import in_unit

@@ -18,7 +18,7 @@ from pliant.cli.info import describe
 from pliant.loads import Wrench
 from pliant.model.validity import bent_beams, doubts, shear_part, slow, steep
 from pliant.robot import MATERIALS, area_moments, shear_coefficients
-from pliant.simulation.runs.error_estimate import SAFETY
+from pliant.simulation.runs.quantities.error_estimate import SAFETY
 
 TUBE = Section(shape="tube", outer_diameter=0.04, inner_diameter=0.036)
 

@@ -22,8 +22,8 @@ from pliant import Beam, Joint, Link, Lump, Model, Result, RigidBody, Robot, Sha
 from pliant.loads import Wrench
 from pliant.model.validity import SLOPE, bent_beams
 from pliant.robot import Origin
-from pliant.simulation.runs.error_estimate import SAFETY, Validity, beyond_shape, known_shapes
-from pliant.simulation.runs.internal_forces import RunHistory
+from pliant.simulation.runs.quantities.error_estimate import SAFETY, Validity, beyond_shape, known_shapes
+from pliant.simulation.runs.quantities.internal_forces import RunHistory
 
 pytestmark = pytest.mark.filterwarnings("ignore:links:UserWarning")  # slopes above 0.2 rad are meant
 

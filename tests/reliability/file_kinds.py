@@ -38,7 +38,7 @@ from pliant.mechanics.bodies.mesh_reading import read_solid_mesh
 from pliant.robot.files.mesh_files import read_mesh
 from pliant.robot.files.urdf_meshes import urdf_meshes
 from pliant.robot.files.yaml import write_yaml
-from pliant.robot.parts.reduced_body import ReducedBody
+from pliant.robot.parts.bodies.reduced_body import ReducedBody
 from pliant.studio.file_panel import uploaded
 from pliant.sweeps import SweepStudy
 from pliant.sweeps.journal import Journal

@@ -14,7 +14,7 @@ import pliant
 from pliant.batch import BatchResult
 from pliant.identification import Recording
 from pliant.identification.study_file import IdentificationStudy
-from pliant.simulation.runs.csv_files import read_csv
+from pliant.simulation.runs.files.csv_files import read_csv
 from pliant.sweeps import SweepStudy
 
 from . import sound

@@ -18,7 +18,7 @@ import pliant
 from pliant.base.array_files import HEADER, SAID, check_hdf5, check_zarr
 from pliant.batch import BatchResult
 from pliant.errors import ModelError
-from pliant.simulation.runs import digest
+from pliant.simulation.runs.files import digest
 from pliant.studio.file_panel import uploaded
 
 from . import sound

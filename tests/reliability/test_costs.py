@@ -16,7 +16,7 @@ import pliant
 from pliant.errors import PliantError
 from pliant.identification import read_csv
 from pliant.robot.files.yaml import write_yaml
-from pliant.robot.parts.reduced_body import ReducedBody
+from pliant.robot.parts.bodies.reduced_body import ReducedBody
 
 from . import sound
 

@@ -37,11 +37,11 @@ FORBIDDEN_CALLS = {
     "yaml.unsafe_load", "yaml.full_load", "np.load", "numpy.load", "joblib.load", "torch.load",
 }  # fmt: skip
 PICKLES = {  # who may pickle, and for whom
-    "control/planning/time_limited.py": "a search and the process that it started for itself, over its own pipes",
+    "control/planning/search/time_limited.py": "a search and the process that it started for itself, over its own pipes",
 }
 PROCESSES = {  # who may start a program, and which
     "mechanics/bodies/library_process.py": "a fresh interpreter in which a library reads a file, bounded",
-    "control/planning/time_limited.py": "a fresh interpreter for a search that has a time limit",
+    "control/planning/search/time_limited.py": "a fresh interpreter for a search that has a time limit",
     "export/compiling.py": "the C compiler, asked for by `pliant export --to fmu`",
     "viewer/video.py": "ffmpeg, asked for by `to_video`",
     "pliant_bench/start.py": "fresh interpreters that the benchmark times",
@@ -124,7 +124,7 @@ from pathlib import Path
 kind, source = sys.argv[1:]
 if kind == "view":
     import pliant
-    from pliant.viewer.server import view
+    from pliant.viewer.browser.server import view
     server = view(pliant.Result.load(source), 18700)
 else:
     from pliant.studio.studio import studio

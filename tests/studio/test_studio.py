@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import pliant
 from linkages import four_bar
 from pliant.cli import app
-from pliant.simulation.runs import composed_equations
+from pliant.simulation.runs.equations import composed_equations
 from pliant.studio import file_panel
 from pliant.studio import maps_panel as studio_maps
 from pliant.studio import numbers_panel as studio_numbers
@@ -34,11 +34,11 @@ from pliant.studio.run import Workshop, saved_run, scenario, tip_error
 from pliant.studio.starts import STARTS, first_choices, limits_of
 from pliant.studio.studio import Visit
 from pliant.studio.texts import comparison, frequencies, readout, summary
-from pliant.viewer import server as viewer
-from pliant.viewer.charts import PLOTS
-from pliant.viewer.readout import at_time
-from pliant.viewer.server import start_server
-from pliant.viewer.viewer_scene import KEPT
+from pliant.viewer.browser import server as viewer
+from pliant.viewer.browser.charts import PLOTS
+from pliant.viewer.browser.readout import at_time
+from pliant.viewer.browser.server import start_server
+from pliant.viewer.browser.viewer_scene import KEPT
 
 from .test_studio_uploads import Sender
 

@@ -33,7 +33,7 @@ def visiting(browser: Any, folder: Path, name: str) -> Iterator[Visitor]:
     pytest.importorskip("viser", reason="viser is not installed (the studio extra has it)")
     from pliant.studio import client as studio_visit
     from pliant.studio.studio import Studio, address
-    from pliant.viewer.viewer_scene import Stage
+    from pliant.viewer.browser.viewer_scene import Stage
 
     page = browser.new_page(viewport={"width": 1160, "height": 520})  # scene and panels, small enough to draw
     with pytest.MonkeyPatch.context() as patch:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pliant.viewer import upload_limits
-from pliant.viewer.server import start_server
-from pliant.viewer.upload_limits import bound_uploads
+from pliant.viewer.browser import upload_limits
+from pliant.viewer.browser.server import start_server
+from pliant.viewer.browser.upload_limits import bound_uploads
 
 
 class Sender:

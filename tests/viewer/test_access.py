@@ -25,8 +25,8 @@ from typer.testing import CliRunner
 import pliant
 from browser import REBOUND
 from pliant.cli import app, view
-from pliant.viewer import access as gate_module
-from pliant.viewer.access import Gate
+from pliant.viewer.browser import access as gate_module
+from pliant.viewer.browser.access import Gate
 
 TOKEN = "a-token-of-24-characters"
 """Of the gate that is tested without a server."""
@@ -129,7 +129,7 @@ def test_a_token_is_read_from_standard_input(monkeypatch: pytest.MonkeyPatch, tm
 @pytest.fixture(scope="module")
 def server() -> Iterator[Any]:
     pytest.importorskip("viser", reason="viser is not installed (the studio extra has it)")
-    from pliant.viewer.server import start_server
+    from pliant.viewer.browser.server import start_server
 
     made = start_server(8490)
     made.gui.add_markdown("inside")
@@ -154,7 +154,7 @@ def _knock(url: str, **options: Any) -> int:
 
 
 def test_websockets_are_asked(server: Any) -> None:
-    from pliant.viewer.server import address
+    from pliant.viewer.browser.server import address
 
     port, good = server.get_port(), address(server).replace("http", "ws")
     assert _knock(good) == 101
@@ -234,7 +234,7 @@ def foreign_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_a_foreign_page_in_a_browser(server: Any, chromium: Any, foreign_site: str) -> None:
     """It gets no websocket, with or without the token, nor anything of the page; the printed address does, to which the
     page leads that the command opens."""
-    from pliant.viewer.server import address
+    from pliant.viewer.browser.server import address
 
     port, good = server.get_port(), address(server)
     sockets = [url.replace("http", "ws", 1) for url in (f"http://127.0.0.1:{port}", f"http://localhost:{port}", good)]
@@ -271,7 +271,7 @@ def _closed(connection: socket.socket) -> bool:
 
 def test_many_who_say_nothing_shut_nobody_out(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest of them gives way; who has the address is let in."""
-    from pliant.viewer.server import address
+    from pliant.viewer.browser.server import address
 
     monkeypatch.setattr(gate_module, "MOST_WAITING", 5)
     slow = [_says(server.get_port(), b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ") for _ in range(12)]
@@ -308,7 +308,7 @@ def test_a_huge_message_ends_its_connection(server: Any) -> None:
     from websockets.exceptions import ConnectionClosed
     from websockets.sync.client import connect
 
-    from pliant.viewer.server import address
+    from pliant.viewer.browser.server import address
 
     spoken = f"viser-v{viser.__version__}"
     with connect(address(server).replace("http", "ws"), subprotocols=[spoken], max_size=None) as page:
@@ -321,7 +321,7 @@ def test_a_huge_message_ends_its_connection(server: Any) -> None:
 
 def test_the_address_is_told_to_nobody_else(server: Any) -> None:
     """A link on the page names no referrer, which would have the token."""
-    from pliant.viewer.server import address
+    from pliant.viewer.browser.server import address
 
     with urllib.request.urlopen(address(server)) as answer:
         assert answer.headers["Referrer-Policy"] == "no-referrer"

@@ -18,14 +18,14 @@ from pliant.robot import ReducedBody
 from pliant.robot.files.mesh_files import MOST_FACES
 from pliant.studio.choices import Choices, structure
 from pliant.studio.run import Workshop
-from pliant.viewer.body_skins import BodySkin
-from pliant.viewer.body_surfaces import surface_of
+from pliant.viewer.browser.viewer_meshes import ArmMeshes
 from pliant.viewer.colors import strain_colors
 from pliant.viewer.page import page_data
-from pliant.viewer.scene import make_scene
-from pliant.viewer.scene_tubes import tube_faces
-from pliant.viewer.skins import SceneSkin, covered, shows, skins_of
-from pliant.viewer.viewer_meshes import ArmMeshes
+from pliant.viewer.scenes.body_skins import BodySkin
+from pliant.viewer.scenes.body_surfaces import surface_of
+from pliant.viewer.scenes.scene import make_scene
+from pliant.viewer.scenes.scene_tubes import tube_faces
+from pliant.viewer.scenes.skins import SceneSkin, covered, shows, skins_of
 from viewer.test_viewer_scene import Server, pieces
 
 

@@ -16,12 +16,12 @@ from linkages import four_bar
 from pliant import Contact, Link, RigidBody, Robot, Surface
 from pliant.robot import Joint
 from pliant.simulation.runs.results import Result
+from pliant.viewer.browser.viewer_meshes import FittingMeshes
 from pliant.viewer.page import to_html
-from pliant.viewer.scene import Scene, make_scene, readable_magnification, scene_of
-from pliant.viewer.scene_camera import outlook, touched
-from pliant.viewer.scene_fittings import Fitting, Held, Pushed, Spanned
+from pliant.viewer.scenes.scene import Scene, make_scene, readable_magnification, scene_of
+from pliant.viewer.scenes.scene_camera import outlook, touched
+from pliant.viewer.scenes.scene_fittings import Fitting, Held, Pushed, Spanned
 from pliant.viewer.video_drawing import Camera, FrameDrawing, faces
-from pliant.viewer.viewer_meshes import FittingMeshes
 from viewer.test_viewer_scene import Server
 
 

@@ -15,15 +15,15 @@ from free_flyer import satellite, states
 from pliant.algebra.quaternions import angles, as_quaternion, between, product, to_matrix
 from pliant.figures.run_panels import attitude, tip_shift
 from pliant.model import Model
-from pliant.simulation.runs.internal_forces import interpolated_states
+from pliant.simulation.runs.quantities.internal_forces import interpolated_states
 from pliant.simulation.runs.results import Readings, Result, RunStats
 from pliant.studio.choices import Choices
 from pliant.studio.run import Workshop
 from pliant.studio.run import tip_error as studio_error
 from pliant.view import plot
-from pliant.viewer.scene import Scene, make_scene, scene_of
-from pliant.viewer.scene_camera import outlook, touched
-from pliant.viewer.scene_tubes import corners, rings, tube_faces
+from pliant.viewer.scenes.scene import Scene, make_scene, scene_of
+from pliant.viewer.scenes.scene_camera import outlook, touched
+from pliant.viewer.scenes.scene_tubes import corners, rings, tube_faces
 from pliant.viewer.video_drawing import FrameDrawing
 
 

@@ -88,7 +88,7 @@ def test_notebooks(page: Tab, runs: list[pliant.Result]) -> None:
 @pytest.mark.parametrize("k", [pytest.param(k, marks=[pytest.mark.full] * (k != 1)) for k in range(len(NAMES))])
 def test_the_viewer(page: Tab, runs: list[pliant.Result], k: int) -> None:
     pytest.importorskip("viser", reason="viser is not installed (the studio extra has it)")
-    from pliant.viewer.server import address, view
+    from pliant.viewer.browser.server import address, view
 
     server = view(runs[k], 8495)
     try:

@@ -16,7 +16,7 @@ from browser import Tab
 from crooked import made_up_run
 from figures.test_figure_values import rigid_tip
 from pliant.viewer.page import facts, page, page_data, to_html
-from pliant.viewer.scene import scene_of
+from pliant.viewer.scenes.scene import scene_of
 
 
 @pytest.fixture(scope="module")

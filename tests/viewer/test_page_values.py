@@ -15,8 +15,8 @@ from pliant.simulation.runs.results import Result
 from pliant.view import plot
 from pliant.viewer.colors import RIGID, strain_colors
 from pliant.viewer.page import asset, page
-from pliant.viewer.scene import scene_of
-from pliant.viewer.scene_camera import outlook
+from pliant.viewer.scenes.scene import scene_of
+from pliant.viewer.scenes.scene_camera import outlook
 
 
 @pytest.fixture(scope="module")

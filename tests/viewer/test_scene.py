@@ -10,9 +10,9 @@ from crooked import HEIGHT, WIDTH
 from figures.test_figure_values import rigid_tip
 from pliant.robot import Beam, Joint, Link, Robot, Section, Shapes, beam_properties
 from pliant.viewer.colors import strain_colors
-from pliant.viewer.scene import exponentials, frame_rows, make_scene, readable_magnification, scene_of
-from pliant.viewer.scene_camera import outlook
-from pliant.viewer.scene_tubes import rings, tube_faces
+from pliant.viewer.scenes.scene import exponentials, frame_rows, make_scene, readable_magnification, scene_of
+from pliant.viewer.scenes.scene_camera import outlook
+from pliant.viewer.scenes.scene_tubes import rings, tube_faces
 
 
 @pytest.mark.slow_cases("canadarm2")

@@ -11,9 +11,9 @@ import pytest
 import pliant
 from pliant.robot import Visual
 from pliant.robot.files.mesh_files import MOST_FACES, read_mesh
-from pliant.viewer.scene import make_scene
-from pliant.viewer.scene_tubes import ball
-from pliant.viewer.skins import covered, skins_of
+from pliant.viewer.scenes.scene import make_scene
+from pliant.viewer.scenes.scene_tubes import ball
+from pliant.viewer.scenes.skins import covered, skins_of
 from sources import ROOT
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 2.0) for y in (0.0, 3.0) for z in (0.0, 5.0)])
@@ -230,7 +230,7 @@ def test_movies_show_them(tmp_path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from pliant.viewer.scene import scene_of
+    from pliant.viewer.scenes.scene import scene_of
     from pliant.viewer.video_drawing import FrameDrawing
 
     figure = Figure(figsize=(3, 3))

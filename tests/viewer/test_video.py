@@ -13,7 +13,7 @@ import pytest
 import pliant
 from figures.test_figure_values import SI, rigid_tip, unit_of
 from pliant.viewer import video, video_drawing
-from pliant.viewer.scene_camera import Outlook
+from pliant.viewer.scenes.scene_camera import Outlook
 from pliant.viewer.video import SIZE, pictures
 
 
@@ -129,7 +129,7 @@ def test_rotated_camera_sees_every_point(short: pliant.Result) -> None:
     """Nothing of the arm is drawn outside the picture, at any time."""
     from matplotlib.figure import Figure
 
-    from pliant.viewer.scene import scene_of
+    from pliant.viewer.scenes.scene import scene_of
     from pliant.viewer.video_drawing import FrameDrawing
 
     drawing = FrameDrawing(Figure(figsize=(4, 3)).add_axes((0, 0, 1, 1)), scene_of(short, 30))
@@ -220,7 +220,7 @@ def test_painted_arm_and_ghost(crooked: pliant.Result) -> None:
     """Joints, path and payload are projected from where the model has them; the ghost is the rigid arm's."""
     from matplotlib.figure import Figure
 
-    from pliant.viewer.scene import scene_of
+    from pliant.viewer.scenes.scene import scene_of
 
     drawing = video_drawing.FrameDrawing(Figure(figsize=(4, 3)).add_axes((0, 0, 1, 1)), scene_of(crooked), 1.0)
     drawing.show(70)
@@ -239,8 +239,8 @@ def test_painted_arm_and_ghost(crooked: pliant.Result) -> None:
 def test_colours_of_the_arm_are_its_strain(crooked: pliant.Result) -> None:
     """Along the upper link, the colour of a painted face, but for its shade, is that of the strain over the largest."""
     from pliant.viewer.colors import strain_colors
-    from pliant.viewer.scene import scene_of
-    from pliant.viewer.scene_camera import outlook
+    from pliant.viewer.scenes.scene import scene_of
+    from pliant.viewer.scenes.scene_camera import outlook
 
     scene = scene_of(crooked)
     placed = [part for part in scene.lines() if part.link.name == "upper"]

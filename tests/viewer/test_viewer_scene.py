@@ -11,13 +11,13 @@ import pytest
 
 import pliant
 from figures.test_figure_values import rigid_tip
+from pliant.viewer.browser.viewer_furniture import PLATE, Furniture, joint_radii, stand
+from pliant.viewer.browser.viewer_meshes import CHUNKS, ArmMeshes, Ball
+from pliant.viewer.browser.viewer_scene import readable
 from pliant.viewer.colors import RIGID, strain_colors
-from pliant.viewer.scene import scene_of
-from pliant.viewer.scene_camera import touched
-from pliant.viewer.scene_tubes import rings, tube_faces
-from pliant.viewer.viewer_furniture import PLATE, Furniture, joint_radii, stand
-from pliant.viewer.viewer_meshes import CHUNKS, ArmMeshes, Ball
-from pliant.viewer.viewer_scene import readable
+from pliant.viewer.scenes.scene import scene_of
+from pliant.viewer.scenes.scene_camera import touched
+from pliant.viewer.scenes.scene_tubes import rings, tube_faces
 
 
 class Server:
@@ -177,7 +177,7 @@ def test_arm_is_removed_whole(crooked: pliant.Result) -> None:
 
 @pytest.mark.parametrize("other", ["half", "round"])
 def test_layout_tells_other_sections_apart(crooked: pliant.Result, other: str) -> None:
-    from pliant.viewer.viewer_meshes import layout
+    from pliant.viewer.browser.viewer_meshes import layout
 
     placed = list(scene_of(crooked, 5).lines())
     changes: dict[str, Any] = {"half": {"half": 2 * placed[2].link.half}, "round": {"round": True}}

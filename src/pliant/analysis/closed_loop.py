@@ -21,8 +21,8 @@ from pliant.model.model import Model
 from pliant.model.states import read_state
 from pliant.robot.parts.shapes import TipLoad
 from pliant.robot.stations import places_of
-from pliant.simulation.runs.composition import compose
-from pliant.simulation.runs.neglected_terms import fitted_to_start
+from pliant.simulation.runs.checks.neglected_terms import fitted_to_start
+from pliant.simulation.runs.equations.composition import compose
 
 
 @checked

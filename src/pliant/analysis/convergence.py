@@ -11,7 +11,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.base.signatures import checked
 from pliant.errors import ModelError
-from pliant.model.choices import resolved
+from pliant.model.automatic_shapes.choices import resolved
 from pliant.model.robot import Robot
 
 

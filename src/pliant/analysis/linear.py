@@ -13,12 +13,12 @@ from pliant.arrays import Array, Expression, StateLike
 from pliant.base.signatures import checked, shown
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError, install
-from pliant.model import statics
 from pliant.model.coordinate_units import speed_units
 from pliant.model.model import Model
+from pliant.model.rest import statics
 from pliant.model.terms import StateSpace
 from pliant.options import JointsName
-from pliant.simulation.runs.neglected_terms import fitted_to_start
+from pliant.simulation.runs.checks.neglected_terms import fitted_to_start
 
 
 @checked

@@ -19,18 +19,18 @@ from pliant.compute.integrate.driver import solve
 from pliant.compute.integrate.problem import Problem
 from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError, SimulationError
-from pliant.model import statics
 from pliant.model.model import Model
 from pliant.model.recipes import stiffness
+from pliant.model.rest import statics
 from pliant.model.robot import Robot
 from pliant.model.validity import tell
 from pliant.options import JointsName, MethodName
 from pliant.protocols import Control, PrescribedMotion, Torque
-from pliant.simulation.runs.composition import Composition, compose
+from pliant.simulation.runs.checks.neglected_terms import fitted_to_start, judge_speeds
+from pliant.simulation.runs.equations.composition import Composition, compose
+from pliant.simulation.runs.equations.start_columns import start_columns
+from pliant.simulation.runs.equations.variational import variational
 from pliant.simulation.runs.inputs import read_start
-from pliant.simulation.runs.neglected_terms import fitted_to_start, judge_speeds
-from pliant.simulation.runs.start_columns import start_columns
-from pliant.simulation.runs.variational import variational
 
 EPS = float(np.finfo(np.float64).eps)
 COINCIDE = 1e-9

@@ -15,8 +15,8 @@ from pliant.options import LengthUnit, MassUnit
 if TYPE_CHECKING:
     from pliant.mechanics.bodies.element_model import ElementModel
     from pliant.mechanics.bodies.interfaces import Interface
+    from pliant.robot.parts.bodies.reduced_body import ReducedBody
     from pliant.robot.parts.materials import Material
-    from pliant.robot.parts.reduced_body import ReducedBody
 
 group = typer.Typer(no_args_is_help=True, help="Links from finite elements: make and show body files.")
 
@@ -105,7 +105,7 @@ def info(
     json: Json = False,
 ) -> None:
     """Show mass, interfaces and frequencies of a body file."""
-    from pliant.robot.parts.reduced_body import ReducedBody
+    from pliant.robot.parts.bodies.reduced_body import ReducedBody
 
     body = ReducedBody.read(file)
     if json:
@@ -120,7 +120,7 @@ def _target(file: Path, out: Path | None, force: bool) -> Path:
     if target.exists() and not force:
         raise ModelError(f"{target}: is there; --force replaces it, --out names another")
     if target.exists():
-        from pliant.robot.parts.reduced_body import ReducedBody
+        from pliant.robot.parts.bodies.reduced_body import ReducedBody
 
         try:
             ReducedBody.read(target)

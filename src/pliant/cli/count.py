@@ -25,7 +25,7 @@ from pliant.cli.options import (
 from pliant.cli.output import Facts, print_json, say, table
 from pliant.errors import PliantError
 from pliant.mechanics.formulations.registry import FORMULATIONS
-from pliant.mechanics.links.build_chain import build_chain
+from pliant.mechanics.links.builders.build_chain import build_chain
 from pliant.model.model import Model
 from pliant.model.robot import Robot
 from pliant.options import FormulationName, FunctionName

@@ -10,9 +10,9 @@ import typer
 
 from pliant.cli.options import At, Flexible, Floating, Json, Packages, RobotFile, Tip, robot_of, state_at
 from pliant.cli.output import Facts, number, print_json, table
-from pliant.mechanics.links.build_chain import tip_loads
+from pliant.mechanics.links.builders.build_chain import tip_loads
 from pliant.mechanics.shapes.frequencies import FrequencyRow, frequency_table
-from pliant.model import statics
+from pliant.model.rest import statics
 from pliant.model.robot import Robot
 from pliant.options import JointsName
 from pliant.robot.pieces import in_one_piece

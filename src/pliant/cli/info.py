@@ -17,7 +17,7 @@ from pliant.model.validity import doubts, tell
 from pliant.robot.files.robot_files import arms
 from pliant.robot.files.text_table import falls, hangs_on
 from pliant.robot.mass_sum import link_mass, payload_mass, robot_mass
-from pliant.robot.parts.imported_body import ImportedBody
+from pliant.robot.parts.bodies.imported_body import ImportedBody
 
 _SHOWN = 12
 

@@ -72,7 +72,7 @@ def command(
     if video is not None:
         typer.echo(f"wrote {run.to_video(video)}")
     if html is None and video is None:
-        from pliant.viewer.server import view
+        from pliant.viewer.browser.server import view
 
         serve(view(run, port, host, token), browser)
 
@@ -92,7 +92,7 @@ def somebody_looks() -> bool:
 
 def serve(server: Any, browser: bool) -> None:
     """Print the address of a server, open a browser if there is one, and wait for Ctrl-C."""
-    from pliant.viewer.server import address
+    from pliant.viewer.browser.server import address
 
     try:
         where = address(server)

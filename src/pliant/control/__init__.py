@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pliant.control.estimation.momentum_observer import CollisionMonitor, DisturbanceObserver
     from pliant.control.estimation.moving_horizon import MovingHorizon
     from pliant.control.estimation.observer import Filter, Observer, OutputFeedback
-    from pliant.control.planning.optimal import RestToRest, rest_to_rest
+    from pliant.control.planning.search.optimal import RestToRest, rest_to_rest
     from pliant.control.registry import CONTROLLERS, SENSORS, TRAJECTORIES
     from pliant.control.sensing.rig_sensors import Tachometer, TipCamera, TorqueSensor
     from pliant.control.sensing.sampled import Sampled
@@ -147,7 +147,7 @@ __getattr__ = later(
         "Predicted": "controllers.mpc",
         "Pulse": "trajectories.signals",
         "Quintic": "trajectories.trajectories",
-        "RestToRest": "planning.optimal",
+        "RestToRest": "planning.search.optimal",
         "SENSORS": "registry",
         "SHAPERS": "trajectories.input_shaping",
         "Sampled": "sensing.sampled",
@@ -174,7 +174,7 @@ __getattr__ = later(
         "gravity_torque": "controllers.joint_controllers",
         "inverse_kinematics": "controllers.task_space",
         "natural_gains": "controllers.joint_controllers",
-        "rest_to_rest": "planning.optimal",
+        "rest_to_rest": "planning.search.optimal",
         "shaper_for": "trajectories.input_shaping",
         "zv": "trajectories.input_shaping",
         "zvd": "trajectories.input_shaping",

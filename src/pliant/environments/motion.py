@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from pliant.arrays import Array
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model.model import Model
+from pliant.model.rest.statics import settled_arms
 from pliant.model.robot import Robot
 from pliant.model.states import read_state
-from pliant.model.statics import settled_arms
 from pliant.robot.closed_chains import looped
+from pliant.simulation.runs.checks.limits import joint_limits
 from pliant.simulation.runs.inputs import read_start
-from pliant.simulation.runs.limits import joint_limits
 from pliant.simulation.stepper.fixed_step import fastest_mode, longest_step
 from pliant.simulation.stepper.stepper import Stepper
 

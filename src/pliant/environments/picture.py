@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pliant.drawing.style import STYLE
 from pliant.environments.motion import ArmMotion
 from pliant.environments.tasks import Reach, Task
-from pliant.viewer.scene import make_scene
+from pliant.viewer.scenes.scene import make_scene
 from pliant.viewer.video_drawing import FrameDrawing, faces
 
 SIZE = (640, 480)

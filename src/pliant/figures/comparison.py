@@ -14,7 +14,7 @@ from pliant.drawing.panel_drawing import panels_figure
 from pliant.drawing.style import Paths
 from pliant.errors import ModelError
 from pliant.figures.run_panels import attitudes, positions
-from pliant.model.stiffening_order import Level
+from pliant.model.stiffening.stiffening_order import Level
 from pliant.simulation.runs.results import Result
 
 if TYPE_CHECKING:

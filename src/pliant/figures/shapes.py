@@ -12,9 +12,9 @@ from pliant.drawing.figure_data import Curve, Panel, Quantity
 from pliant.drawing.panel_drawing import panels_figure
 from pliant.drawing.style import Paths
 from pliant.errors import ModelError
-from pliant.mechanics.links.build_chain import robot_shapes
+from pliant.mechanics.links.builders.build_chain import robot_shapes
 from pliant.mechanics.shapes.link_shapes import LinkShapes
-from pliant.model.choices import resolved
+from pliant.model.automatic_shapes.choices import resolved
 from pliant.model.robot import Robot
 from pliant.options import FieldName
 from pliant.robot.parts.beam import BeamProperties, beam_properties

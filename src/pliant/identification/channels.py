@@ -15,7 +15,7 @@ from pliant.mechanics.links.section_forces import InternalForces, section_data
 from pliant.model.model import Model
 from pliant.robot.files.error_messages import suggestion
 from pliant.robot.stations import locate
-from pliant.simulation.runs.composition import Composition
+from pliant.simulation.runs.equations.composition import Composition
 
 AXES = ("tip.x", "tip.y", "tip.z")
 

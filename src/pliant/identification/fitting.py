@@ -37,8 +37,8 @@ from pliant.identification.unknowns import Other, Unknowns, check_paths, unknown
 from pliant.model.model import Model
 from pliant.model.robot import Robot
 from pliant.options import ClocksName, LossName, MethodName
+from pliant.simulation.runs.checks.neglected_terms import fitted_to_start
 from pliant.simulation.runs.inputs import listed
-from pliant.simulation.runs.neglected_terms import fitted_to_start
 
 ROUNDS = 4
 """Most times that the noise is estimated anew."""

@@ -15,9 +15,9 @@ from pliant.arrays import Array
 from pliant.errors import PliantError, warn_user
 from pliant.identification.estimate import FitVerdict
 from pliant.identification.residuals import Residuals
-from pliant.model.stiffening_order import NOTICED, is_checked
+from pliant.model.stiffening.stiffening_order import NOTICED, is_checked
+from pliant.simulation.runs.checks.neglected_terms import second_order_effect
 from pliant.simulation.runs.inputs import listed
-from pliant.simulation.runs.neglected_terms import second_order_effect
 from pliant.simulation.runs.simulation import simulate
 
 if TYPE_CHECKING:

@@ -27,13 +27,13 @@ from pliant.identification.calibration import CalibrationNumber, calibrated_torq
 from pliant.identification.channels import readings, sensed
 from pliant.identification.lagging import lagged
 from pliant.identification.recording import Recording
-from pliant.model.assembly import closed_start
+from pliant.model.loops.assembly import closed_start
 from pliant.model.model import Model
 from pliant.protocols import Torque
-from pliant.simulation.runs.composition import TABLE_WIDTH, compose
+from pliant.simulation.runs.equations.composition import TABLE_WIDTH, compose
+from pliant.simulation.runs.equations.start_columns import settled_columns, start_columns
+from pliant.simulation.runs.equations.variational import variational
 from pliant.simulation.runs.inputs import Inputs, listed, names_that_stay, one_table, read_start, read_torque
-from pliant.simulation.runs.start_columns import settled_columns, start_columns
-from pliant.simulation.runs.variational import variational
 
 T = TypeVar("T")
 SHIFT = 0.1

@@ -50,7 +50,7 @@ from pliant.robot.files.documents import read_document, validated
 from pliant.robot.files.error_messages import clash, fault, short_key, suggestion
 from pliant.robot.files.file_paths import FilePaths, SearchPaths, paths_of
 from pliant.robot.parts.fields import Alternatives, Description, Document, NonNegative, Number, Positive, sequence
-from pliant.simulation.runs.csv_files import read_csv
+from pliant.simulation.runs.files.csv_files import read_csv
 from pliant.simulation.scenario.parts import Part, SensorPart
 from pliant.simulation.scenario.robots import RobotEntry
 from pliant.simulation.scenario.scenario import ModelOptions, Scenario

@@ -8,7 +8,7 @@ from pliant.mechanics.formulations.formulation import Formulation
 if TYPE_CHECKING:
     from pliant.mechanics.formulations.motion_equations import Equations, features
     from pliant.mechanics.formulations.registry import FORMULATIONS, equations
-    from pliant.mechanics.links.build_chain import build_chain
+    from pliant.mechanics.links.builders.build_chain import build_chain
     from pliant.mechanics.links.chain import Chain, ChainLink
     from pliant.mechanics.links.joints import JointMap
 
@@ -17,7 +17,7 @@ __getattr__ = later(
     {
         "FORMULATIONS": "formulations.registry",
         "equations": "formulations.registry",
-        "build_chain": "links.build_chain",
+        "build_chain": "links.builders.build_chain",
         "Chain": "links.chain",
         "ChainLink": "links.chain",
         "JointMap": "links.joints",

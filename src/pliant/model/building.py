@@ -22,13 +22,13 @@ from pliant.mechanics.formulations import positive_inertia
 from pliant.mechanics.formulations.formulation import Formulation
 from pliant.mechanics.formulations.motion_equations import Equations, by_kinds
 from pliant.mechanics.formulations.registry import equations
-from pliant.mechanics.links.build_chain import build_chain, shapes_that_change
+from pliant.mechanics.links.builders.build_chain import build_chain, shapes_that_change
 from pliant.mechanics.links.chain import Chain
-from pliant.model.assembly import LoopFunctions, Mechanism
-from pliant.model.choices import resolved
+from pliant.model.automatic_shapes.choices import resolved
+from pliant.model.loops.assembly import LoopFunctions, Mechanism
 from pliant.model.recipes import MATRICES, column_function, recipe
 from pliant.model.robot import Robot
-from pliant.model.stiffening_choice import choose
+from pliant.model.stiffening.stiffening_choice import choose
 from pliant.options import FormulationName, RotationName, ShapesName, StiffeningName
 from pliant.robot.coordinates import Layout
 

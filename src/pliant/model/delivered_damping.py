@@ -11,13 +11,13 @@ import numpy as np
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.derived import SYMBOLS
-from pliant.mechanics.links.build_chain import build_chain
+from pliant.mechanics.links.builders.build_chain import build_chain
 from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.shapes.elements import eigenpairs
 from pliant.model.robot import Robot
 
 if TYPE_CHECKING:
-    from pliant.mechanics.links.link_maps import Body
+    from pliant.mechanics.links.maps.link_maps import Body
     from pliant.model.model import Model
 
 OFF = 0.1

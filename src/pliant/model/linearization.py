@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
 from pliant.base.derived import Same
-from pliant.model import building, loop_motion
+from pliant.model import building
+from pliant.model.loops import loop_motion
 from pliant.model.terms import StateSpace
 
 if TYPE_CHECKING:

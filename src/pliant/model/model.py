@@ -29,7 +29,7 @@ from pliant.model.damping_drift import drifted, drifted_rows
 from pliant.model.model_options import Options
 from pliant.model.robot import Robot
 from pliant.model.states import EQUILIBRIUM, read_state
-from pliant.model.stiffening_order import Effect, Level, acts, corners, is_checked
+from pliant.model.stiffening.stiffening_order import Effect, Level, acts, corners, is_checked
 from pliant.model.terms import (
     DenocMatrices,
     DrivenTorques,
@@ -65,19 +65,10 @@ if TYPE_CHECKING:
     from pliant.mechanics.links.chain import Chain
     from pliant.mechanics.loads.wrenches import Load
     from pliant.mechanics.shapes.link_shapes import LinkShapes
-    from pliant.model import (
-        assembly,
-        building,
-        compiled_functions,
-        floating_base,
-        force_functions,
-        linearization,
-        loop_motion,
-        small_vibrations,
-        statics,
-        steady_spin,
-        stiffening_check,
-    )
+    from pliant.model import building, compiled_functions, floating_base, linearization, small_vibrations
+    from pliant.model.loops import assembly, loop_motion
+    from pliant.model.rest import force_functions, statics, steady_spin
+    from pliant.model.stiffening import stiffening_check
 else:  # a model whose functions are known from the cache builds no expressions, and imports none of these
     dual_screw, registry, terms = (
         LaterModule(f"pliant.mechanics.formulations.{name}") for name in ("dual_screw", "registry", "terms")
@@ -87,10 +78,11 @@ else:  # a model whose functions are known from the cache builds no expressions,
         assembly, building, compiled_functions, floating_base, force_functions, linearization, loop_motion,
         small_vibrations, statics, steady_spin, stiffening_check,
     ) = (
-        LaterModule(f"pliant.model.{name}")
+        LaterModule(f"pliant.{name}")
         for name in (
-            "assembly", "building", "compiled_functions", "floating_base", "force_functions", "linearization",
-            "loop_motion", "small_vibrations", "statics", "steady_spin", "stiffening_check",
+            "model.loops.assembly", "model.building", "model.compiled_functions", "model.floating_base",
+            "model.rest.force_functions", "model.linearization", "model.loops.loop_motion", "model.small_vibrations",
+            "model.rest.statics", "model.rest.steady_spin", "model.stiffening.stiffening_check",
         )
     )  # fmt: skip
 

@@ -12,14 +12,18 @@ from pliant.algebra.natural_modes import ROOM, natural_modes
 from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError, PliantError
-from pliant.model.steady_spin import require_steady, steady_rates
+from pliant.model.rest.steady_spin import require_steady, steady_rates
 
 if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load
-    from pliant.model import force_functions, loop_motion
+    from pliant.model.loops import loop_motion
     from pliant.model.model import Model
+    from pliant.model.rest import force_functions
 else:  # the frequencies of a known arm need no expressions
-    force_functions, loop_motion = LaterModule("pliant.model.force_functions"), LaterModule("pliant.model.loop_motion")
+    force_functions, loop_motion = (
+        LaterModule("pliant.model.rest.force_functions"),
+        LaterModule("pliant.model.loops.loop_motion"),
+    )
 
 REAL = 1e-8
 """Real or imaginary part of a root over its size that counts as none: half the digits."""

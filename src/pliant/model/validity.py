@@ -18,8 +18,8 @@ from pliant.compute.tape.trace_cache import recalled
 from pliant.errors import warn_user
 from pliant.model.robot import Robot
 from pliant.robot.mass_sum import link_mass
+from pliant.robot.parts.cross_sections.sections import area_moments, shear_coefficients, tapered_moments
 from pliant.robot.parts.link import Link
-from pliant.robot.parts.sections import area_moments, shear_coefficients, tapered_moments
 from pliant.robot.tree import beyond
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.robot.files.error_messages import clash
 from pliant.robot.parts.angles import rotation_rpy, rpy_of
+from pliant.robot.parts.bodies.rigid_body import RigidBody
 from pliant.robot.parts.couplings import Coupling, Cylinder
 from pliant.robot.parts.fields import Description
 from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.joint import Joint, Origin, origin_transform
 from pliant.robot.parts.link import At, BodyFrame, Link
 from pliant.robot.parts.loop_joints import WORLD, Loop, LoopJoint
-from pliant.robot.parts.rigid_body import RigidBody
 from pliant.robot.skeleton import HERE, Pose, joined, place
 from pliant.robot.tree import BASE, parents
 

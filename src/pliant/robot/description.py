@@ -14,6 +14,7 @@ from pliant.errors import ModelError
 from pliant.robot.files.error_messages import clash, fault, suggestion
 from pliant.robot.parameters import canonical, numbers, plain, put
 from pliant.robot.parts.base import BaseBody
+from pliant.robot.parts.bodies.rigid_body import Lump, Payload, RigidBody
 from pliant.robot.parts.contacts import Contact
 from pliant.robot.parts.couplings import Coupling
 from pliant.robot.parts.fields import FORMAT, Description, Document, NonNegative, Vector, sequence
@@ -21,7 +22,6 @@ from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.joint import Freedom, Joint
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.loop_joints import Loop, check_ends
-from pliant.robot.parts.rigid_body import Lump, Payload, RigidBody
 from pliant.robot.tree import BASE, check_place, outwards, parents
 
 MOST_LINKS = 1000

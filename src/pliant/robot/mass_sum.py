@@ -12,7 +12,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot.parts.base import BaseBody
 from pliant.robot.parts.beam import Beam, beam_properties
-from pliant.robot.parts.rigid_body import Lump, RigidBody, inertia_matrix
+from pliant.robot.parts.bodies.rigid_body import Lump, RigidBody, inertia_matrix
 
 if TYPE_CHECKING:
     from pliant.robot.description import RobotDescription

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pliant.errors import ModelError
 from pliant.robot.files.error_messages import Entries, suggestion
 from pliant.robot.files.mesh_files import MeshContent
-from pliant.robot.parts.reduced_body import ReducedBody
+from pliant.robot.parts.bodies.reduced_body import ReducedBody
 
 
 def numbers(value: object, path: str = "") -> Iterator[tuple[str, float]]:

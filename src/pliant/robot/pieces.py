@@ -19,11 +19,11 @@ from pliant.algebra.quaternions import exponential, to_matrix
 from pliant.robot.description import AnyRobot, RobotDescription
 from pliant.robot.parts.angles import Numeric
 from pliant.robot.parts.beam import Beam, rotary_counts
+from pliant.robot.parts.bodies.rigid_body import Lump
+from pliant.robot.parts.cross_sections.sections import Section, interpolated
 from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.joint import DH, Joint, Origin
 from pliant.robot.parts.link import BeamStation, Link
-from pliant.robot.parts.rigid_body import Lump
-from pliant.robot.parts.sections import Section, interpolated
 from pliant.robot.parts.shapes import FIELDS, MOST_UNREDUCED, Shapes
 
 Placed = TypeVar("Placed", Link, Frame)

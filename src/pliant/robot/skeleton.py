@@ -11,10 +11,10 @@ from pliant.robot.description import RobotDescription
 from pliant.robot.lumped_segments import rigid_beam, section_place
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.parts.angles import rotation_rpy
+from pliant.robot.parts.bodies.reduced_body import TIP
 from pliant.robot.parts.frames import Frame
 from pliant.robot.parts.joint import origin_transform
 from pliant.robot.parts.link import At, BeamStation, BodyFrame, Link, tip_rotation
-from pliant.robot.parts.reduced_body import TIP
 from pliant.robot.pieces import in_pieces
 from pliant.robot.tree import parents
 

@@ -12,7 +12,7 @@ from pliant.studio.files import Shelf
 if TYPE_CHECKING:
     from viser import GuiApi
 
-    from pliant.viewer.viewer_meshes import Control
+    from pliant.viewer.browser.viewer_meshes import Control
 
 
 class ArmPanel:

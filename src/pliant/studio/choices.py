@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.control.registry import CONTROLLERS
 from pliant.errors import ModelError
-from pliant.model.choices import resolved
+from pliant.model.automatic_shapes.choices import resolved
 from pliant.model.robot import Robot
 from pliant.options import StiffeningChoice
 from pliant.robot.closed_chains import looped

@@ -28,17 +28,17 @@ from pliant.studio.run import Patience, StudioRun, Workshop, saved_run
 from pliant.studio.saving import ENDINGS, content, write
 from pliant.studio.starts import first_choices
 from pliant.studio.texts import comparison, readout, summary
+from pliant.viewer.browser.plot_column import PlotColumn
+from pliant.viewer.browser.upload_limits import bound_uploads
+from pliant.viewer.browser.viewer_scene import Stage
 from pliant.viewer.colors import KEPT
-from pliant.viewer.plot_column import PlotColumn
-from pliant.viewer.scene import Scene, scene_of
-from pliant.viewer.upload_limits import bound_uploads
-from pliant.viewer.viewer_scene import Stage
+from pliant.viewer.scenes.scene import Scene, scene_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pliant.studio.files import Found
-    from pliant.viewer.viewer_meshes import Control, Page
+    from pliant.viewer.browser.viewer_meshes import Control, Page
 
 MOST_KEPT = len(KEPT)
 FRAMES_PER_SECOND = 40

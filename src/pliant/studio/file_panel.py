@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from pliant.errors import ModelError, PliantError
 from pliant.studio.files import ENDINGS, Shelf
 from pliant.studio.saving import ENDINGS as SAVED
-from pliant.viewer.upload_limits import MOST, TOO_LARGE
+from pliant.viewer.browser.upload_limits import MOST, TOO_LARGE
 
 if TYPE_CHECKING:
     from viser import GuiApi
 
-    from pliant.viewer.viewer_meshes import Control
+    from pliant.viewer.browser.viewer_meshes import Control
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pliant.studio.starts import limits_of
 if TYPE_CHECKING:
     from viser import GuiApi, GuiFolderHandle
 
-    from pliant.viewer.viewer_meshes import Control
+    from pliant.viewer.browser.viewer_meshes import Control
 
 
 class ManoeuvrePanel:

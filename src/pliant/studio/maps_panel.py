@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from viser import GuiApi
 
-    from pliant.viewer.viewer_meshes import Control
+    from pliant.viewer.browser.viewer_meshes import Control
 
 NONE = "none"
 KINDS = ("frequency", "damping under pd", "spin")

@@ -17,7 +17,7 @@ from pliant.studio.texts import frequencies
 if TYPE_CHECKING:
     from viser import GuiApi, GuiFolderHandle
 
-    from pliant.viewer.viewer_meshes import Control
+    from pliant.viewer.browser.viewer_meshes import Control
 
 TOGETHER = 1.5
 """Seconds: values of one number that follow each other more quickly are one change, since they were being typed."""

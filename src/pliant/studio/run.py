@@ -19,7 +19,7 @@ from pliant.control.controllers.controller import MotionWanted
 from pliant.control.registry import CONTROLLERS
 from pliant.errors import ModelError, SimulationError
 from pliant.mechanics.formulations.registry import FORMULATIONS
-from pliant.mechanics.links.build_chain import shapes_that_change
+from pliant.mechanics.links.builders.build_chain import shapes_that_change
 from pliant.model.model import Model
 from pliant.model.robot import Robot
 from pliant.protocols import Control, PrescribedMotion

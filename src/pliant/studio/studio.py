@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from pliant.studio.client import Visit, begin
 from pliant.studio.files import Shelf
 from pliant.studio.run import Workshop
-from pliant.viewer.access import LOCAL
-from pliant.viewer.server import address, start_server
+from pliant.viewer.browser.access import LOCAL
+from pliant.viewer.browser.server import address, start_server
 
 if TYPE_CHECKING:
     from viser import ClientHandle
 
-    from pliant.viewer.viewer_meshes import Page
+    from pliant.viewer.browser.viewer_meshes import Page
 
 LIMIT = 60.0
 """Most seconds of a run: another visitor may want the processor."""

@@ -11,7 +11,7 @@ from pliant.base.quoting import quoted
 from pliant.figures.comparison import tips_apart
 from pliant.simulation.runs.results import Result
 from pliant.studio.run import StudioRun, tip_error
-from pliant.viewer.readout import NOTHING, length
+from pliant.viewer.browser.readout import NOTHING, length
 
 
 def _measured(run: StudioRun) -> tuple[str, str, str]:

@@ -19,7 +19,7 @@ from pliant.arrays import Array
 from pliant.base.writing import atomic_write
 from pliant.drawing.style import COLOURS, WIDTH, figure
 from pliant.errors import PliantError, extra, install
-from pliant.simulation.runs.saved import FORMAT, versions, with_digest, write
+from pliant.simulation.runs.files.saved import FORMAT, versions, with_digest, write
 from pliant.sweeps.metrics import UNITS
 from pliant.sweeps.points import Outcomes
 from pliant.sweeps.sweep_file import SweepStudy

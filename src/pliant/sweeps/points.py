@@ -15,7 +15,7 @@ from pliant.errors import ModelError, PliantError, UnsupportedModel
 from pliant.model.model import Model
 from pliant.model.states import read_state
 from pliant.protocols import Torque
-from pliant.simulation.runs.energy_balance import STATUS as UNBALANCED
+from pliant.simulation.runs.checks.energy_balance import STATUS as UNBALANCED
 from pliant.simulation.runs.inputs import read_torque
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate

@@ -17,7 +17,7 @@ from pliant.identification.response import Response
 from pliant.model.model import Model
 from pliant.options import MethodName
 from pliant.simulation.runs.inputs import listed
-from pliant.simulation.runs.measured_channels import ideal_readings
+from pliant.simulation.runs.quantities.measured_channels import ideal_readings
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
 

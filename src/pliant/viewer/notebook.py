@@ -14,7 +14,7 @@ from pliant.model.model import Model
 from pliant.model.robot import Robot
 from pliant.simulation.runs.results import Result
 from pliant.viewer.page import run_facts
-from pliant.viewer.scene import Scene, make_scene, scene_of
+from pliant.viewer.scenes.scene import Scene, make_scene, scene_of
 from pliant.viewer.video_drawing import FrameDrawing
 
 FRAMES = 60

@@ -25,13 +25,13 @@ from pliant.drawing.figure_data import Curve, Panel, colour_scale
 from pliant.drawing.style import line
 from pliant.figures import run_panels
 from pliant.simulation.runs.results import Result
-from pliant.viewer.body_skins import BodySkin
 from pliant.viewer.colors import GHOST, GRID, ORANGE, PATH, RIGID, STEEL, STRAIN, hexadecimal, page_style
-from pliant.viewer.placed_link import SceneLink
-from pliant.viewer.scene import Scene, frame_rows, readable_magnification, scene_of
-from pliant.viewer.scene_camera import outlook
-from pliant.viewer.scene_fittings import Fitting, Pushed, SceneFrame, Spanned
-from pliant.viewer.skins import Skin, skins_of
+from pliant.viewer.scenes.body_skins import BodySkin
+from pliant.viewer.scenes.placed_link import SceneLink
+from pliant.viewer.scenes.scene import Scene, frame_rows, readable_magnification, scene_of
+from pliant.viewer.scenes.scene_camera import outlook
+from pliant.viewer.scenes.scene_fittings import Fitting, Pushed, SceneFrame, Spanned
+from pliant.viewer.scenes.skins import Skin, skins_of
 
 Data = dict[str, object]
 """Plain data that JSON can hold."""

@@ -23,7 +23,7 @@ from pliant.errors import ModelError, PliantError, extra, install
 from pliant.figures.run_panels import deflections, tip_deflection
 from pliant.simulation.runs.results import Result
 from pliant.viewer.colors import strain_colors
-from pliant.viewer.scene import readable_magnification, scene_of
+from pliant.viewer.scenes.scene import readable_magnification, scene_of
 from pliant.viewer.video_drawing import FrameDrawing
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.viewer.colors import GRID, ORANGE, RIGID, STEEL, hexadecimal, strain_colors
-from pliant.viewer.placed_link import PlacedLink
-from pliant.viewer.scene import Scene
-from pliant.viewer.scene_camera import Outlook, outlook, touched
-from pliant.viewer.scene_fittings import Fitting
-from pliant.viewer.scene_tubes import rings, tube_faces
-from pliant.viewer.skins import Skin, covered, shows, skins_of
+from pliant.viewer.scenes.placed_link import PlacedLink
+from pliant.viewer.scenes.scene import Scene
+from pliant.viewer.scenes.scene_camera import Outlook, outlook, touched
+from pliant.viewer.scenes.scene_fittings import Fitting
+from pliant.viewer.scenes.scene_tubes import rings, tube_faces
+from pliant.viewer.scenes.skins import Skin, covered, shows, skins_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

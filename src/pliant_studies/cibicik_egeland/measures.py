@@ -10,7 +10,7 @@ from pliant.algebra.dual_groups import G1, G2
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.mechanics.formulations.dual_screw_kinematics import derivative, walk
-from pliant.mechanics.links.build_chain import build_chain
+from pliant.mechanics.links.builders.build_chain import build_chain
 from pliant.model.model import Model
 from pliant.simulation.runs.results import Result
 from pliant_studies.checks import Measured

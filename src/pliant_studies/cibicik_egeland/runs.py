@@ -16,7 +16,7 @@ from pliant.control.controllers.joint_controllers import PD, natural_gains
 from pliant.control.trajectories.trajectories import Trajectory
 from pliant.errors import SimulationError
 from pliant.mechanics.formulations.dual_screw_kinematics import derivative, walk
-from pliant.mechanics.links.build_chain import build_chain
+from pliant.mechanics.links.builders.build_chain import build_chain
 from pliant.model.model import Model
 from pliant.model.robot import Robot, load
 from pliant.options import FormulationName

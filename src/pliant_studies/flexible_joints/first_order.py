@@ -15,8 +15,8 @@ import casadi as ca
 from pliant.algebra.rotations import SX
 from pliant.mechanics.formulations.motion_equations import Equations
 from pliant.mechanics.formulations.registry import FORMULATIONS
-from pliant.mechanics.links.link_maps import Moments
-from pliant.mechanics.links.stiffening import StiffenedBeam
+from pliant.mechanics.links.maps.link_maps import Moments
+from pliant.mechanics.links.maps.stiffening import StiffenedBeam
 from pliant.model.model import Model
 from pliant.model.robot import Robot
 

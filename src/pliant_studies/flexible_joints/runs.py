@@ -14,10 +14,10 @@ from pliant.model.robot import Robot, load
 from pliant.options import FormulationName, StiffeningName
 from pliant.protocols import PrescribedMotion
 from pliant.robot.parts.beam import Beam
-from pliant.robot.parts.gear import Drive
+from pliant.robot.parts.bodies.rigid_body import RigidBody
+from pliant.robot.parts.drives.gear import Drive
 from pliant.robot.parts.joint import Joint
 from pliant.robot.parts.link import Link
-from pliant.robot.parts.rigid_body import RigidBody
 from pliant.robot.parts.shapes import Shapes
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import Event, simulate

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis import counts
-from pliant.mechanics.links.build_chain import build_chain
+from pliant.mechanics.links.builders.build_chain import build_chain
 from pliant.model.robot import load
 from pliant.options import FormulationName, StiffeningName
 from pliant.robot.parts.shapes import Shapes

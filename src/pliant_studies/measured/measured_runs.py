@@ -8,7 +8,7 @@ from pliant.arrays import Array
 from pliant.base.signatures import checked
 from pliant.errors import ModelError
 from pliant.model.robot import Robot, load
-from pliant.simulation.runs.csv_files import read_csv
+from pliant.simulation.runs.files.csv_files import read_csv
 
 HERE = Path(__file__).parent
 MEASURED_RUNS = {

@@ -9,9 +9,9 @@ import numpy as np
 from pliant.arrays import Array, Integers
 from pliant.mechanics.formulations.published import mohan_saha as published
 from pliant.model.robot import Robot
+from pliant.robot.parts.bodies.rigid_body import Lump, RigidBody
 from pliant.robot.parts.joint import Joint, Origin
 from pliant.robot.parts.link import Link
-from pliant.robot.parts.rigid_body import Lump, RigidBody
 from pliant.simulation.runs.results import Result
 from pliant_studies.checks import Measured
 from pliant_studies.evaluation import inverse_dynamics, mass_matrix

@@ -11,7 +11,7 @@ import numpy as np
 from pliant.analysis import counts
 from pliant.arrays import Array, Expression
 from pliant.control.controllers.joint_controllers import PD
-from pliant.mechanics.links.build_chain import build_chain
+from pliant.mechanics.links.builders.build_chain import build_chain
 from pliant.model.model import Model
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate

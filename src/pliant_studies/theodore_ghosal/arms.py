@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from pliant.model.robot import Robot, load
 from pliant.robot.parts.beam import Beam
+from pliant.robot.parts.bodies.rigid_body import Lump, RigidBody
 from pliant.robot.parts.joint import Joint, Limits, Origin
 from pliant.robot.parts.link import Link
-from pliant.robot.parts.rigid_body import Lump, RigidBody
 from pliant.robot.parts.shapes import Shapes, TipLoad
 
 EI, RHO_A, LINK_3, PAYLOAD = 1165.4916, 0.331, 0.4303, 0.0828

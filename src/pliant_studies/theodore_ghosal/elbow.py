@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.control.trajectories.trajectories import Cycloidal
-from pliant.mechanics.links.build_chain import inertias_beyond
+from pliant.mechanics.links.builders.build_chain import inertias_beyond
 from pliant.model.model import Model
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate

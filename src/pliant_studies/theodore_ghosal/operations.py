@@ -8,7 +8,7 @@ import casadi as ca
 
 from pliant.analysis import counts
 from pliant.mechanics.formulations.registry import equations
-from pliant.mechanics.links.build_chain import build_chain
+from pliant.mechanics.links.builders.build_chain import build_chain
 from pliant.model.robot import Robot
 
 PRODUCTS = {ca.OP_MUL, ca.OP_DIV, ca.OP_SQ, ca.OP_TWICE}

@@ -23,7 +23,7 @@ from pliant.mechanics.sliding.sliding_modes import MovingModes, clenshaw
 from pliant.mechanics.sliding.sliding_shapes import FollowedShapes
 from pliant.model.model import Model
 from pliant.model.robot import Robot
-from pliant.simulation.runs.composition import compose
+from pliant.simulation.runs.equations.composition import compose
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
 from pliant_studies.checks import Measured

@@ -8,11 +8,11 @@ from scipy.interpolate import BPoly, PPoly
 
 from pliant import ModelError
 from pliant.control import JerkLimited, rest_to_rest
-from pliant.control.planning.motion_bounds import BoundRows, MotionBounds
-from pliant.control.planning.motion_forces import ArmForces
-from pliant.control.planning.motion_grid import MotionGrid
-from pliant.control.planning.motion_response import Driven
 from pliant.control.planning.perturbed_model import Bystander
+from pliant.control.planning.search.motion_bounds import BoundRows, MotionBounds
+from pliant.control.planning.search.motion_forces import ArmForces
+from pliant.control.planning.search.motion_grid import MotionGrid
+from pliant.control.planning.search.motion_response import Driven
 from pliant.control.trajectories.jerk_limited import phases, shortest_time
 from pliant.ringing import residual_vibration
 

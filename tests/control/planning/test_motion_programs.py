@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from pliant.control import rest_to_rest
-from pliant.control.planning.motion_bounds import MotionBounds
-from pliant.control.planning.motion_programs import MISSED, SETTLED, STEPS, WIGGLE, TimePrograms
-from pliant.control.planning.motion_search import Unsolved
-from pliant.control.planning.optimal import MotionTask, RestEnds
-from pliant.control.planning.time_limited import Watch
+from pliant.control.planning.search.motion_bounds import MotionBounds
+from pliant.control.planning.search.motion_programs import MISSED, SETTLED, STEPS, WIGGLE, TimePrograms
+from pliant.control.planning.search.motion_search import Unsolved
+from pliant.control.planning.search.optimal import MotionTask, RestEnds
+from pliant.control.planning.search.time_limited import Watch
 from pliant.control.trajectories.jerk_limited import shortest_time
 from pliant.ringing import residual_vibration
 

@@ -25,7 +25,7 @@ from pliant.control import (
     rest_to_rest,
     zv,
 )
-from pliant.control.planning.motion_guess import stiff_shortest_time
+from pliant.control.planning.search.motion_guess import stiff_shortest_time
 
 START, GOAL, LIMIT = [-np.pi / 2, 0.0], [-np.pi / 4, np.pi / 4], [120.0, 40.0]
 

@@ -8,14 +8,14 @@ import pytest
 import pliant
 from arms import unequal_two_link
 from pliant.control.planning import plan as shape_motion
-from pliant.control.planning.joint_paths import JointPath, hermite_pieces, shares
-from pliant.control.planning.motion_bounds import MotionBounds
-from pliant.control.planning.motion_search import Unsolved
-from pliant.control.planning.path_modes import PathModes, Timed, middles
-from pliant.control.planning.path_shaping import PathTask
-from pliant.control.planning.path_timing import Followed, Timing, TimingSearch, fastest_timing, way_rows
-from pliant.control.planning.path_torques import PathTorques
-from pliant.control.planning.time_limited import Watch
+from pliant.control.planning.paths.joint_paths import JointPath, hermite_pieces, shares
+from pliant.control.planning.paths.path_modes import PathModes, Timed, middles
+from pliant.control.planning.paths.path_shaping import PathTask
+from pliant.control.planning.paths.path_timing import Followed, Timing, TimingSearch, fastest_timing, way_rows
+from pliant.control.planning.paths.path_torques import PathTorques
+from pliant.control.planning.search.motion_bounds import MotionBounds
+from pliant.control.planning.search.motion_search import Unsolved
+from pliant.control.planning.search.time_limited import Watch
 from pliant.control.trajectories.splines import Piecewise
 from pliant.ringing import JointMotion, residual_vibration, shape
 

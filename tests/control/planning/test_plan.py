@@ -11,8 +11,8 @@ from scipy.integrate import trapezoid
 import pliant
 from arms import unequal_two_link
 from pliant.control import rest_to_rest
-from pliant.control.planning.following_shapers import followed
-from pliant.control.planning.joint_paths import JointPath, Progress
+from pliant.control.planning.paths.following_shapers import followed
+from pliant.control.planning.paths.joint_paths import JointPath, Progress
 from pliant.control.planning.uncertainty import off_by, stiffness_paths
 from pliant.control.trajectories.splines import Piece, Piecewise
 from pliant.ringing import JointMotion, residual_vibration, shape

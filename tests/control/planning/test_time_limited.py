@@ -11,9 +11,9 @@ import pytest
 
 import pliant
 from pliant.control import rest_to_rest
-from pliant.control.planning import motion_search, optimal, time_limited
 from pliant.control.planning import plan as shape_motion
-from pliant.control.planning.time_limited import Watch, in_process
+from pliant.control.planning.search import motion_search, optimal, time_limited
+from pliant.control.planning.search.time_limited import Watch, in_process
 from pliant.errors import ModelError, PliantError, warn_user
 
 

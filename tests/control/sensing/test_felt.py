@@ -28,7 +28,7 @@ from pliant.control.sensing.sensor_chain import Instrument
 from pliant.control.sensing.sensors import Acting
 from pliant.errors import ModelError
 from pliant.loads import BasePath, Wrench
-from pliant.simulation.runs.composition import compose
+from pliant.simulation.runs.equations.composition import compose
 
 PUSH = Wrench(force=(0.0, 5.0, 0.0))
 SHAKEN = BasePath(

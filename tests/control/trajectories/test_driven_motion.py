@@ -7,11 +7,11 @@ import pytest
 
 import pliant
 from arms import unequal_arm, unequal_two_link
-from pliant.control.planning.motion_curvature import Curvature
-from pliant.control.planning.motion_forces import ArmForces, StiffArmForces, smoothed
-from pliant.control.planning.motion_grid import MotionGrid
-from pliant.control.planning.motion_guess import first_guess, stiff_shortest_time
-from pliant.control.planning.motion_response import Driven
+from pliant.control.planning.search.motion_curvature import Curvature
+from pliant.control.planning.search.motion_forces import ArmForces, StiffArmForces, smoothed
+from pliant.control.planning.search.motion_grid import MotionGrid
+from pliant.control.planning.search.motion_guess import first_guess, stiff_shortest_time
+from pliant.control.planning.search.motion_response import Driven
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_slopes_and_second_derivatives(geared, rng: np.random.Generator) -> None
 def test_a_response_is_a_run(geared) -> None:
     """Collocation against an adaptive integrator, driven by the same cubic splines, through its motors."""
     driven, found = guess(geared, intervals=40, degree=4)
-    from pliant.control.planning.optimal import result_of
+    from pliant.control.planning.search.optimal import result_of
 
     move = result_of(geared, driven, found, cost=0.0, violation=0.0, iterations=0, converged=True)
     assert list(move.motion(geared)) == ["boom.motor", "fore", "hand"]

@@ -16,7 +16,7 @@ from pliant.control import PD, MeasuredMotion, Samples, Shaped, Waypoints, zv
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
 from pliant.loads import Wrench
-from pliant.simulation.runs.composition import compose
+from pliant.simulation.runs.equations.composition import compose
 
 END = 0.4
 

@@ -15,7 +15,7 @@ meshio: Any = pytest.importorskip("meshio", reason="the mesh extra is not instal
 
 from pliant.bodies import mesh_model  # noqa: E402
 from pliant.cli import app  # noqa: E402
-from pliant.robot.parts.reduced_body import ReducedBody  # noqa: E402
+from pliant.robot.parts.bodies.reduced_body import ReducedBody  # noqa: E402
 from solid_bars import bar  # noqa: E402
 
 

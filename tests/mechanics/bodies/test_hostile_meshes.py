@@ -29,7 +29,7 @@ from pliant.mechanics.bodies.body_surface import as_triangles, skin  # noqa: E40
 from pliant.mechanics.bodies.closed_surfaces import closed_surface, filled  # noqa: E402
 from pliant.mechanics.bodies.mesh_reading import MESH_FORMATS, check_one_file, read_solid_mesh  # noqa: E402
 from pliant.mechanics.bodies.repeated_elements import without_repeats  # noqa: E402
-from pliant.robot.parts.reduced_body import ReducedBody  # noqa: E402
+from pliant.robot.parts.bodies.reduced_body import ReducedBody  # noqa: E402
 from reliability.damage import torn  # noqa: E402
 from solid_bars import LENGTH, bar, frame_model, quadratic  # noqa: E402
 

@@ -24,8 +24,8 @@ from pliant.mechanics.bodies.element_model import node_graph, rigid_motions
 from pliant.mechanics.bodies.held_stiffness import HeldStiffness, column_counts, dissection
 from pliant.mechanics.bodies.interfaces import place_interface
 from pliant.mechanics.bodies.mass_integrals import mass_integrals
+from pliant.robot.parts.bodies.reduced_body import ReducedBody
 from pliant.robot.parts.materials import MATERIALS
-from pliant.robot.parts.reduced_body import ReducedBody
 from solid_bars import HEIGHT, LENGTH, WIDTH, bar, frame_model, full_frequencies, inertia_with_rigid_motions, quadratic
 
 ALUMINIUM = MATERIALS["aluminium"]

@@ -16,8 +16,8 @@ import pliant
 from pliant.bodies import Interface, from_mesh, mesh_model, read_model, reduce_model
 from pliant.errors import ModelError
 from pliant.mechanics.bodies.second_order_shapes import affine_motions
+from pliant.robot.parts.bodies.reduced_body import LINEAR, ReducedBody
 from pliant.robot.parts.materials import MATERIALS
-from pliant.robot.parts.reduced_body import LINEAR, ReducedBody
 from solid_bars import bar
 
 ALUMINIUM = MATERIALS["aluminium"]

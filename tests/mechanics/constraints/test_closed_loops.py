@@ -20,7 +20,7 @@ from linkages import (
     slider_crank_state,
 )  # fmt: skip
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.model.assembly import mechanism
+from pliant.model.loops.assembly import mechanism
 from pliant.model.states import displaced
 from pliant.robot import Frame, Joint, Link, Loop, LoopJoint, Origin, Robot
 

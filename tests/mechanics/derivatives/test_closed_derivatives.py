@@ -9,7 +9,7 @@ import pytest
 
 import pliant
 from linkages import FOUR_BAR, bar, four_bar, passive, slider_crank
-from pliant.model.assembly import mechanism
+from pliant.model.loops.assembly import mechanism
 from pliant.model.states import displaced
 from pliant.robot import Beam, Joint, Link, Loop, LoopJoint, Origin, Robot, Shapes
 

@@ -16,7 +16,7 @@ from pliant.loads import Wrench
 from pliant.mechanics.derivatives.inertia_factor import factor
 from pliant.model.building import traced
 from pliant.robot import Robot
-from pliant.simulation.runs.composition import compose
+from pliant.simulation.runs.equations.composition import compose
 from pliant_bench.arms import arm
 from trees import random_tree, tree_state
 

@@ -11,7 +11,7 @@ from pliant.algebra.dual_groups import G1
 from pliant.mechanics import Chain, build_chain
 from pliant.mechanics.formulations import dual_screw
 from pliant.mechanics.formulations.dual_screw_kinematics import Screws, poses, station_shape, tip_shape, walk
-from pliant.mechanics.links.link_maps import LinearBeam
+from pliant.mechanics.links.maps.link_maps import LinearBeam
 from pliant.robot import Beam, Joint, Link, Origin, RigidBody, Robot, Shapes
 
 ROUND_OFF = 1e-12  # relative: some hundred products of order one

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import pliant
 from pliant.mechanics import build_chain
 from pliant.mechanics.formulations import lagrange
-from pliant.mechanics.links.build_chain import tip_loads
+from pliant.mechanics.links.builders.build_chain import tip_loads
 from pliant.mechanics.links.kinematics import placements
 from sliding_oracle import MU, PAYLOAD, TOTAL, Oracle, functions, oracle
 

@@ -18,7 +18,7 @@ from pliant.mechanics.formulations import recursive_lagrange as transforms
 from pliant.mechanics.formulations.motion_equations import Equations, Formulation
 from pliant.mechanics.links import kinematics
 from pliant.mechanics.links.chain import BaseMotion
-from pliant.mechanics.links.link_maps import Moments
+from pliant.mechanics.links.maps.link_maps import Moments
 from pliant.robot import Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 
 AGREEMENT = 1e-9  # relative, required of every formulation; measured 1e-15, and 5e-11 after solving with cond(M) = 1e5

@@ -25,9 +25,9 @@ from pliant.control import (
 from pliant.errors import ModelError
 from pliant.loads import Distributed, Wrench
 from pliant.mechanics.links.section_forces import InternalForces
-from pliant.model.force_functions import applied
+from pliant.model.rest.force_functions import applied
+from pliant.model.rest.statics import settled
 from pliant.model.states import displaced, read_state
-from pliant.model.statics import settled
 from pliant.robot import Robot
 
 BOOM = {"length": 1.3, "mass_per_length": 2.1, "EI_y": 170.0, "EI_z": 260.0, "GJ": 145.0}

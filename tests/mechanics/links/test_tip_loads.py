@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant.mechanics.links.build_chain import tip_loads
+from pliant.mechanics.links.builders.build_chain import tip_loads
 from pliant.robot import DH, Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes, load
 
 BEAM = Beam(length=1.0, mass_per_length=0.3, EI_y=900.0, EI_z=1200.0)

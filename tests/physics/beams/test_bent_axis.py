@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 
 import pliant
 from pliant import Beam, Joint, Link, Lump, Model, Robot, Shapes
-from pliant.mechanics.links.build_chain import build_chain
+from pliant.mechanics.links.builders.build_chain import build_chain
 from pliant.mechanics.links.section_forces import InternalForces
 from pliant.options import FormulationName
 from pliant.robot import Origin

@@ -12,7 +12,7 @@ import pliant
 from arms import UNEQUAL
 from pliant import Beam, Joint, Link, Lump, Robot, Shapes
 from pliant.identification import fitting
-from pliant.mechanics.links.build_chain import shapes_that_change
+from pliant.mechanics.links.builders.build_chain import shapes_that_change
 from pliant.robot import Origin
 
 FORE = Beam(length=0.8, mass_per_length=1.2, EI_y=40.0, EI_z=55.0, GJ=30.0, polar_inertia=0.002)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from pliant.simulation.runs.exact_shape import KnownShape
+from pliant.simulation.runs.quantities.exact_shape import KnownShape
 
 
 @pytest.mark.parametrize("angle", [3e-4, 9.9e-3, 1.01e-2, 0.7])

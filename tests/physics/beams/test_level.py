@@ -11,10 +11,10 @@ import pytest
 
 import pliant
 from pliant import Beam, Joint, Limits, Link, Lump, Robot, Shapes
-from pliant.model.stiffening_choice import choose, effects, loads_at_roots, worst
-from pliant.model.stiffening_order import NOTICED
+from pliant.model.stiffening.stiffening_choice import choose, effects, loads_at_roots, worst
+from pliant.model.stiffening.stiffening_order import NOTICED
 from pliant.options import FormulationName
-from pliant.simulation.runs.neglected_terms import judge_speeds
+from pliant.simulation.runs.checks.neglected_terms import judge_speeds
 
 LENGTH, EI_Y, EI_Z, GJ = 0.7, 90.0, 60.0, 25.0
 

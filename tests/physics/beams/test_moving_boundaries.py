@@ -12,7 +12,7 @@ import pytest
 import pliant
 from oracle import material_points
 from pliant import Beam, Joint, Link, Lump, Model, RigidBody, Robot, Shapes, TipLoad
-from pliant.mechanics.links.pose_dependent_roots import TrackedModes, angle_guess
+from pliant.mechanics.links.maps.pose_dependent_roots import TrackedModes, angle_guess
 from pliant.robot import Origin, Payload
 
 BEAM = Beam(length=1.0, mass_per_length=2.0, EI_y=300.0, EI_z=400.0)

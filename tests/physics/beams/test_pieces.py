@@ -19,9 +19,9 @@ from pliant.export.fmu.variables import outputs
 from pliant.figures.run_panels import attitudes
 from pliant.loads import Distributed, Wrench
 from pliant.mechanics import build_chain
-from pliant.mechanics.links.build_chain import robot_shapes
+from pliant.mechanics.links.builders.build_chain import robot_shapes
 from pliant.mechanics.links.section_forces import InternalForces
-from pliant.model.piece_choice import chosen_pieces
+from pliant.model.automatic_shapes.piece_choice import chosen_pieces
 from pliant.robot import DH, Drive, Frame, Friction, Origin, Payload, RigidBody, beam_properties, in_pieces
 from pliant.sweeps.metrics import Histories, peak_deflection
 from trees import random_tree, tree_state

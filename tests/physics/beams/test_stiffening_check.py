@@ -21,11 +21,11 @@ from scipy.linalg import eigh
 import pliant
 from pliant import Beam, Coupling, Joint, Limits, Link, Lump, Robot, Shapes
 from pliant.loads import Base, Distributed, Wrench
-from pliant.model.stiffening_check import speeds_bound
-from pliant.model.stiffening_choice import loads_at_roots
-from pliant.model.stiffening_order import is_checked
+from pliant.model.stiffening.stiffening_check import speeds_bound
+from pliant.model.stiffening.stiffening_choice import loads_at_roots
+from pliant.model.stiffening.stiffening_order import is_checked
 from pliant.robot import RigidBody
-from pliant.simulation.runs.neglected_terms import fitted_to_start
+from pliant.simulation.runs.checks.neglected_terms import fitted_to_start
 
 LENGTH, EI_Y, EI_Z, MASS, TIP = 1.7, 900.0, 640.0, 0.35, 0.21
 EULER = (np.pi / 2 / LENGTH) ** 2 * EI_Z

@@ -13,7 +13,7 @@ from pliant.control import Measurement, Observer, StrainGauge
 from pliant.export.fmu.variables import symbols_and_outputs
 from pliant.identification import Strain
 from pliant.identification.response import Response
-from pliant.viewer.scene import scene_of
+from pliant.viewer.scenes.scene import scene_of
 
 FIBRE = 0.02
 

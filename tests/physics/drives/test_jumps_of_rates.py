@@ -13,7 +13,7 @@ from arms import unequal_arm
 from pliant import Beam, Joint, Link, Robot, Shapes, simulate, simulate_batch
 from pliant.control import MeasuredMotion
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.simulation.runs.composition import compose
+from pliant.simulation.runs.equations.composition import compose
 
 LENGTH, STIFFNESS, DENSITY = 0.8, 3.0, 0.4
 BETA = np.array([1.8751040687119611, 4.694091132974175, 7.854757438237613])

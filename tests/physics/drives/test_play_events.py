@@ -9,7 +9,8 @@ import pytest
 
 import pliant
 from pliant.robot import Drive, Joint, Link, RigidBody, Robot
-from pliant.simulation.runs import limits, simulation
+from pliant.simulation.runs import simulation
+from pliant.simulation.runs.checks import limits
 
 STIFFNESS, PLAY, INERTIA, ROTOR, RATE = 900.0, 6e-3, 0.7, 0.3, 0.4
 

@@ -11,7 +11,7 @@ from linkages import FOUR_BAR, bar, four_bar, four_bar_angles, passive, slider_c
 from physics.loops.test_linkages import four_bar_work
 from pliant import loads
 from pliant.errors import ModelError, SimulationError, UnsupportedModel
-from pliant.model.assembly import mechanism
+from pliant.model.loops.assembly import mechanism
 from pliant.robot import Drive, Joint, Limits, Loop, LoopJoint, Origin, Robot
 
 CRANKS = np.array([0.7, 1.0, 1.5, 2.0, 2.5])

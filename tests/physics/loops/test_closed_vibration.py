@@ -10,7 +10,7 @@ from linkages import bar, four_bar, four_bar_angles, rubbing
 from mechanics.derivatives.test_closed_derivatives import bending, difference, scale, spatial
 from physics.loops.test_linkages import four_bar_work, parallelogram
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.model.assembly import mechanism
+from pliant.model.loops.assembly import mechanism
 from pliant.robot import Joint
 
 

@@ -16,7 +16,7 @@ import pliant
 from coupled_arms import CRANE_START, EYE, LIFT, PIVOT, boom, crane, lift_length, strung
 from pliant import Coupling, Cylinder, Frame, Joint, Link, RigidBody, Robot
 from pliant.mechanics.constraints.coupling_laws import TautCable
-from pliant.mechanics.links.build_laws import line_drive
+from pliant.mechanics.links.builders.build_laws import line_drive
 from pliant.robot import Loop, LoopJoint
 
 G = 9.81

@@ -8,7 +8,7 @@ import pytest
 import pliant
 from linkages import DOWN, FOUR_BAR, bar, four_bar, four_bar_angles, passive, random_linkage, rubbing, slider_crank
 from pliant.errors import SimulationError
-from pliant.model.assembly import mechanism
+from pliant.model.loops.assembly import mechanism
 from pliant.robot import Beam, Joint, Link, Loop, LoopJoint, Lump, Origin, RigidBody, Robot, Shapes
 
 FIXED = {"rk4": 1e-3, "midpoint": 1e-3}

@@ -11,9 +11,9 @@ import pytest
 import pliant
 from linkages import FOUR_BAR, SLIDER_CRANK, four_bar, passive, slider_crank
 from pliant.compute.integrate import Solution, solve
-from pliant.model.assembly import mechanism
+from pliant.model.loops.assembly import mechanism
 from pliant.robot import Beam, Link, Shapes
-from pliant.simulation.runs.composition import compose
+from pliant.simulation.runs.equations.composition import compose
 
 START: dict[str, Any] = {"q0": {"crank": 0.7}, "qd0": {"crank": 8.0}}
 END, EXACT = 0.1, {"method": "dop853", "rtol": 1e-12, "atol": 1e-13}

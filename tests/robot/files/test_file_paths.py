@@ -28,8 +28,8 @@ from pliant.robot.files.mesh_files import MOST_FACES, MeshContent, read_mesh
 from pliant.robot.files.urdf_meshes import urdf_meshes
 from pliant.sweeps import SweepStudy
 from pliant.validation.recording_file import RecordingFile
-from pliant.viewer.scene import make_scene
-from pliant.viewer.skins import skins_of
+from pliant.viewer.scenes.scene import make_scene
+from pliant.viewer.scenes.skins import skins_of
 
 REMEDY = r"--package \w+=FOLDER, in Python search_paths="
 OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 3 4\n"

@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 
 from pliant.errors import ModelError
 from pliant.robot import Beam, Section, area_moments, beam_properties
-from pliant.robot.parts.saint_venant import _mesh, _Problem, area_integrals, saint_venant
+from pliant.robot.parts.cross_sections.saint_venant import _mesh, _Problem, area_integrals, saint_venant
 
 SQUARE = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
 

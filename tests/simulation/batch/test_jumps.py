@@ -17,7 +17,7 @@ from pliant.control.controllers.controller import actuated
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.robot import load
-from pliant.simulation.runs.composition import compose
+from pliant.simulation.runs.equations.composition import compose
 
 JUMP, END = 0.5, 0.62
 COMPARISONS: dict[str, Callable[[Any], Any]] = {

@@ -11,7 +11,7 @@ from pliant.batch import BatchResult, simulate_batch
 from pliant.control.controllers.joint_controllers import PD
 from pliant.control.sensing.sampled import Sampled
 from pliant.simulation.batch import store as batch_store
-from pliant.simulation.runs.digest import digest
+from pliant.simulation.runs.files.digest import digest
 
 
 def test_dataset_has_the_batch_axis_first(model) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 import pliant
 from pliant.compute.integrate.solution import Stats, Stiffness
-from pliant.simulation.runs.advice import advice
-from pliant.simulation.runs.composition import compose
+from pliant.simulation.runs.checks.advice import advice
+from pliant.simulation.runs.equations.composition import compose
 
 STIFF = Stiffness(1e5, 1, 1e3, 1e5, 1e3, 30.0)
 

@@ -11,7 +11,7 @@ from pliant import analysis, simulate, simulate_batch
 from pliant.base.derived import Derived, Same
 from pliant.loads import Wrench
 from pliant.model import read_state
-from pliant.simulation.runs.composition import compose
+from pliant.simulation.runs.equations.composition import compose
 
 FORCE = [Wrench(force=(1.0, -3.0, 2.0))]
 LAB = {"robot": "lab-arm", "model": {"stiffening": False}}

@@ -14,7 +14,7 @@ from arms import unequal_two_link
 from pliant import Joint, Limits, Link, RigidBody, Robot, simulate, simulate_batch
 from pliant.batch import BatchResult
 from pliant.errors import SimulationError
-from pliant.simulation.runs.limits import joint_limits
+from pliant.simulation.runs.checks.limits import joint_limits
 
 LOWER, UPPER = -0.4, 0.7
 UP, DOWN = "fore at its upper limit", "fore at its lower limit"

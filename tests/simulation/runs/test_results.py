@@ -19,7 +19,7 @@ import xarray as xr
 import pliant
 from pliant import ModelError, PliantError, Result
 from pliant.identification import read_csv
-from pliant.simulation.runs.digest import ContentDigest
+from pliant.simulation.runs.files.digest import ContentDigest
 
 
 @pytest.fixture(scope="module")

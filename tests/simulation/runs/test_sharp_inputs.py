@@ -10,8 +10,8 @@ import pytest
 
 import pliant
 from pliant.robot import Friction, Joint, Link, RigidBody
-from pliant.simulation.runs.composition import compose
-from pliant.simulation.runs.sharp_inputs import sharp_times
+from pliant.simulation.runs.equations.composition import compose
+from pliant.simulation.runs.equations.sharp_inputs import sharp_times
 
 WIDTH, IMPULSE = 0.01, 0.7
 

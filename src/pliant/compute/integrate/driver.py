@@ -13,12 +13,12 @@ from pliant.algebra.tableaux import explicit as tableau_of
 from pliant.arrays import Array
 from pliant.base.interrupts import TimeOver, pending, require_time, time_limit
 from pliant.base.stages import working_time
-from pliant.compute.integrate.loop_state import Clock, LoopStatus, Tally
 from pliant.compute.integrate.methods import MethodLoop, first_guess, has_fixed_steps, least_step, make_loop
 from pliant.compute.integrate.problem import Events, Hold, Jumps, Problem, SampledInput, StageCallback
 from pliant.compute.integrate.settings import Settings, prepare
 from pliant.compute.integrate.solution import EventLog, Failure, Solution, Stats, Status, Stiffness, breakdown, stopped
 from pliant.compute.integrate.state import Rows, State
+from pliant.compute.integrate.step_loops.loop_state import Clock, LoopStatus, Tally
 from pliant.compute.integrate.stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, measure
 from pliant.compute.integrate.sundials import MULTISTEP, solve_sundials
 from pliant.errors import ModelError, UnsupportedModel

@@ -11,8 +11,12 @@ from pliant.algebra.tableau import ExplicitTableau
 from pliant.algebra.tableaux import EXPLICIT, explicit
 from pliant.arrays import Array
 from pliant.compute.compiled_loops.primitives import table
-from pliant.compute.integrate.explicit_loop import run_explicit
-from pliant.compute.integrate.loop_state import (
+from pliant.compute.integrate.problem import CompiledTicks
+from pliant.compute.integrate.rosenbrock import rodas5p
+from pliant.compute.integrate.state import Rows, RunPlan, State
+from pliant.compute.integrate.step_control import LEAST_FIRST, exponents, first_step
+from pliant.compute.integrate.step_loops.explicit_loop import run_explicit
+from pliant.compute.integrate.step_loops.loop_state import (
     Clock,
     Explicit,
     LoopPlan,
@@ -21,12 +25,8 @@ from pliant.compute.integrate.loop_state import (
     StepState,
     Ticking,
 )
-from pliant.compute.integrate.midpoint_loop import run_midpoint
-from pliant.compute.integrate.problem import CompiledTicks
-from pliant.compute.integrate.rosenbrock import rodas5p
-from pliant.compute.integrate.rosenbrock_loop import run_rosenbrock
-from pliant.compute.integrate.state import Rows, RunPlan, State
-from pliant.compute.integrate.step_control import LEAST_FIRST, exponents, first_step
+from pliant.compute.integrate.step_loops.midpoint_loop import run_midpoint
+from pliant.compute.integrate.step_loops.rosenbrock_loop import run_rosenbrock
 from pliant.compute.llvm.llvm import compiled_loop
 from pliant.options import StepMethodName
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array, Integers
-from pliant.compute.integrate.evaluation import EPS, SMALLEST
-from pliant.compute.integrate.loop_state import Clock, LoopStatus, Newton, Tally
 from pliant.compute.integrate.methods import first_guess, has_fixed_steps, least_step, make_loop
 from pliant.compute.integrate.problem import Events, Problem, StageCallback
 from pliant.compute.integrate.state import Rows, RunPlan, State
 from pliant.compute.integrate.step_control import FIRST_ERROR
+from pliant.compute.integrate.step_loops.evaluation import EPS, SMALLEST
+from pliant.compute.integrate.step_loops.loop_state import Clock, LoopStatus, Newton, Tally
 from pliant.compute.tape.one_sided_time import MARGIN
 
 CHUNK = 100_000

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pliant.arrays import Array
-from pliant.compute.integrate.loop_state import LoopStatus
+from pliant.compute.integrate.step_loops.loop_state import LoopStatus
 
 Status = Literal["finished", "event", "stopped", "interrupted", "failed"]
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from pliant.arrays import Array, Integers
 from pliant.compute.compiled_loops.primitives import FLAT
-from pliant.compute.integrate.loop_state import Clock, EventKind, Ode, Record, Tally
 from pliant.compute.integrate.problem import CompiledTicks, Events, Hold, Jumps, Problem, SampledInput, StageCallback
 from pliant.compute.integrate.step_control import FIRST_ERROR
+from pliant.compute.integrate.step_loops.loop_state import Clock, EventKind, Ode, Record, Tally
 from pliant.compute.tape import one_sided_time
 
 Number = TypeVar("Number", np.float64, np.int64)

@@ -12,10 +12,10 @@ from pliant.algebra.quaternions import normalise
 from pliant.arrays import Array
 from pliant.base.interrupts import TimeOver, pending, require_time, time_limit
 from pliant.base.stages import working_time
-from pliant.compute.integrate.loop_state import LoopStatus
 from pliant.compute.integrate.problem import Problem
 from pliant.compute.integrate.solution import EventLog, Failure, Solution, Stats, Status, breakdown, stopped
 from pliant.compute.integrate.state import RunPlan
+from pliant.compute.integrate.step_loops.loop_state import LoopStatus
 from pliant.compute.tape import one_sided_time
 from pliant.errors import ModelError
 

@@ -35,7 +35,7 @@ from pliant.mechanics.formulations.generalized_forces import commands_for, follo
 from pliant.mechanics.formulations.motion_equations import back_substitute, solve_positive
 from pliant.mechanics.formulations.terms import partition
 from pliant.mechanics.links.kinematics import gravity_energy
-from pliant.model.loop_motion import closed_state, row_slopes
+from pliant.model.loops.loop_motion import closed_state, row_slopes
 from pliant.model.model import Model
 from pliant.options import GravityName
 

@@ -27,7 +27,7 @@ from pliant.control.sensing.sampled import SampledLaw
 from pliant.control.trajectories.trajectories import constant, numbers, positive
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.formulations.generalized_forces import commands_for
-from pliant.model.loop_motion import independent_motion
+from pliant.model.loops.loop_motion import independent_motion
 from pliant.model.model import Model
 from pliant.options import InnerName
 

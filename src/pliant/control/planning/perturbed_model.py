@@ -7,10 +7,10 @@ import numpy as np
 
 from pliant.algebra.natural_modes import natural_modes
 from pliant.arrays import Array
-from pliant.control.planning.motion_curvature import Curvature
-from pliant.control.planning.motion_forces import ArmForces
-from pliant.control.planning.motion_grid import MotionGrid
-from pliant.control.planning.motion_response import Driven, DrivenMotion, DrivenSlopes
+from pliant.control.planning.search.motion_curvature import Curvature
+from pliant.control.planning.search.motion_forces import ArmForces
+from pliant.control.planning.search.motion_grid import MotionGrid
+from pliant.control.planning.search.motion_response import Driven, DrivenMotion, DrivenSlopes
 from pliant.model.model import Model
 
 FELT = 0.05

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.planning.motion_bounds import MotionBounds
-from pliant.control.planning.motion_forces import StiffArmForces
 from pliant.control.planning.residual_vibration import commanded
+from pliant.control.planning.search.motion_bounds import MotionBounds
+from pliant.control.planning.search.motion_forces import StiffArmForces
 from pliant.control.trajectories.jerk_limited import JerkLimited
 from pliant.control.trajectories.splines import Piecewise
 from pliant.errors import PliantError

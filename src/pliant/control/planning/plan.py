@@ -15,17 +15,17 @@ from pliant.arrays import AnglesLike, Array
 from pliant.base.interrupts import interruptible
 from pliant.base.signatures import checked
 from pliant.base.stages import reporter
-from pliant.control.planning.joint_paths import DENSE, JointPath, Progress, shares
-from pliant.control.planning.motion_bounds import MotionBounds
-from pliant.control.planning.motion_programs import NEAR
-from pliant.control.planning.motion_search import Unsolved
-from pliant.control.planning.optimal import MotionTask, RestEnds
-from pliant.control.planning.path_shaping import PathTask, within
-from pliant.control.planning.path_timing import timed
+from pliant.control.planning.paths.joint_paths import DENSE, JointPath, Progress, shares
+from pliant.control.planning.paths.path_shaping import PathTask, within
+from pliant.control.planning.paths.path_timing import timed
 from pliant.control.planning.plain_motion import plain_motion
 from pliant.control.planning.residual_vibration import Residual, commanded, residual_vibration
+from pliant.control.planning.search.motion_bounds import MotionBounds
+from pliant.control.planning.search.motion_programs import NEAR
+from pliant.control.planning.search.motion_search import Unsolved
+from pliant.control.planning.search.optimal import MotionTask, RestEnds
+from pliant.control.planning.search.time_limited import Watch, in_process, needs_process, prepared_for
 from pliant.control.planning.stated_limits import require_limits, stated_limits
-from pliant.control.planning.time_limited import Watch, in_process, needs_process, prepared_for
 from pliant.control.planning.trajectory_files import JointMotion, read_trajectory
 from pliant.control.planning.uncertainty import off_by
 from pliant.control.trajectories.splines import Piecewise

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.control.controllers.controller import checked_limit
-from pliant.control.planning.motion_bounds import MotionBounds
+from pliant.control.planning.search.motion_bounds import MotionBounds
 from pliant.errors import ModelError
 from pliant.model.model import Model
 

@@ -20,7 +20,7 @@ from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.robot.files.error_messages import suggestion
 from pliant.robot.files.yaml import read_yaml, write_yaml
-from pliant.simulation.runs.csv_files import read_csv
+from pliant.simulation.runs.files.csv_files import read_csv
 
 MOST_BYTES = 64 << 20
 """Largest size of a text file."""

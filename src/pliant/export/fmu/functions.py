@@ -17,7 +17,7 @@ from pliant.mechanics.derivatives.differentials import closed_solver
 from pliant.mechanics.formulations.generalized_forces import applied_forces, drive_rates, torques
 from pliant.mechanics.links.section_forces import InternalForces
 from pliant.model.model import Model
-from pliant.simulation.runs.composition import may_meet
+from pliant.simulation.runs.equations.composition import may_meet
 
 INDEPENDENT, CONSTANT, TUNABLE, DEPENDENT = range(4)
 """Kinds of dependency: none, by a constant factor, by a factor that follows from the parameters, or any other."""

@@ -16,9 +16,9 @@ from pliant.mechanics.links.section_forces import InternalForces
 from pliant.model.coordinate_units import commands, coordinate_units, speed_units
 from pliant.model.model import Model
 from pliant.robot.files.unique_names import UniqueNames
-from pliant.simulation.runs.composition import compose
+from pliant.simulation.runs.checks.limits import JointLimit
+from pliant.simulation.runs.equations.composition import compose
 from pliant.simulation.runs.inputs import read_start
-from pliant.simulation.runs.limits import JointLimit
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ from pliant.export.placing import placed_file, require_free, write_texts
 from pliant.export.targets import Target
 from pliant.model.model import Model
 from pliant.options import FmiVersion
-from pliant.simulation.runs.limits import JointLimit, joint_limits
-from pliant.simulation.runs.neglected_terms import fitted_to_start
+from pliant.simulation.runs.checks.limits import JointLimit, joint_limits
+from pliant.simulation.runs.checks.neglected_terms import fitted_to_start
 
 
 @checked

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.links.link_maps import is_zero
+from pliant.mechanics.links.maps.link_maps import is_zero
 
 
 @dataclass(frozen=True)

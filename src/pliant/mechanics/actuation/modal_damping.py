@@ -27,7 +27,7 @@ from pliant.algebra.canonical import canonical, canonical_products
 from pliant.algebra.inertia import Inertia
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
-from pliant.mechanics.links.link_maps import Body
+from pliant.mechanics.links.maps.link_maps import Body
 from pliant.mechanics.shapes.elements import eigenpairs
 from pliant.mechanics.sliding.sliding_body import MARGIN, SlidingBeam
 from pliant.mechanics.sliding.sliding_modes import clenshaw

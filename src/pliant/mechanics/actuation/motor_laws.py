@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.links.link_maps import is_zero
+from pliant.mechanics.links.maps.link_maps import is_zero
 
 STOPS = 20.0
 """Rate at which a current that runs into its limit is stopped, in rates of the winding."""

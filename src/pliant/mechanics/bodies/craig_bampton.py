@@ -29,7 +29,7 @@ from pliant.mechanics.bodies.interfaces import HeldNodes, Interface, check_place
 from pliant.mechanics.bodies.mass_integrals import mass_integrals
 from pliant.mechanics.bodies.second_order_shapes import BeyondShapes, beyond_shapes
 from pliant.options import LengthUnit
-from pliant.robot.parts.reduced_body import ReducedBody
+from pliant.robot.parts.bodies.reduced_body import ReducedBody
 
 UNITS: dict[str, float] = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254}
 MODES = 6

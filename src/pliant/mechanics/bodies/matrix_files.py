@@ -21,7 +21,7 @@ from pliant.mechanics.bodies.element_model import ElementModel, Indices, SparseM
 from pliant.mechanics.bodies.library_process import in_process
 from pliant.mechanics.bodies.mesh_reading import check_one_file
 from pliant.options import LengthUnit, MassUnit
-from pliant.robot.parts.reduced_body import unpacked
+from pliant.robot.parts.bodies.reduced_body import unpacked
 
 Number = TypeVar("Number", float, str)
 Matrices = str | os.PathLike[str] | None

@@ -18,8 +18,8 @@ from pliant.mechanics.bodies.repeated_elements import without_repeats
 from pliant.mechanics.bodies.solid_elements import solid_model
 from pliant.options import LengthUnit
 from pliant.robot.files.error_messages import suggestion
+from pliant.robot.parts.bodies.reduced_body import ReducedBody
 from pliant.robot.parts.materials import MATERIALS, Material
-from pliant.robot.parts.reduced_body import ReducedBody
 
 LONGEST, SHORTEST = 50.0, 0.002
 """Meters between which links are; others look like a wrong unit."""

@@ -41,7 +41,7 @@ from pliant.mechanics.formulations import denoc
 from pliant.mechanics.formulations.denoc import Motion
 from pliant.mechanics.links.chain import Arrivals, Chain, ChainLink
 from pliant.mechanics.links.joints import JointMap
-from pliant.mechanics.links.link_maps import Moments
+from pliant.mechanics.links.maps.link_maps import Moments
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from pliant.algebra.inertia import Inertia, shift_wrench, zero
 from pliant.algebra.rotations import SX, Rotation, axial, skew
 from pliant.mechanics.links.chain import Arrivals, Chain, ChainLink, Step
 from pliant.mechanics.links.joints import JointMap
-from pliant.mechanics.links.link_maps import Moments, TipMap
+from pliant.mechanics.links.maps.link_maps import Moments, TipMap
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from pliant.algebra.rotations import SX, skew
 from pliant.mechanics.formulations import denoc
 from pliant.mechanics.formulations.motion_equations import solve_positive
 from pliant.mechanics.links.chain import Chain, ChainLink
-from pliant.mechanics.links.link_maps import TipMap
+from pliant.mechanics.links.maps.link_maps import TipMap
 
 
 @dataclass(frozen=True)

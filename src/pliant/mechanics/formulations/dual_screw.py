@@ -43,7 +43,7 @@ from pliant.mechanics.formulations.dual_screw_kinematics import (
 )
 from pliant.mechanics.formulations.generalized_forces import strain_energy
 from pliant.mechanics.links.chain import Chain, ChainLink
-from pliant.mechanics.links.link_maps import Moments
+from pliant.mechanics.links.maps.link_maps import Moments
 from pliant.options import AxesName
 
 

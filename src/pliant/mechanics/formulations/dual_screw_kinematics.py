@@ -26,8 +26,8 @@ from pliant.algebra.rotations import SX, AxisRotation, Identity, Rotation
 from pliant.errors import UnsupportedModel
 from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.joints import vector
-from pliant.mechanics.links.linear_body import LinearBody
-from pliant.mechanics.links.link_maps import Body, LinearBeam
+from pliant.mechanics.links.maps.linear_body import LinearBody
+from pliant.mechanics.links.maps.link_maps import Body, LinearBeam
 
 
 @dataclass(frozen=True)

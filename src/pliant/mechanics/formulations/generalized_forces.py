@@ -21,7 +21,7 @@ from pliant.mechanics.constraints.couplings import (
     pushes,
 )
 from pliant.mechanics.links.chain import Chain, ChainLink, Shaft
-from pliant.mechanics.links.link_maps import is_zero
+from pliant.mechanics.links.maps.link_maps import is_zero
 
 
 def strain_energy(chain: Chain, q: SX) -> SX:

@@ -34,7 +34,7 @@ import casadi as ca
 
 from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, skew
 from pliant.mechanics.links.chain import Chain, ChainLink
-from pliant.mechanics.links.link_maps import Moments, TipMap
+from pliant.mechanics.links.maps.link_maps import Moments, TipMap
 
 
 @dataclass(frozen=True)

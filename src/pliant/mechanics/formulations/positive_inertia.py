@@ -18,7 +18,7 @@ from pliant.mechanics.formulations import denoc
 from pliant.mechanics.formulations.energies import potential_energy
 from pliant.mechanics.formulations.generalized_forces import rotors
 from pliant.mechanics.links.chain import Chain, ChainLink
-from pliant.mechanics.links.pose_dependent_modes import frozen
+from pliant.mechanics.links.maps.pose_dependent_modes import frozen
 
 SMALLEST = 1e-13
 """Pivot over diagonal entry: below this, round-off is all that is left of the inertia.

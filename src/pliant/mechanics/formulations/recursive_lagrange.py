@@ -35,7 +35,7 @@ import casadi as ca
 from pliant.algebra.inertia import symmetric
 from pliant.algebra.rotations import SX, skew
 from pliant.mechanics.links.chain import Arrivals, Chain, ChainLink
-from pliant.mechanics.links.link_maps import Moments, TipMap
+from pliant.mechanics.links.maps.link_maps import Moments, TipMap
 
 
 def mass_matrix(chain: Chain, q: SX) -> SX:

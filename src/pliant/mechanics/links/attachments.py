@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import casadi as ca
 
 from pliant.algebra.rotations import SX, Identity, Rotation, compose
-from pliant.mechanics.links.link_maps import ROTATIONS, Body, TipMap
+from pliant.mechanics.links.maps.link_maps import ROTATIONS, Body, TipMap
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from pliant.mechanics.constraints.contact_law import Core, Pressing, StopMap
 from pliant.mechanics.constraints.coupling_laws import LineDrive, LineLaw
 from pliant.mechanics.links.attachments import Place, place_map
 from pliant.mechanics.links.joints import JointMap
-from pliant.mechanics.links.linear_body import in_numbers
-from pliant.mechanics.links.link_maps import Body, Moments, TipMap
+from pliant.mechanics.links.maps.linear_body import in_numbers
+from pliant.mechanics.links.maps.link_maps import Body, Moments, TipMap
 from pliant.options import LoopJointType, RotationName
 from pliant.robot.coordinates import BallJoint, Coordinates
 from pliant.robot.pieces import BeamPiece

@@ -12,7 +12,7 @@ from pliant.mechanics.formulations.denoc import across_body, euler_matrix, outwa
 from pliant.mechanics.links.attachments import place_map
 from pliant.mechanics.links.chain import Chain, FrameMap
 from pliant.mechanics.links.kinematics import Placement, placements, twists
-from pliant.mechanics.links.link_maps import TipMap
+from pliant.mechanics.links.maps.link_maps import TipMap
 
 
 def frame_names(chain: Chain) -> list[str]:

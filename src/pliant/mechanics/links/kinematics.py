@@ -8,7 +8,7 @@ import casadi as ca
 
 from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose
 from pliant.mechanics.links.chain import Chain, ChainLink
-from pliant.mechanics.links.link_maps import Moments
+from pliant.mechanics.links.maps.link_maps import Moments
 
 
 @dataclass(frozen=True)

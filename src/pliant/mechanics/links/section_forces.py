@@ -23,9 +23,9 @@ from pliant.mechanics.constraints.constraint_wrenches import Tie, ties
 from pliant.mechanics.formulations.denoc import Motion, body_wrench, euler_matrix, link_wrench, outward_motion
 from pliant.mechanics.links.chain import Arrivals, Chain, ChainLink, MovingBase
 from pliant.mechanics.links.kinematics import placements
-from pliant.mechanics.links.link_maps import BeamData, is_zero
+from pliant.mechanics.links.maps.link_maps import BeamData, is_zero
+from pliant.mechanics.links.maps.stiffening import StiffenedBeam
 from pliant.mechanics.links.stations import section_axes, station_rule
-from pliant.mechanics.links.stiffening import StiffenedBeam
 from pliant.mechanics.shapes.quadrature import Rule
 from pliant.robot.stations import require_sections
 

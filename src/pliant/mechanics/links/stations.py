@@ -10,7 +10,7 @@ from pliant.errors import UnsupportedModel
 from pliant.mechanics.links.attachments import Place, place_map
 from pliant.mechanics.links.chain import Chain, ChainLink
 from pliant.mechanics.links.kinematics import placements
-from pliant.mechanics.links.link_maps import ROTATIONS
+from pliant.mechanics.links.maps.link_maps import ROTATIONS
 from pliant.mechanics.shapes.quadrature import Rule, gauss, gauss_rule
 from pliant.robot.stations import require_stations
 

@@ -27,7 +27,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, exponential_bias
-from pliant.mechanics.links.link_maps import ROTATIONS, BeamData, Moments, RigidMap, TipMap, is_zero
+from pliant.mechanics.links.maps.link_maps import ROTATIONS, BeamData, Moments, RigidMap, TipMap, is_zero
 from pliant.mechanics.shapes.link_shapes import LinkShapes
 from pliant.mechanics.sliding.sliding_material import Flow, MaterialPoints
 from pliant.mechanics.sliding.sliding_modes import Jet

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pliant.algebra.rotations import Rotation
 from pliant.errors import UnsupportedModel
 from pliant.mechanics.links.chain import ChainLink
-from pliant.mechanics.links.link_maps import BeamData, is_zero
+from pliant.mechanics.links.maps.link_maps import BeamData, is_zero
 from pliant.mechanics.shapes.link_shapes import LinkShapes
 from pliant.mechanics.sliding.sliding_body import SlidingBeam
 from pliant.options import RotationName

@@ -16,8 +16,8 @@ import numpy as np
 
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
-from pliant.mechanics.links.link_maps import Moments, TipMap
-from pliant.mechanics.links.stiffening import seen_through, seen_tip
+from pliant.mechanics.links.maps.link_maps import Moments, TipMap
+from pliant.mechanics.links.maps.stiffening import seen_through, seen_tip
 from pliant.mechanics.shapes.bent_axis import IntegralNodes, MassPolynomials
 from pliant.mechanics.sliding.sliding_body import SlidingBeam
 from pliant.mechanics.sliding.sliding_modes import Jet

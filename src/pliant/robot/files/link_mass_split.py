@@ -19,7 +19,7 @@ from pliant.robot.files.error_messages import Entries
 from pliant.robot.lumped_segments import rigid_beam
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.parts.beam import Beam
-from pliant.robot.parts.rigid_body import Lump
+from pliant.robot.parts.bodies.rigid_body import Lump
 
 LEAST = 1e-4
 """Part of the mass of a link below which its beam is called massless."""

@@ -17,7 +17,7 @@ from pliant.robot.files.documents import RIGHT, read_document, read_mapping, rea
 from pliant.robot.files.error_messages import Entries, short_key, suggestion
 from pliant.robot.files.file_paths import FilePaths, SearchPaths
 from pliant.robot.files.yaml import write_yaml
-from pliant.robot.parts.imported_body import beside
+from pliant.robot.parts.bodies.imported_body import beside
 
 _MOST_URDF_BYTES = 8 << 20
 CONTENT = "a robot file has at least `name` and `links`"

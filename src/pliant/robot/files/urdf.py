@@ -24,7 +24,7 @@ from pliant.robot.files.urdf_text import GRAVITY, Element, read_urdf
 from pliant.robot.files.urdf_visuals import urdf_visuals
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.parts.angles import rotation_rpy, rpy_of
-from pliant.robot.parts.rigid_body import inertia_matrix, lump_inertia
+from pliant.robot.parts.bodies.rigid_body import inertia_matrix, lump_inertia
 from pliant.robot.tree import BASE
 
 SIDE_KEYS = ("format", "name", "gravity", "payload", "frames", "links")

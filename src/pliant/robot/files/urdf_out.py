@@ -17,8 +17,8 @@ from pliant.robot.mass_sum import MassSum
 from pliant.robot.parts.angles import rpy_of
 from pliant.robot.parts.contacts import Contact
 from pliant.robot.parts.couplings import Coupling
-from pliant.robot.parts.friction import Friction
-from pliant.robot.parts.gear import Drive
+from pliant.robot.parts.drives.friction import Friction
+from pliant.robot.parts.drives.gear import Drive
 from pliant.robot.parts.joint import Freedom, Joint
 from pliant.robot.parts.loop_joints import Loop
 from pliant.robot.skeleton import HERE, Bone, Pose, skeleton

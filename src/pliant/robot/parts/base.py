@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 
 from pliant.options import BaseType
 from pliant.robot.files.error_messages import clash
+from pliant.robot.parts.bodies.rigid_body import BodyInertia
+from pliant.robot.parts.bodies.visuals import Visual
 from pliant.robot.parts.fields import Description, NonNegative, Vector
-from pliant.robot.parts.rigid_body import BodyInertia
-from pliant.robot.parts.visuals import Visual
 
 
 class BaseBody(Description):

@@ -14,10 +14,16 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot.files.error_messages import clash, fault
 from pliant.robot.parts.angles import Numeric, is_symbol
+from pliant.robot.parts.cross_sections.section_formulas import AreaMoments
+from pliant.robot.parts.cross_sections.sections import (
+    Section,
+    Stations,
+    area_moments,
+    shear_coefficients,
+    tapered_moments,
+)
 from pliant.robot.parts.fields import Description, NonNegative, Positive, non_negative, number, sequence
 from pliant.robot.parts.materials import MaterialOrName
-from pliant.robot.parts.section_formulas import AreaMoments
-from pliant.robot.parts.sections import Section, Stations, area_moments, shear_coefficients, tapered_moments
 
 if TYPE_CHECKING:
     from pydantic.json_schema import JsonSchemaValue

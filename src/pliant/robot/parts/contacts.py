@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 
 from pliant.options import SurfaceName
 from pliant.robot.files.error_messages import clash
+from pliant.robot.parts.drives.stops import Restitution
 from pliant.robot.parts.fields import Description, LinkName, NonNegative, Positive, Vector
 from pliant.robot.parts.loop_joints import WORLD
-from pliant.robot.parts.stops import Restitution
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "plane": (), "sphere": ("radius",), "capsule": ("radius", "length"), "box": ("size",),

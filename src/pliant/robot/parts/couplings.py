@@ -7,9 +7,9 @@ from typing import Annotated, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.robot.files.error_messages import clash, fault
+from pliant.robot.parts.drives.stops import Stop
 from pliant.robot.parts.fields import Description, LinkName, NonNegative, Number, Positive, sequence
 from pliant.robot.parts.loop_joints import Ends
-from pliant.robot.parts.stops import Stop
 
 
 def _two(value: object) -> list[object]:

@@ -13,6 +13,11 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pliant.options import DHConvention, JointType
 from pliant.robot.files.error_messages import clash, fault
 from pliant.robot.parts.angles import Matrix, Numeric, cosine, matmul, rotation_rpy, rotation_x, rotation_z, sine
+from pliant.robot.parts.bodies.rigid_body import Lump
+from pliant.robot.parts.drives.friction import Friction
+from pliant.robot.parts.drives.gear import Drive
+from pliant.robot.parts.drives.motor import Motor
+from pliant.robot.parts.drives.stops import Stop
 from pliant.robot.parts.fields import (
     Alternatives,
     Angle,
@@ -26,12 +31,7 @@ from pliant.robot.parts.fields import (
     number,
     sequence,
 )
-from pliant.robot.parts.friction import Friction
-from pliant.robot.parts.gear import Drive
 from pliant.robot.parts.joint_types import JOINT_TYPES, OWN, Z
-from pliant.robot.parts.motor import Motor
-from pliant.robot.parts.rigid_body import Lump
-from pliant.robot.parts.stops import Stop
 
 _UNIT = 1e-12  # an axis this near to unit length is kept as it is, so that files are read back unchanged
 

@@ -10,13 +10,13 @@ from pliant.options import PlaceName
 from pliant.robot.files.error_messages import clash, fault
 from pliant.robot.parts.angles import Matrix, matmul, rotation_rpy, rotation_x
 from pliant.robot.parts.beam import Beam, beam_properties
+from pliant.robot.parts.bodies.imported_body import ImportedBody, read_body
+from pliant.robot.parts.bodies.reduced_body import TIP
+from pliant.robot.parts.bodies.rigid_body import Lump, RigidBody
+from pliant.robot.parts.bodies.visuals import Visual
 from pliant.robot.parts.fields import Alternatives, Description, LinkName, NonNegative, non_negative
-from pliant.robot.parts.imported_body import ImportedBody, read_body
 from pliant.robot.parts.joint import Joint, Origin
-from pliant.robot.parts.reduced_body import TIP
-from pliant.robot.parts.rigid_body import Lump, RigidBody
 from pliant.robot.parts.shapes import AUTO, Shapes, amplitudes
-from pliant.robot.parts.visuals import Visual
 
 if TYPE_CHECKING:
     from pydantic.json_schema import JsonSchemaValue

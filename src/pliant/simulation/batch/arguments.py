@@ -15,9 +15,9 @@ from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.states import read_state
 from pliant.simulation.batch.batch_equations import BatchEquations, DeviceArray, rows
+from pliant.simulation.runs.checks.runaway import ceiling
+from pliant.simulation.runs.equations.piece_tables import PieceTable
 from pliant.simulation.runs.inputs import TorqueInput, looked_up, read_start
-from pliant.simulation.runs.piece_tables import PieceTable
-from pliant.simulation.runs.runaway import ceiling
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.states import normalised
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
-from pliant.simulation.runs.composition import Composition, compose, may_meet
+from pliant.simulation.runs.equations.composition import Composition, compose, may_meet
 from pliant.simulation.runs.inputs import TorqueInput, listed, one_table, read_torque
 
 DeviceArray: TypeAlias = Any

@@ -23,7 +23,7 @@ from pliant.errors import Interrupted, ModelError, SimulationError, UnsupportedM
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.damping_drift import drifted_rows
 from pliant.model.model import Model
-from pliant.model.stiffening_order import is_checked
+from pliant.model.stiffening.stiffening_order import is_checked
 from pliant.model.validity import Findings, in_a_run, steep, tell
 from pliant.options import BatchMethodName, DeviceName, PrecisionName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
@@ -50,11 +50,9 @@ from pliant.simulation.batch.result import (  # fmt: skip
     BatchStats,
 )
 from pliant.simulation.batch.store import Device, Sink, sink
-from pliant.simulation.runs.energy_balance import ALLOWED, balance_of, touches
-from pliant.simulation.runs.inputs import listed, read_breaks
-from pliant.simulation.runs.internal_forces import RunHistory
-from pliant.simulation.runs.limits import joint_limits, passing_words
-from pliant.simulation.runs.neglected_terms import (
+from pliant.simulation.runs.checks.energy_balance import ALLOWED, balance_of, touches
+from pliant.simulation.runs.checks.limits import joint_limits, passing_words
+from pliant.simulation.runs.checks.neglected_terms import (
     Farthest,
     asks_forces,
     differences,
@@ -62,6 +60,8 @@ from pliant.simulation.runs.neglected_terms import (
     judge_histories,
     judge_speeds,
 )
+from pliant.simulation.runs.inputs import listed, read_breaks
+from pliant.simulation.runs.quantities.internal_forces import RunHistory
 from pliant.simulation.runs.simulation import MOST_ROWS, require_count, require_span
 
 SLICES = 32

@@ -16,7 +16,7 @@ from pliant.compute.cuda.source import emit
 from pliant.compute.tape.tape import Tape
 from pliant.simulation.batch.arguments import Given
 from pliant.simulation.batch.batch_equations import BatchEquations, DeviceArray
-from pliant.simulation.runs.rate_jumps import Impulses
+from pliant.simulation.runs.equations.rate_jumps import Impulses
 
 SLICE_BYTES = 64e6
 """Bytes of histories that are held at once on their way to a file."""

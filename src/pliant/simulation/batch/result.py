@@ -17,8 +17,9 @@ from pliant.base.signatures import checked
 from pliant.errors import ModelError
 from pliant.model.model import Model
 from pliant.model.terms import Energy
-from pliant.simulation.runs import energy_balance, saved
-from pliant.simulation.runs.limits import joint_limits
+from pliant.simulation.runs.checks import energy_balance
+from pliant.simulation.runs.checks.limits import joint_limits
+from pliant.simulation.runs.files import saved
 from pliant.simulation.runs.results import Readings, Result, RunStats
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from pliant.errors import ModelError, PliantError, extra, install
 from pliant.model.model import Model
 from pliant.simulation.batch.batch_equations import DeviceArray
 from pliant.simulation.batch.result import ABOUT, BatchStats, attributes, dataset
-from pliant.simulation.runs import digest, saved
+from pliant.simulation.runs.files import digest, saved
 
 SPARE = 0.8
 """Part of the free memory that a result may take."""

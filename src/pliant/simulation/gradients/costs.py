@@ -13,7 +13,7 @@ from pliant.arrays import Array
 from pliant.compute.compiled_loops.adjoint import Differentiated
 from pliant.errors import ModelError
 from pliant.simulation.batch.batch_equations import BatchEquations
-from pliant.simulation.runs.variational import run_closer
+from pliant.simulation.runs.equations.variational import run_closer
 
 Cost = Callable[..., Any]
 

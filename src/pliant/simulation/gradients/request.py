@@ -21,16 +21,16 @@ from pliant.control.controllers.controller import Controller, but_for, with_symb
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.damping_drift import drifted_rows
+from pliant.model.loops.start_slopes import start_slopes
 from pliant.model.model import Model
-from pliant.model.start_slopes import start_slopes
 from pliant.model.validity import tell
 from pliant.protocols import MovingBase, PrescribedMotion
 from pliant.simulation.batch.arguments import Given
 from pliant.simulation.batch.batch_equations import BatchEquations, composed, read_drive, rows
 from pliant.simulation.gradients.costs import Cost, CostedRun, samples_slope
+from pliant.simulation.runs.checks.neglected_terms import fitted_to_start
+from pliant.simulation.runs.equations.start_columns import settled_columns
 from pliant.simulation.runs.inputs import TorqueInput, names_that_stay, read_start, read_torque
-from pliant.simulation.runs.neglected_terms import fitted_to_start
-from pliant.simulation.runs.start_columns import settled_columns
 
 POWERS = {"hold": 1, "linear": 2, "cubic": 4}
 """Coefficients of a piece of samples that are not zero."""

@@ -26,9 +26,9 @@ from pliant.simulation.gradients.discrete import Found, adjoint
 from pliant.simulation.gradients.implicit import midpoint
 from pliant.simulation.gradients.request import Inquiry, refuse_impulses
 from pliant.simulation.gradients.sensitivities import forward
-from pliant.simulation.runs.composition import may_meet
+from pliant.simulation.runs.checks.neglected_terms import judge_speeds
+from pliant.simulation.runs.equations.composition import may_meet
 from pliant.simulation.runs.inputs import listed, read_breaks
-from pliant.simulation.runs.neglected_terms import judge_speeds
 from pliant.simulation.runs.simulation import require_span, simulate
 
 MOST_STEPS = 1e6

@@ -20,8 +20,8 @@ from pliant.compute.llvm.kernel import Kernel
 from pliant.errors import SimulationError, UnsupportedModel
 from pliant.simulation.gradients.discrete import Found
 from pliant.simulation.gradients.request import Inquiry
+from pliant.simulation.runs.equations.variational import variational
 from pliant.simulation.runs.inputs import SampledTorque
-from pliant.simulation.runs.variational import variational
 
 MOST_COLUMNS = 100
 """Columns, at most: with more, the equations compile for minutes, and going back through fixed steps is far cheaper."""

@@ -1,6 +1,6 @@
 """Runs: what composes, drives, computes, stores and reads them."""
 
-from pliant.simulation.runs.composition import Event
+from pliant.simulation.runs.equations.composition import Event
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
 

@@ -28,18 +28,21 @@ from pliant.model.states import EQUILIBRIUM, named_places, read_state
 from pliant.model.validity import odd_start, tell
 from pliant.options import Interpolation
 from pliant.protocols import Bindable, TorqueFunction, TorqueLaw, TorqueTable, TorqueValues
-from pliant.simulation.runs.composition import TABLE_WIDTH, Composition, tick_times
-from pliant.simulation.runs.piece_tables import PieceTable
-from pliant.simulation.runs.rate_jumps import SAME
+from pliant.simulation.runs.equations.composition import TABLE_WIDTH, Composition, tick_times
+from pliant.simulation.runs.equations.piece_tables import PieceTable
+from pliant.simulation.runs.equations.rate_jumps import SAME
 
 if TYPE_CHECKING:
     from pliant.control.controllers.controller import Felt
     from pliant.mechanics.loads.wrenches import Load
-    from pliant.model import assembly, loop_statics
-    from pliant.simulation.runs import coupled_lines
+    from pliant.model.loops import assembly
+    from pliant.model.rest import loop_statics
+    from pliant.simulation.runs.equations import coupled_lines
 else:  # modules that make expressions, and import CasADi
-    assembly, loop_statics = (LaterModule(f"pliant.model.{name}") for name in ("assembly", "loop_statics"))
-    coupled_lines = LaterModule("pliant.simulation.runs.coupled_lines")
+    assembly, loop_statics = (
+        LaterModule(f"pliant.{name}") for name in ("model.loops.assembly", "model.rest.loop_statics")
+    )
+    coupled_lines = LaterModule("pliant.simulation.runs.equations.coupled_lines")
 
 KINDS = get_args(Interpolation)
 

@@ -26,10 +26,10 @@ from pliant.model.model import Model
 from pliant.model.robot import Robot
 from pliant.model.terms import Energy
 from pliant.robot.stations import locate
-from pliant.simulation.runs import saved
-from pliant.simulation.runs.digest import csv_comment
-from pliant.simulation.runs.energy_balance import ALLOWED
-from pliant.simulation.runs.measured_series import MeasuredSeries
+from pliant.simulation.runs.checks.energy_balance import ALLOWED
+from pliant.simulation.runs.files import saved
+from pliant.simulation.runs.files.digest import csv_comment
+from pliant.simulation.runs.quantities.measured_series import MeasuredSeries
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,12 +38,18 @@ if TYPE_CHECKING:
     from pliant.compute.integrate.solution import Solution
     from pliant.mechanics.loads.wrenches import Load
     from pliant.protocols import MovingBase
-    from pliant.simulation.runs import coupled_lines, error_estimate, internal_forces
-    from pliant.simulation.runs.error_estimate import Validity
-    from pliant.simulation.runs.internal_forces import Reaction, RunHistory, SectionForces
+    from pliant.simulation.runs.equations import coupled_lines
+    from pliant.simulation.runs.quantities import error_estimate, internal_forces
+    from pliant.simulation.runs.quantities.error_estimate import Validity
+    from pliant.simulation.runs.quantities.internal_forces import Reaction, RunHistory, SectionForces
 else:  # modules that make expressions, and import CasADi
     coupled_lines, internal_forces, error_estimate = (
-        LaterModule(f"pliant.simulation.runs.{name}") for name in ("coupled_lines", "internal_forces", "error_estimate")
+        LaterModule(f"pliant.{name}")
+        for name in (
+            "simulation.runs.equations.coupled_lines",
+            "simulation.runs.quantities.internal_forces",
+            "simulation.runs.quantities.error_estimate",
+        )
     )
 
 

@@ -22,35 +22,37 @@ from pliant.base.later import LaterModule
 from pliant.base.signatures import checked
 from pliant.base.stages import listening, prepared, reporter, stage
 from pliant.compute.integrate.driver import solve
-from pliant.compute.integrate.loop_state import EventKind
 from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.compute.integrate.problem import Events, Jumps
 from pliant.compute.integrate.solution import EventLog, Solution
+from pliant.compute.integrate.step_loops.loop_state import EventKind
 from pliant.compute.integrate.sundials import MULTISTEP
 from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
 from pliant.model.damping_drift import drifted_rows
 from pliant.model.model import Model
-from pliant.model.stiffening_order import is_checked
+from pliant.model.stiffening.stiffening_order import is_checked
 from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
-from pliant.simulation.runs.advice import MANY_STEPS, advice
-from pliant.simulation.runs.composition import Composition, Event, compose
-from pliant.simulation.runs.energy_balance import ALLOWED, STATUS, balance_of
+from pliant.simulation.runs.checks.advice import MANY_STEPS, advice
+from pliant.simulation.runs.checks.energy_balance import ALLOWED, STATUS, balance_of
+from pliant.simulation.runs.checks.limits import contact_events, gear_events, joint_limits, passing_words
+from pliant.simulation.runs.checks.runaway import breakdown_message, ceiling, ran_away
+from pliant.simulation.runs.equations.composition import Composition, Event, compose
+from pliant.simulation.runs.equations.rate_jumps import Impulses
 from pliant.simulation.runs.inputs import Inputs, listed, one_table, read_breaks, read_start, read_torque
-from pliant.simulation.runs.limits import contact_events, gear_events, joint_limits, passing_words
-from pliant.simulation.runs.measured_series import MeasuredSeries
-from pliant.simulation.runs.rate_jumps import Impulses
+from pliant.simulation.runs.quantities.measured_series import MeasuredSeries
 from pliant.simulation.runs.results import Readings, Result
-from pliant.simulation.runs.runaway import breakdown_message, ceiling, ran_away
 
 if TYPE_CHECKING:
     from pliant.control.sensing.sensors import Sensor
     from pliant.mechanics.loads.wrenches import Load
-    from pliant.simulation.runs import measured_channels, neglected_terms
+    from pliant.simulation.runs.checks import neglected_terms
+    from pliant.simulation.runs.quantities import measured_channels
 else:  # they make expressions
     neglected_terms, measured_channels = (
-        LaterModule(f"pliant.simulation.runs.{name}") for name in ("neglected_terms", "measured_channels")
+        LaterModule(f"pliant.{name}")
+        for name in ("simulation.runs.checks.neglected_terms", "simulation.runs.quantities.measured_channels")
     )
 
 MOST_ROWS = 1e7

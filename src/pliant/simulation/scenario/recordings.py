@@ -13,7 +13,7 @@ from pliant.base.writing import atomic_write
 from pliant.control.sensing.sensors import Sensor
 from pliant.robot.files.yaml import write_yaml
 from pliant.robot.parts.fields import FORMAT
-from pliant.simulation.runs.digest import csv_comment
+from pliant.simulation.runs.files.digest import csv_comment
 from pliant.simulation.runs.results import Result
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pliant.arrays import Array
 from pliant.model.model import Model
 from pliant.robot.parts.loop_joints import WORLD
 from pliant.robot.tree import BASE
-from pliant.simulation.runs.coupled_lines import line_histories
+from pliant.simulation.runs.equations.coupled_lines import line_histories
 
 RADIANS = 0.4
 """Phase of the fastest mode in a step. RK4 is stable up to 2.8, and errs by 1e-4 of a swing at this value."""

@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.simulation.runs.composition import Composition
-from pliant.simulation.runs.rate_jumps import Impulses
+from pliant.simulation.runs.equations.composition import Composition
+from pliant.simulation.runs.equations.rate_jumps import Impulses
 
 AHEAD = 4.0
 """Factor on the present time up to which they are searched."""

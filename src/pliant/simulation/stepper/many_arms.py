@@ -15,7 +15,7 @@ from pliant.compute.tape import one_sided_time
 from pliant.errors import UnsupportedModel, warn_user
 from pliant.options import PackedName
 from pliant.simulation.batch.batch_equations import BatchEquations
-from pliant.simulation.runs.limits import JointLimit, passing_words
+from pliant.simulation.runs.checks.limits import JointLimit, passing_words
 from pliant.simulation.stepper.interruptions import SAME, Interruptions
 from pliant.simulation.stepper.watches import EnergyWatch, ValidityWatch
 

@@ -27,10 +27,10 @@ from pliant.options import StepMethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, TorqueValues
 from pliant.simulation.batch.batch_equations import composed as batch_equations
 from pliant.simulation.batch.batch_equations import read_drive, rows
-from pliant.simulation.runs.composition import Composition, compose
+from pliant.simulation.runs.checks.limits import joint_limits
+from pliant.simulation.runs.checks.neglected_terms import fitted_to_start, judge_speeds
+from pliant.simulation.runs.equations.composition import Composition, compose
 from pliant.simulation.runs.inputs import Inputs, TorqueInput, listed, read_start, read_torque
-from pliant.simulation.runs.limits import joint_limits
-from pliant.simulation.runs.neglected_terms import fitted_to_start, judge_speeds
 from pliant.simulation.stepper.fixed_step import longest_step
 from pliant.simulation.stepper.many_arms import ManyArms
 from pliant.simulation.stepper.one_arm import OneArm

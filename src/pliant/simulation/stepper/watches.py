@@ -9,12 +9,12 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import warn_user
 from pliant.model.model import Model
-from pliant.model.stiffening_order import is_checked
+from pliant.model.stiffening.stiffening_order import is_checked
 from pliant.model.validity import steep, tell
-from pliant.simulation.runs.composition import Composition
-from pliant.simulation.runs.energy_balance import ALLOWED, EnergyBalance, energies_to_judge
-from pliant.simulation.runs.internal_forces import RunHistory
-from pliant.simulation.runs.neglected_terms import Farthest, asks_forces, judge_histories, judge_speeds
+from pliant.simulation.runs.checks.energy_balance import ALLOWED, EnergyBalance, energies_to_judge
+from pliant.simulation.runs.checks.neglected_terms import Farthest, asks_forces, judge_histories, judge_speeds
+from pliant.simulation.runs.equations.composition import Composition
+from pliant.simulation.runs.quantities.internal_forces import RunHistory
 
 
 class ValidityWatch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pliant.base.later import implementation
 from pliant.mechanics.actuation.friction.dry_friction import DryLevel
 from pliant.mechanics.actuation.shaft_laws import Placed
-from pliant.robot.parts.friction import Friction
+from pliant.robot.parts.drives.friction import Friction
 
 
 def friction_on(friction: Friction, state: str, index: int) -> Placed:

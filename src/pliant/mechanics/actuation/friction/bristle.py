@@ -8,8 +8,8 @@ import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.mechanics.actuation.friction.dry_friction import DryLevel
-from pliant.mechanics.links.link_maps import is_zero
-from pliant.robot.parts.friction import Friction
+from pliant.mechanics.links.maps.link_maps import is_zero
+from pliant.robot.parts.drives.friction import Friction
 
 HOLDS = 0.7
 """Part of the level up to which bristles bend without slipping, so that a joint does not creep under vibration."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pliant.mechanics.actuation.friction.dry_friction import DryLevel
 from pliant.mechanics.actuation.friction.lugre import LuGre
-from pliant.robot.parts.friction import Friction
+from pliant.robot.parts.drives.friction import Friction
 
 
 def law(friction: Friction, level: DryLevel) -> LuGre:

@@ -8,7 +8,7 @@ import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.mechanics.actuation.friction.dry_friction import DryLevel
-from pliant.robot.parts.friction import Friction
+from pliant.robot.parts.drives.friction import Friction
 
 
 @dataclass(frozen=True)

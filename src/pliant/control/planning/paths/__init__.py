@@ -1,0 +1,1 @@
+"""Motions along a given path: shaping and timing that keep the path."""

@@ -1,0 +1,1 @@
+"""Search for rest-to-rest motions: programs, bounds, responses and their derivatives."""

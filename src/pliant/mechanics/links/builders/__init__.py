@@ -1,0 +1,1 @@
+"""The chain built from a description: links, joints, drives, connections, damping."""

@@ -1,0 +1,1 @@
+"""Closed loops of a model: assembled positions, and motion along them."""

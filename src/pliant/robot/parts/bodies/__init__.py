@@ -1,0 +1,1 @@
+"""Bodies of links other than beams: rigid, from files, and how links look."""

@@ -1,0 +1,1 @@
+"""Cross-sections of beams: shapes, area moments, torsion."""

@@ -1,0 +1,1 @@
+"""Drives of joints: motor, gear, friction, end stops."""

@@ -1,0 +1,1 @@
+"""Equations of a run, from the model, controller, torques, loads and prescribed motion."""

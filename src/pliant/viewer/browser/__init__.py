@@ -1,0 +1,1 @@
+"""The view of an arm in a browser, with a server: scene, plots beside it, and access."""
