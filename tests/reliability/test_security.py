@@ -37,7 +37,7 @@ FORBIDDEN_CALLS = {
     "yaml.unsafe_load", "yaml.full_load", "np.load", "numpy.load", "joblib.load", "torch.load",
 }  # fmt: skip
 PICKLES = {  # who may pickle, and for whom
-    "control/planning/search/time_limited.py": "a search and the process that it started for itself, over its own pipes",
+    "control/planning/search/time_limited.py": "a search and the process that it started, over its own pipes",
 }
 PROCESSES = {  # who may start a program, and which
     "mechanics/bodies/library_process.py": "a fresh interpreter in which a library reads a file, bounded",
