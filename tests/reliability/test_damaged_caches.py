@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.compute.llvm import cache, compiled_loop
+from pliant.compute.llvm import cache, llvm
 
 CASES = 200
 QUICK = (7,)
@@ -23,7 +23,7 @@ Random = np.random.Generator
 
 def _bits() -> bytes:
     """Of an evaluation and a run, with kernels and stepping loops loaded or compiled anew."""
-    compiled_loop.compiled.cache_clear()
+    llvm.compiled_loop.cache_clear()
     m = pliant.load("two-link").model()
     run = pliant.simulate(m, 0.02, STATE[0], torque=STATE[2], progress=False)
     return m.forward_dynamics(*STATE).tobytes() + run.q.tobytes() + run.qd.tobytes()

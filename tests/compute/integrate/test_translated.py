@@ -36,7 +36,7 @@ def test_machine_code_has_the_bits_of_python(monkeypatch, method, options, event
     watched = make_events(lambda t, x, p: x[0] - 0.3, 2, terminal=[False]) if events else None
     runs = []
     for form in (by_python, unfused):
-        monkeypatch.setattr(steppers, "compiled", form)
+        monkeypatch.setattr(steppers, "compiled_loop", form)
         runs.append(
             solve(pendulum(), (0.0, 1.5), [1.0, 0.1], method=method, rtol=1e-6, atol=1e-8, events=watched,
                   outputs=np.linspace(0, 1.5, 8), breaks=[0.7], **options)
