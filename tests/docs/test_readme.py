@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +45,43 @@ def test_a_reader_who_has_only_the_readme_sees_an_arm_bend(
     assert not more or f"excites only {100 * numbers[2]:.0f} cm" in TEXT
     assert '"magnification":1.0' in Path("arm.html").read_text(encoding="utf-8")
     assert Path("arm.png").exists()
+
+
+FILES = """
+import sys
+seen, loading = set(), 0
+
+def look(frame, event, _):
+    global loading
+    code = frame.f_code
+    if code.co_name == "<module>" and code.co_filename != "README.md":
+        loading += {"call": 1, "return": -1}.get(event, 0)
+    elif event == "call" and not loading and code.co_flags & 1:  # a function, not the body of a class
+        seen.add(code.co_filename)
+
+code = compile(open("first.py").read(), "README.md", "exec")
+sys.setprofile(look)
+exec(code, {"__name__": "__main__"})
+sys.setprofile(None)
+import pliant
+print(len([name for name in seen if name.startswith(pliant.__path__[0])]))
+"""
+"""Number of files of pliant in which a function runs, imports left out."""
+
+
+@pytest.mark.slow
+def test_a_known_run_passes_through_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first run of the README in a second process, without and with its page and figure."""
+    monkeypatch.chdir(tmp_path)
+    Path("arm.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
+    whole, counts = blocks("python")[0], []
+    for text in (whole, whole, whole.split("run.to_html")[0]):
+        Path("first.py").write_text(text, encoding="utf-8")
+        said = subprocess.run([sys.executable, "-c", FILES], capture_output=True, text=True, check=True).stdout
+        counts.append(int(said.split()[-1]))
+    _, page, plain = counts
+    assert plain <= 84
+    assert page <= 99
 
 
 def test_it_is_the_arm_of_the_demo() -> None:

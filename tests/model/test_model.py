@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import json
 import pickle
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ import pliant
 from arms import random_robot, random_state
 from pliant import ModelError
 from pliant.model import Formulation
+from pliant.robot.coordinates import Layout
+from pliant.robot.stations import locate
 
 FORMULATIONS = list(pliant.FORMULATIONS)
 
@@ -27,6 +30,24 @@ def test_names_and_sizes(two_link: pliant.Model) -> None:
     assert two_link.n == 4
     assert two_link.n_joints == 2
     assert two_link.coordinates[2:] == tuple(f"{name}.bending_y.1" for name in two_link.coordinates[:2])
+
+
+@pytest.mark.parametrize("name", ["two-link", "rrp", "free-flyer", "hydraulic-crane", "box-arm"])
+def test_the_layout_knows_the_links_of_the_chain(name: str) -> None:
+    """As plain data from a file: what runs, figures and pages ask of them needs no equations."""
+    model = pliant.load(name).model()
+    assert model.layout.links == model.chain.link_facts
+    assert Layout.from_facts(json.loads(json.dumps(model.layout.facts()))) == model.layout
+
+
+def test_the_length_of_a_link_in_the_layout_is_open_where_it_is_a_parameter() -> None:
+    model = pliant.load("two-link").model(parameters=["links.upper.beam.length"], shapes="nominal")
+    assert [link.length for link in model.layout.links] == [None, 1.0]
+    run = pliant.simulate(model, 0.01, p=[1.25], output_step=0.01)
+    assert locate(model.layout, "upper", 0.5, lambda place: 1.25) == (0, 0.4)
+    np.testing.assert_array_equal(run.deflection("upper", 0.625), run.deflection("upper", "middle"))
+    with pytest.raises(ModelError, match="its length is a parameter of the model"):
+        locate(model.layout, "upper", 0.5)
 
 
 # ------------------------------------------------------------------------------------------ the PUMA of paper 003
