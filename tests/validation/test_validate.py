@@ -142,7 +142,9 @@ def test_a_clipped_channel_can_be_gone_on_with(measured: tuple[Any, Any]) -> Non
 def test_an_arm_that_waits_is_not_saturated(measured: tuple[Any, Any]) -> None:
     run = measured[1]
     waiting = np.concatenate([np.zeros(100), np.linspace(0, 1, 51), np.ones(50)])
-    assert recording_faults(recorded(run, {"upper": waiting}, T)) == []
+    recording = recorded(run, {"upper": waiting}, T)
+    assert recording_faults(recording) == []
+    assert recording_doubts(recording) == []
 
 
 def test_something_is_left_to_compare(measured: tuple[Any, Any]) -> None:

@@ -182,7 +182,7 @@ PAGE = """
 import sys, warnings
 warnings.simplefilter("ignore")
 import pliant
-from pliant.mechanics import section_forces
+from pliant.mechanics.links import section_forces
 traced = []
 made = section_forces.InternalForces.sections
 section_forces.InternalForces.sections = lambda *given: (traced.append(1), made(*given))[1]
