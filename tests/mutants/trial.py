@@ -162,8 +162,8 @@ class Bench:
 
 
 def calls_for(selection: Sequence[str]) -> list[tuple[tuple[str, ...], list[str]]]:
-    """Calls of pytest that run the named tests, each with its marks: daily cases of files and of most tests; a case that
-    is named, and a test all of whose cases belong to the full set, run as they stand."""
+    """Calls of pytest that run the named tests, each with its marks: daily cases of files and of most tests. A case
+    that is named and a test all of whose cases belong to the full set run as they stand."""
     large = [name for name in selection if "[" in name or name.partition("::")[2] in _large_tests(name.split("::")[0])]
     daily = [name for name in selection if name not in large]
     return [(marks, names) for marks, names in ((DAILY_MARKS, daily), ((), large)) if names]
