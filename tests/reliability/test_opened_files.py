@@ -41,7 +41,7 @@ def test_the_lists_name_kinds_and_reasons() -> None:
 
 def test_a_new_reader_is_found(tmp_path: Path) -> None:
     """By each way in which a file may be opened; strings and comments are none."""
-    assert "read_csv" in functions(SOURCE / "pliant" / "simulation" / "runs" / "csv_files.py")
+    assert "read_csv" in functions(SOURCE / "pliant" / "simulation" / "runs" / "files" / "csv_files.py")
     ways = ["open(p)", "p.read_text()", "np.load(p)", "h5py.File(p)", "meshio.read(p)", "yaml.safe_load(p)",
             "json.load(p)", "zipfile.ZipFile(p)", "gzip.open(p)", "ET.parse(p)", "xr.open_dataset(p)",
             "read_input(p, 3)", "xml.etree.ElementTree.fromstring(p)", "io.open(p)", "p.open()"]  # fmt: skip
