@@ -251,7 +251,7 @@ def run_sensitivity(
     """
     _require_parameters(model)
     for name, given in (("torque", torque), ("controller", controller)):
-        if given is not None and not hasattr(given, "expression"):
+        if given is not None and not (hasattr(given, "expression") or hasattr(given, "bind")):
             raise ModelError(
                 f"{name}: got {shown(given)}, expected an object with `expression(t, q, qd)`; "
                 "pliant.gradients.gradient takes numbers and samples"
