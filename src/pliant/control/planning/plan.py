@@ -234,7 +234,7 @@ def shape(
     Examples
     --------
     >>> model = pliant.load("two-link").model()
-    >>> still = pliant.shape(model, [-0.4, 0.3], [0.1, -0.2], intervals=12)
+    >>> still = pliant.shape(model, [-0.4, 0.3], [0.1, -0.2], intervals=16)
     >>> still.compared["as described"].ratio < 0.05, still.method
     (True, 'optimal control')
     """
