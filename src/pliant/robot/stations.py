@@ -56,12 +56,12 @@ class LinkFact:
 
     @property
     def flexible(self) -> bool:
-        """Whether it has coordinates of its own."""
+        """Return whether it has coordinates of its own."""
         return bool(self.body_places)
 
     @property
     def from_file(self) -> bool:
-        """Whether it is a body from a file that bends, of which frames alone are known."""
+        """Return whether it is a body from a file that bends, of which frames alone are known."""
         return self.flexible and not self.has_sections
 
 

@@ -116,7 +116,7 @@ class Scene:
 
     @property
     def skinned(self) -> bool:
-        """Whether some link is drawn by visuals or by a surface of its own."""
+        """Return whether some link is drawn by visuals or by a surface of its own."""
         return bool(self.visuals) or any(link.surface is not None for link in self.links)
 
     def base(self, placed: Sequence[PlacedLink]) -> Array:
