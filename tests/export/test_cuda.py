@@ -16,7 +16,7 @@ import pytest
 import pliant
 from cuda_shim import COMPILER, SHIM, FakeCupy
 from exported import ROUND_OFF, assert_close, expected, imported, inputs, model
-from pliant.compute.cuda.source import CudaForm
+from pliant.compute.cuda.forms import CudaForm
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
 from pliant.export.contents import FUNCTIONS, export_name, usual

@@ -19,8 +19,9 @@ from pliant.compute.cuda import device as cuda_device
 from pliant.compute.cuda import source as cuda
 from pliant.compute.cuda.allocate import Compute, Reload, Store, allocate
 from pliant.compute.cuda.chunks import crossing, cuts, recompute
+from pliant.compute.cuda.forms import CudaForm, choose
 from pliant.compute.cuda.program import Nodes, nodes_of
-from pliant.compute.cuda.source import CudaForm, choose, emit, emit_evaluation
+from pliant.compute.cuda.source import emit, emit_evaluation
 from pliant.compute.cuda.text import Precision
 from pliant.compute.tape.tape import Tape
 from pliant.errors import PliantError, UnsupportedModel

@@ -12,7 +12,7 @@ from batch_arms import spatial, starts, two_links
 from pliant.batch import equations, simulate_batch
 from pliant.compute import Kernel, set_threads
 from pliant.compute.compiled_loops.pack import TimeSegments
-from pliant.compute.cuda.device import DeviceIntegrator
+from pliant.compute.cuda.device_integrator import DeviceIntegrator
 from pliant.compute.cuda.source import emit_evaluation
 from pliant.compute.tape.tape import Tape
 from pliant.control.controllers.joint_controllers import PD, PID

@@ -8,9 +8,9 @@ import casadi as ca
 
 from pliant.compute.cuda.device import shared_bytes
 from pliant.compute.cuda.device_rows import ColumnsSource, DeviceColumns, DeviceRows, RowsSource
+from pliant.compute.cuda.forms import BLOCK, choose
+from pliant.compute.cuda.kernel_source import CudaKernel
 from pliant.compute.cuda.program import nodes_of
-from pliant.compute.cuda.source import BLOCK, choose
-from pliant.compute.cuda.steps import CudaKernel
 from pliant.compute.cuda.text import DOUBLE, CudaOperations
 from pliant.compute.tape.arguments import Signature
 from pliant.compute.tape.columns import ColumnFunction

@@ -1,10 +1,7 @@
 """CUDA source of many runs of xdot = f(t, x, w, p), written from the same tape as the code for this machine.
 
-One thread runs one arm, and the stepping loop is inside the kernel. Three ways to hold a tape, by its length:
-
-* `registers`: the state and all live values fit registers; plain code, the compiler decides;
-* `shared`: one kernel that keeps at most K values in registers and the others in shared memory (`cuda.allocate`);
-* `chunks`: beyond what the instruction cache holds, several kernels per stage, values that cross in global memory.
+One thread runs one arm, and the stepping loop is inside the kernel. `compute.cuda.forms` chooses how a kernel holds
+the tape.
 """
 
 from __future__ import annotations
@@ -15,44 +12,12 @@ from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.compute.cuda import chunks as cuda_chunks
 from pliant.compute.cuda import steps as cuda_steps
+from pliant.compute.cuda.forms import BLOCK, LONGEST_KERNEL, SHARED_BYTES, CudaForm, choose
 from pliant.compute.cuda.program import Nodes, nodes_of
 from pliant.compute.cuda.text import CudaOperations, Precision
 from pliant.compute.tape.rounding import widened
 from pliant.compute.tape.tape import Tape
 from pliant.errors import UnsupportedModel
-
-BLOCK = 128
-SHARED_BYTES = 227 * 1024
-"""Shared memory of a multiprocessor that blocks may use, at compute capability 9.0."""
-REGISTER_VALUES = {"double": 110, "single": 200}
-"""Number of states and live values that fit registers."""
-LONGEST_KERNEL = {"double": 8000, "single": 9000}
-"""Operations that one kernel may have before it outgrows the instruction cache."""
-LONGEST_UNROLLED = 400
-"""Operations up to which writing out all four stages is faster."""
-CHUNK = 4500
-
-
-@dataclass(frozen=True)
-class CudaForm:
-    """A form of the kernel for a tape.
-
-    Attributes
-    ----------
-    strategy : "registers", "shared" or "chunks"
-    blocks : int
-        Blocks that share a multiprocessor.
-    values : int or None
-        Values that are kept in registers; None leaves it to the compiler.
-    unroll : int
-        Stages written out, 1 or 4.
-    """
-
-    strategy: str
-    blocks: int
-    values: int | None
-    unroll: int = 1
-    chunk: int = CHUNK
 
 
 @dataclass(frozen=True)
@@ -76,19 +41,6 @@ class Source:
     block: int = BLOCK
 
 
-def choose(nodes: Nodes, n: int, precision: Precision, closing: Nodes | None = None) -> CudaForm:
-    """Choose the form that measurements on an H200 recommend for a tape of this size. The tape that closes loops runs
-    once a step, so that its length matters little."""
-    name = precision.name
-    if max(nodes.most_live, closing.most_live if closing else 0) + 2 * n <= REGISTER_VALUES[name]:
-        return CudaForm("registers", 3, None, 4 if len(nodes.nodes) <= LONGEST_UNROLLED else 1)
-    if len(nodes.nodes) > LONGEST_KERNEL[name]:
-        return CudaForm("chunks", 2, 100) if name == "double" else CudaForm("chunks", 3, 128)
-    if name == "double":
-        return CudaForm("shared", 1, 110)
-    return CudaForm("shared", 2, None if nodes.most_live < 270 else 220)
-
-
 def emit_evaluation(
     tape: Tape, precision: str = "double", shared_bytes: int = SHARED_BYTES, states: Array | None = None
 ) -> Source:
@@ -98,7 +50,7 @@ def emit_evaluation(
     operations = CudaOperations(_nodes(tape, numbers, states), numbers, (n, held, own))
     chosen = choose(operations.nodes, n, numbers)
     slots = 0 if chosen.strategy == "registers" else max(0, _slots(chosen, numbers, n, shared_bytes))
-    writer = cuda_steps.CudaKernel(operations, slots > 0, chosen.values, slots, BLOCK, chosen.blocks)
+    writer = cuda_steps.StepKernel(operations, slots > 0, chosen.values, slots, BLOCK, chosen.blocks)
     shared = writer.shared_values * BLOCK * numbers.size
     return Source(
         text=writer.evaluate(), choice=replace(chosen, strategy="shared" if slots else "registers"), precision=numbers,
@@ -156,7 +108,7 @@ def emit(
     slots = _slots(chosen, numbers, n, shared_bytes) if chosen.strategy == "shared" else 0
     if slots < 0:  # a state too large for shared memory stays in local memory
         chosen, slots = replace(chosen, strategy="registers"), 0
-    writer = cuda_steps.CudaKernel(
+    writer = cuda_steps.StepKernel(
         operations, chosen.strategy == "shared", chosen.values, slots, BLOCK, chosen.blocks, closer, met
     )
     text = writer.adaptive(method) if method.adaptive else writer.fixed(method, chosen.unroll)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
-from pliant.compute.cuda.allocate import Allocation, allocate
 from pliant.compute.cuda.c_functions import controller
+from pliant.compute.cuda.kernel_source import CudaKernel
 from pliant.compute.cuda.text import DOUBLE, PROLOGUE, CudaOperations, by_stage
 from pliant.compute.integrate.step_control import (
     LEAST_FIRST,
@@ -57,52 +57,33 @@ def closing_rounds(closing: CudaOperations, body: Sequence[str], write: str, unr
     ]  # fmt: skip
 
 
-class CudaKernel:
+class StepKernel(CudaKernel):
     """Write one kernel that runs whole segments.
 
     Parameters
     ----------
-    shared : bool
-        Whether values and the state are kept in shared memory.
-    values : int or None
-        Most values in registers; None leaves them to the compiler.
-    slots : int
-        Values that may be stored in shared memory.
     closing : CudaOperations, optional
         Operations that bring a state nearer to closed loops, after every step.
     approach : CudaOperations, optional
-        Gaps and speeds of bodies that adaptive steps must not leap over, as in `integrate.gap_steps`.
+        Gaps and speeds of bodies that adaptive steps must not leap over, as in `step_loops.contact_steps`.
     """
 
     def __init__(
         self, operations: CudaOperations, shared: bool, values: int | None, slots: int, block: int, blocks: int,
         closing: CudaOperations | None = None, approach: CudaOperations | None = None,
     ) -> None:  # fmt: skip
-        self.operations, self.shared, self.block, self.blocks, self.slots = operations, shared, block, blocks, slots
+        further = [each for each in (closing, approach) if each is not None]
+        super().__init__(operations, shared, values, slots, block, blocks, further)
         self.closing, self.approach = closing, approach
-        self.allocations: dict[CudaOperations, Allocation] = {}
-        if shared and values is not None:
-            for each in filter(None, (operations, closing, approach)):
-                nodes = each.nodes
-                plan = allocate(nodes, 0, len(nodes.nodes), values, slots, nodes.inputs.__contains__)
-                self.allocations[each] = plan
-        self.first_state = max((plan.fast for plan in self.allocations.values()), default=0)
-        self.shared_values = self.first_state + operations.n if shared else 0
 
-    @property
-    def n(self) -> int:
-        return self.operations.n
-
-    @property
-    def T(self) -> str:
-        return self.operations.precision.type
-
-    def body(self, of: CudaOperations | None = None) -> list[str]:
-        """Lines of the right-hand side, or of the operations given: they read XS and write KS."""
-        operations = of or self.operations
-        if operations not in self.allocations:
-            return operations.plain()
-        return operations.allocated(self.allocations[operations], {}, self.slots)
+    def memory(self) -> list[str]:
+        """Lines that declare the state, kept values and, where loops are closed, the nearer state."""
+        lines, T = super().memory(), self.T
+        if not self.closing:
+            return lines
+        if not self.shared:
+            return [*lines, f"{T} closed[N + 2];"]
+        return [*lines, f"{T} closed_memory[N + 2];", f"volatile {T}* closed = closed_memory + hidden_zero();"]
 
     def _closed(self) -> list[str]:
         """Lines that close the loops of the state in XS at the time NOW."""
@@ -152,62 +133,14 @@ class CudaKernel:
             "#define STATE(j) X[(j) * arms + i]",
         ]
 
-    def _memory(self) -> list[str]:
-        T = self.T
-        if not self.shared:
-            room = [f"{T} closed[N + 2];"] if self.closing else []
-            return [f"{T} xs[N];", "#define XS(j) xs[j]", *room]
-        lines = [
-            f"extern __shared__ {T} memory[];",
-            f"volatile {T}* S = memory + threadIdx.x;",
-            "#define SLOT(j) S[(j) * BLK]",
-            f"#define XS(j) S[({self.first_state} + (j)) * BLK]",
-        ]
-        slow = max((plan.slow for plan in self.allocations.values()), default=0)
-        if slow:
-            lines += [f"{T} far_memory[{slow}];", f"volatile {T}* far = far_memory + hidden_zero();"]
-            lines += ["#define FAR(j) far[j]"]
-        if self.closing:
-            lines += [f"{T} closed_memory[N + 2];", f"volatile {T}* closed = closed_memory + hidden_zero();"]
-        return lines
-
     # ------------------------------------------------------------------------ one evaluation
 
     def evaluate(self) -> str:
         """A kernel that writes the slopes at t0 to `out`."""
-        lines = self._head("steps", "double h, long long count") + self._memory()
+        lines = self._head("steps", "double h, long long count") + self.memory()
         lines += ["#pragma unroll 1", "for (int j = 0; j < N; ++j) XS(j) = STATE(j);"]
         lines += [_now(self.T, "t0"), "#define KS(j) out[(j) * arms + i]"]
         lines += [*self.body(), *self.operations.copies(), "}"]
-        return "\n".join(lines) + "\n"
-
-    def rows(self, name: str, in_sizes: Sequence[int], out_sizes: Sequence[int], repeats: Sequence[int]) -> str:
-        """A kernel of one evaluation for every state: input `k` of state i begins at `in<k> + i * row<k>`, and outputs
-        stand one row behind the other. `repeats` says how many states in a row share one row of an input."""
-        T = self.T
-        given = [f"const {T}* __restrict__ in{k}, long long row{k}" for k in range(len(in_sizes))]
-        taken = [f"{T}* __restrict__ out{k}" for k in range(len(out_sizes))]
-        arguments = ", ".join([*given, *taken, "long long arms"])
-        target, place = "", 0  # a place is a number, so that one branch is left
-        for k, size in enumerate(out_sizes):
-            own = f"out{k} + i * {size} + (j) - {place}"
-            target = f"(j) >= {place} ? {own} : ({target})" if target else own
-            place += size
-        lines = [
-            PROLOGUE,
-            f"#define BLK {self.block}",
-            f"#define N {self.n}",
-            f'extern "C" __global__ void __launch_bounds__({self.block}, {self.blocks}) {name}({arguments}) {{',
-            "const long long i = blockIdx.x * (long long)BLK + threadIdx.x;",
-            "if (i >= arms) return;",
-            *self._memory(),
-        ]
-        place = 0
-        for k, size in enumerate(in_sizes):
-            row = f"i / {repeats[k]}" if repeats[k] > 1 else "i"
-            lines.append(f"for (int j = 0; j < {size}; ++j) XS({place} + j) = in{k}[({row}) * row{k} + j];")
-            place += size
-        lines += [f"#define KS(j) *({target})", *self.body(), *self.operations.copies(), "}"]
         return "\n".join(lines) + "\n"
 
     # --------------------------------------------------------------------------- fixed steps
@@ -217,7 +150,7 @@ class CudaKernel:
         T, (clock, weight, ahead) = self.T, zip(*method.low_storage)
         last = len(clock) - 1
         parts = {v: f"h{k}" for k, v in enumerate(dict.fromkeys((*weight, *ahead)))}
-        lines = self._head("steps", "double h, long long count") + self._memory()
+        lines = self._head("steps", "double h, long long count") + self.memory()
         lines += [f"const {T} {', '.join(f'{name} = h * {DOUBLE.number(v)}' for v, name in parts.items())};"]
         if self.shared:
             lines += [
@@ -288,7 +221,7 @@ class CudaKernel:
         lines = self._head("steps", extra)
         tables = [table("TABLE", method.A), table("CLOCK", method.c), table("ERROR", method.error)]
         lines[1:1] = [*tables, controller(self.operations.precision, meets=self.approach is not None)]
-        lines += self._memory()
+        lines += self.memory()
         gaps = 0 if self.approach is None else len(self.approach.nodes.outputs) // 2
         lines += [f"{T} near[{2 * gaps}], ahead[{2 * gaps}];"] if gaps else []
         lines += [

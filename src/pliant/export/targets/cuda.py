@@ -14,8 +14,9 @@ import numpy as np
 from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array
 from pliant.base.signatures import checked
+from pliant.compute.cuda.forms import BLOCK, CudaForm, choose
 from pliant.compute.cuda.program import nodes_of
-from pliant.compute.cuda.source import BLOCK, CudaForm, Source, choose, emit
+from pliant.compute.cuda.source import Source, emit
 from pliant.compute.cuda.text import Precision
 from pliant.compute.tape.tape import Tape
 from pliant.errors import ModelError

@@ -11,7 +11,8 @@ from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array
 from pliant.base.interrupts import TimeOver, haltable
 from pliant.compute.compiled_loops.pack import BatchIntegrator, TimeSegments
-from pliant.compute.cuda.device import DeviceIntegrator, cupy, shared_bytes
+from pliant.compute.cuda.device import cupy, shared_bytes
+from pliant.compute.cuda.device_integrator import DeviceIntegrator
 from pliant.compute.cuda.source import emit
 from pliant.compute.tape.tape import Tape
 from pliant.simulation.batch.arguments import Given
