@@ -22,7 +22,7 @@ from benchmarks.gpu import chain
 from pliant.algebra.tableaux import explicit
 from pliant.batch import equations, simulate_batch
 from pliant.compute import set_threads
-from pliant.compute.compiled_loops.pack import BatchIntegrator, TimeSegments
+from pliant.integrators.packs.pack import BatchIntegrator, TimeSegments
 from pliant_bench.timing import best
 
 ARMS = {"2-link": (2, 1, 0, False), "rigid 6R": (6, 0, 0, True), "flexible 6 x 3": (6, 2, 1, True)}

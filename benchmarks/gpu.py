@@ -111,9 +111,9 @@ def prepare(folder: Path, only: str) -> None:
 
     from pliant.algebra.tableaux import explicit
     from pliant.batch import equations
-    from pliant.compute.compiled_loops.pack import BatchIntegrator, TimeSegments
-    from pliant.compute.cuda.source import emit, emit_evaluation
     from pliant.compute.tape.tape import Tape
+    from pliant.integrators.cuda.source import emit, emit_evaluation
+    from pliant.integrators.packs.pack import BatchIntegrator, TimeSegments
 
     folder.mkdir(parents=True, exist_ok=True)
     index = []

@@ -65,10 +65,10 @@ def plan_of(asked: Any) -> Any:
 def ratios(arms: int, quick: bool) -> dict[str, Any]:
     """Times of gradients over those of runs, of one arm or of a batch."""
     from pliant.algebra.tableaux import explicit
-    from pliant.compute.compiled_loops.adjoint import AdjointIntegrator, block_length
-    from pliant.compute.compiled_loops.pack import BatchIntegrator
-    from pliant.compute.integrate import solve
     from pliant.compute.tape.tape import Tape
+    from pliant.integrators import solve
+    from pliant.integrators.packs.adjoint import AdjointIntegrator, block_length
+    from pliant.integrators.packs.pack import BatchIntegrator
     from pliant.simulation.runs.inputs import Inputs
     from pliant_bench.timing import Effort, alternating
 
@@ -121,9 +121,9 @@ def main(quick: bool = False) -> None:
 def prepare(folder: Path) -> None:
     """Sources, and results of this machine for the first arms."""
     from pliant.algebra.tableaux import explicit
-    from pliant.compute.cuda.adjoint import source
-    from pliant.compute.cuda.source import emit
     from pliant.compute.tape.tape import Tape
+    from pliant.integrators.cuda.adjoint import source
+    from pliant.integrators.cuda.source import emit
     from pliant.simulation.gradients.discrete import adjoint
 
     asked = inquiry(8)

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.compute import Kernel
-from pliant.compute.integrate import Events, Problem
+from pliant.integrators import Events, Problem
 
 
 def make(f: Callable[[Any, Any, Any], Any], n: int, n_parameters: int = 0, n_positions: int = 0) -> Problem:

@@ -27,8 +27,8 @@ import pliant
 from pliant.base import writing
 from pliant.base.interrupts import Lifeline, hang_on, held_back, interruptible, pending
 from pliant.base.writing import atomic_write, sweep_up
-from pliant.compute.integrate import methods as steppers
 from pliant.compute.llvm import llvm
+from pliant.integrators import methods as steppers
 from pliant.simulation.batch.result import NOT_RUN
 from pliant.sweeps import SweepStudy, sweep
 from pliant.sweeps.points import Points

@@ -15,9 +15,9 @@ import pytest
 import pliant
 from pliant.base import stages
 from pliant.base.stages import reporter
-from pliant.compute.integrate import methods as steppers
 from pliant.compute.llvm import llvm
 from pliant.compute.tape import trace_cache as records
+from pliant.integrators import methods as steppers
 
 
 @pytest.fixture(autouse=True)

@@ -20,12 +20,12 @@ from pliant.algebra.tableau import ExplicitTableau
 from pliant.algebra.tableaux import explicit
 from pliant.cli import app, doctor
 from pliant.cli.self_test import SelfCheck, parts
-from pliant.compute.integrate import METHODS
 from pliant.compute.llvm import cache
 from pliant.compute.llvm.kernel import BatchCode
 from pliant.compute.tape.arguments import plain
 from pliant.export import EXPORTS
 from pliant.export.targets import Target
+from pliant.integrators import METHODS
 
 from .conftest import Run
 
@@ -117,19 +117,19 @@ def _raises_but_for_energies(self: BatchCode, *given: Any) -> Any:
 
 RUNS = ("batch of runs, rk4", "batch of runs, dopri5")
 IMPLICIT = {  # what is broken, how, and the parts that must be named; every part falls to one break only
-    "pliant.compute.integrate.methods.explicit": (_raises_for("tableau dop853: dense order 7 violated", "dop853"),
+    "pliant.integrators.methods.explicit": (_raises_for("tableau dop853: dense order 7 violated", "dop853"),
         ("simulate, default", "simulate, dop853", "simulate, torque by a Python function")),
-    "pliant.compute.integrate.methods.rodas5p": (_raises("gamma"), ("simulate, rodas5p",)),
-    "pliant.compute.integrate.methods._midpoint": (_raises("no Jacobian"), ("simulate, midpoint",)),
-    "pliant.compute.integrate.driver.solve_sundials": (_raises("no CVODE"), ("simulate, adams", "simulate, bdf")),
+    "pliant.integrators.methods.rodas5p": (_raises("gamma"), ("simulate, rodas5p",)),
+    "pliant.integrators.methods._midpoint": (_raises("no Jacobian"), ("simulate, midpoint",)),
+    "pliant.integrators.driver.solve_sundials": (_raises("no CVODE"), ("simulate, adams", "simulate, bdf")),
     "pliant.cli.self_test.FORMULATIONS": (1e-30, ("formulations",)),
     "pliant.compute.llvm.vm.VirtualMachine.__call__": (_raises("no virtual machine"), ("virtual machine",)),
     "pliant.compute.llvm.cache.read": (lambda key: None, ("cache",)),
-    "pliant.compute.compiled_loops.pack.BatchIntegrator.__call__": (_raises("no loop"), RUNS),
+    "pliant.integrators.packs.pack.BatchIntegrator.__call__": (_raises("no loop"), RUNS),
     **{f"pliant.export.targets.{kind}.TARGET": (_broken_target(kind), (f"export to {kind}",)) for kind in EXPORTS},
 }  # fmt: skip
 EXPLICIT = {
-    "pliant.compute.integrate.methods.explicit": (
+    "pliant.integrators.methods.explicit": (
         _raises_for("no tableau", "rk4", "dopri5"),
         ("simulate, rk4", "simulate, dopri5"),
     ),

@@ -26,11 +26,14 @@ ROOMS = (
     "control",
     "model",
     "simulation.runs",
-    "compute.integrate",
+    "integrators",
     "compute.nmpc",
     "identification",
 )
 """Where random bugs are planted by default."""
+
+ON_DEVICES = {"cuda"}
+"""Folders whose source runs on graphics processors, which random bugs leave alone."""
 
 KINDS = {
     "sign": 4,
@@ -137,7 +140,7 @@ def _tree(text: str) -> str:
 def _sites(source: Path, room: str) -> dict[str, list[tuple[Path, Change]]]:
     found: dict[str, list[tuple[Path, Change]]] = defaultdict(list)
     for path in sorted((source / "pliant" / room.replace(".", "/")).rglob("*.py")):
-        if not FIGURES.search(path.stem):
+        if not FIGURES.search(path.stem) and path.parent.name not in ON_DEVICES:
             for change in changes(path.read_text(encoding="utf-8")):
                 found[change.kind].append((path, change))
     return found

@@ -33,9 +33,10 @@ CLOSE = 0.3
 """Scores above which the names that a file of tests has in common with a module are no accident."""
 QUICK, LATER = "not full and not slow and not long", "(full or slow) and not long"
 LOOPS = {
-    "compute.integrate": (
-        "tests/compute/integrate/", "tests/control/sensing/test_compiled_ticks.py",
+    "integrators": (
+        "tests/integrators/", "tests/control/sensing/test_compiled_ticks.py",
         "tests/physics/drives/test_play_events.py", "tests/physics/contacts/", "tests/simulation/stepper/",
+        "tests/simulation/batch/",
     ),
     "compute.nmpc": ("tests/compute/nmpc/", "tests/control/controllers/test_predictive"),
 }  # fmt: skip

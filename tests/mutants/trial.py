@@ -21,7 +21,14 @@ from mutants.planting import ROOT, SOURCE, BrokenEntry, Mutant
 LIMIT = 600.0
 """Seconds after which tests without a bug have failed; with one, 120 s and ten times what they took without."""
 
-COMPILING = ("compute.tape", "compute.llvm", "compute.cuda", "compute.compiled_loops")
+COMPILING = (
+    "compute.tape",
+    "compute.llvm",
+    "compute.cuda",
+    "compute.compiled_loops",
+    "integrators.cuda",
+    "integrators.packs",
+)
 """Rooms that make machine code: with a bug in them nothing compiled without it may be used again. Loops of other
 rooms are kept under their translation, and traces under the whole source."""
 

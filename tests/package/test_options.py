@@ -12,13 +12,13 @@ import pytest
 import pliant
 from pliant import options
 from pliant.base.signatures import checked
-from pliant.compute.integrate import METHODS
 from pliant.control.controllers.task_space import LAWS
 from pliant.control.trajectories.input_shaping import SHAPERS
 from pliant.drawing.style import FORMATS
 from pliant.environments import TASKS
 from pliant.export import EXPORTS
 from pliant.export.targets.cuda import PRECISIONS
+from pliant.integrators import METHODS
 from pliant.mechanics import FORMULATIONS
 from pliant.mechanics.links.maps.link_maps import ROTATIONS
 from pliant.mechanics.shapes.integrals import FIELDS

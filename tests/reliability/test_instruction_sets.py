@@ -97,7 +97,7 @@ def test_exported_code_is_held_to_the_same_rule() -> None:
 
 
 LOOP = """
-from pliant.compute.integrate.step_loops.explicit_loop import run_explicit
+from pliant.integrators.step_loops.explicit_loop import run_explicit
 from pliant.compute.llvm import llvm
 made = llvm.object_code
 def told(text, target, *options):

@@ -2,7 +2,7 @@
 
 The checks refuse a change in any of the first eight digits of any coefficient. They are sums of a few products with a
 limit on their rounding errors, or conditions in exact rational arithmetic. No check depends on the order in which a
-processor adds. All conditions up to the full order are proven in exact arithmetic in ``tests/compute/integrate``.
+processor adds. All conditions up to the full order are proven in exact arithmetic in ``tests/integrators``.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array, Expression, StateLike
 from pliant.base.signatures import checked, shown
-from pliant.compute.integrate.driver import solve
-from pliant.compute.integrate.problem import Problem
 from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError, SimulationError
+from pliant.integrators.driver import solve
+from pliant.integrators.problem import Problem
 from pliant.model.model import Model
 from pliant.model.recipes import stiffness
 from pliant.model.rest import statics

@@ -193,7 +193,7 @@ def _reference() -> Array:
 
 
 def _run(method: MethodName) -> None:
-    from pliant.compute.integrate.methods import has_fixed_steps
+    from pliant.integrators.methods import has_fixed_steps
     from pliant.simulation.runs.simulation import simulate
 
     step = STEP if has_fixed_steps(method) else None
@@ -218,8 +218,8 @@ def _batch_of_states() -> None:
 
 def _batch_of_runs(method: BatchMethodName) -> None:
     """Check a batch of runs in two threads."""
-    from pliant.compute.integrate.methods import has_fixed_steps
     from pliant.compute.llvm.threads import set_threads
+    from pliant.integrators.methods import has_fixed_steps
     from pliant.simulation.batch.batch_run import simulate_batch
 
     step = STEP if has_fixed_steps(method) else None

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array, StateLike
-from pliant.compute.integrate.driver import solve
-from pliant.compute.integrate.problem import Problem
 from pliant.compute.llvm.kernel import Kernel
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
 from pliant.identification.calibration import CalibrationNumber, calibrated_torque
 from pliant.identification.channels import readings, sensed
 from pliant.identification.lagging import lagged
 from pliant.identification.recording import Recording
+from pliant.integrators.driver import solve
+from pliant.integrators.problem import Problem
 from pliant.model.loops.assembly import closed_start
 from pliant.model.model import Model
 from pliant.protocols import Torque

@@ -1,2 +1,2 @@
 """Simulation: single runs, batches, steppers, gradients and scenarios. Integrators, which choose step lengths, are in
-`compute.integrate`."""
+`integrators`."""

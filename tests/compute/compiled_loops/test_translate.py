@@ -30,10 +30,10 @@ from pliant.compute.compiled_loops.primitives import (  # fmt: skip
     unrolled,
 )
 from pliant.compute.compiled_loops.translate import Module, Untranslatable
-from pliant.compute.integrate import step_control
 from pliant.compute.llvm import llvm
 from pliant.compute.llvm.lanes import Lanes
 from pliant.compute.llvm.llvm import compiled_loop
+from pliant.integrators import step_control
 
 
 def machine_code(function, width=1, **known):
@@ -232,7 +232,7 @@ def test_a_change_of_a_number_that_stands_elsewhere_is_noticed(monkeypatch) -> N
 def test_a_translation_is_the_same_in_every_process() -> None:
     """Python shuffles its sets anew in each, and a loop that is not found in the cache is compiled again."""
     code = (
-        "from pliant.compute.integrate.step_loops.explicit_loop import run_explicit\n"
+        "from pliant.integrators.step_loops.explicit_loop import run_explicit\n"
         "from pliant.compute.compiled_loops.translate import Module\n"
         "module = Module(); module.entry('loop', run_explicit, watch=True); print(module.text())"
     )

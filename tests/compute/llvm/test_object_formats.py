@@ -11,11 +11,11 @@ import pytest
 
 import pliant
 from pliant.compute.compiled_loops.translate import Module
-from pliant.compute.integrate.step_loops.explicit_loop import run_explicit
 from pliant.compute.llvm import emit_calls, fastcall, interpreter, llvm, xla
 from pliant.compute.llvm.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
 from pliant.compute.llvm.target import Machine, Processor, described
 from pliant.compute.tape.tape import Tape
+from pliant.integrators.step_loops.explicit_loop import run_explicit
 
 binding.initialize_all_targets()
 binding.initialize_all_asmprinters()

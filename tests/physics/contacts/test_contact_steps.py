@@ -20,7 +20,7 @@ from scipy.integrate import solve_ivp
 
 import pliant
 from pliant import Beam, Contact, Frame, Joint, Link, RigidBody, Robot, Shapes
-from pliant.compute.integrate import solve
+from pliant.integrators import solve
 
 METHODS = ("dop853", "dopri5", "rodas5p")
 SAME = 2e-4

@@ -10,7 +10,7 @@ import pytest
 
 import pliant
 from linkages import FOUR_BAR, SLIDER_CRANK, four_bar, passive, slider_crank
-from pliant.compute.integrate import Solution, solve
+from pliant.integrators import Solution, solve
 from pliant.model.loops.assembly import mechanism
 from pliant.robot import Beam, Link, Shapes
 from pliant.simulation.runs.equations.composition import compose

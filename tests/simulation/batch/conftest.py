@@ -8,6 +8,7 @@ from batch_arms import two_links
 from cuda_shim import COMPILER, FakeCupy
 from pliant.compute.cuda import device as cuda_device
 from pliant.compute.llvm import llvm
+from pliant.integrators.cuda import device_integrator
 from pliant.simulation.batch import arguments as batch_given
 from pliant.simulation.batch import devices as batch_engines
 
@@ -24,7 +25,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
     if COMPILER is None:
         pytest.skip("no C++ compiler on this machine")
     fake = FakeCupy()
-    for module in (cuda_device, batch_engines, batch_given):
+    for module in (cuda_device, device_integrator, batch_engines, batch_given):
         monkeypatch.setattr(module, "cupy", lambda: fake)
     return fake
 

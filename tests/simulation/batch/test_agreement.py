@@ -11,11 +11,11 @@ from arms import random_robot
 from batch_arms import spatial, starts, two_links
 from pliant.batch import equations, simulate_batch
 from pliant.compute import Kernel, set_threads
-from pliant.compute.compiled_loops.pack import TimeSegments
-from pliant.compute.cuda.device_integrator import DeviceIntegrator
-from pliant.compute.cuda.source import emit_evaluation
 from pliant.compute.tape.tape import Tape
 from pliant.control.controllers.joint_controllers import PD, PID
+from pliant.integrators.cuda.device_integrator import DeviceIntegrator
+from pliant.integrators.cuda.source import emit_evaluation
+from pliant.integrators.packs.pack import TimeSegments
 from pliant.simulation.batch.batch_equations import typical
 from pliant_bench.arms import arm
 

@@ -10,7 +10,6 @@ import pytest
 from coupled_arms import ball, boom, strung
 from linkages import bar, four_bar, passive, random_linkage
 from pliant.batch import simulate_batch
-from pliant.compute.cuda import source as cuda
 from pliant.errors import SimulationError, UnsupportedModel
 from pliant.robot import Contact, Frame, Joint, Link, Loop, Origin, RigidBody, Robot, load
 

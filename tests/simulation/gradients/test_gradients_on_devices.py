@@ -12,8 +12,9 @@ from arms import unequal_two_link
 from cuda_shim import COMPILER, FakeCupy
 from flyers import small, states
 from pliant import gradient_batch
-from pliant.compute.cuda import adjoint as cuda_adjoint
 from pliant.compute.cuda import device as cuda_device
+from pliant.integrators.cuda import adjoint as cuda_adjoint
+from pliant.integrators.cuda import device_integrator
 from simulation.gradients.test_run_gradients import running, terminal
 
 
@@ -22,7 +23,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """CUDA source compiled as C++."""
     if COMPILER is None:
         pytest.skip("no C++ compiler is here")
-    for module in (cuda_adjoint, cuda_device):
+    for module in (cuda_adjoint, cuda_device, device_integrator):
         monkeypatch.setattr(module, "cupy", FakeCupy)
 
 

@@ -16,8 +16,8 @@ from linkages import SLIDER_CRANK, bar, four_bar, four_bar_angles, passive, slid
 from physics.loops.test_tied_forces import spatial
 from pliant import analysis, gradient, gradient_batch
 from pliant.algebra.tableaux import explicit
-from pliant.compute.cuda.adjoint import source
 from pliant.errors import UnsupportedModel
+from pliant.integrators.cuda.adjoint import source
 from pliant.model.states import displaced
 from pliant.robot import Beam, Drive, Joint, Link, Robot, Shapes
 from pliant.robot.parts.frames import Frame

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import pliant
-from pliant.compute.integrate.solution import Stats, Stiffness
+from pliant.integrators.solution import Stats, Stiffness
 from pliant.simulation.runs.checks.advice import advice
 from pliant.simulation.runs.equations.composition import compose
 

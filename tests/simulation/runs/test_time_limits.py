@@ -21,8 +21,8 @@ import pliant
 from pliant.base.interrupts import TimeLimit
 from pliant.base.stages import stage
 from pliant.cli import app
-from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.compute.llvm import llvm
+from pliant.integrators.methods import has_fixed_steps
 from pliant.simulation.batch import batch_run
 from pliant.simulation.batch.devices import Cpu
 from pliant.simulation.batch.result import STATUS, BatchResult

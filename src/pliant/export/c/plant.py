@@ -12,13 +12,6 @@ from numpy.typing import ArrayLike
 from pliant.algebra.rotations import SX
 from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array, StateLike
-from pliant.compute.integrate.step_control import (
-    MOST_CLOSING,
-    NEARLY_CLOSED,
-    NEARLY_CLOSED_SINGLE,
-    SINGULAR,
-    SINGULAR_SINGLE,
-)
 from pliant.compute.tape.one_sided_time import MARGIN
 from pliant.compute.tape.tape import Tape
 from pliant.control.controllers.mpc import MPC
@@ -30,6 +23,13 @@ from pliant.export.c.memory import FRAME
 from pliant.export.c.text import CReal, array
 from pliant.export.contents import export_name, template
 from pliant.export.typical_states import reference_states
+from pliant.integrators.step_control import (
+    MOST_CLOSING,
+    NEARLY_CLOSED,
+    NEARLY_CLOSED_SINGLE,
+    SINGULAR,
+    SINGULAR_SINGLE,
+)
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.protocols import Control, MovingBase

@@ -16,7 +16,6 @@ from pliant.arrays import Array
 from pliant.base.signatures import checked
 from pliant.compute.cuda.forms import BLOCK, CudaForm, choose
 from pliant.compute.cuda.program import nodes_of
-from pliant.compute.cuda.source import Source, emit
 from pliant.compute.cuda.text import Precision
 from pliant.compute.tape.tape import Tape
 from pliant.errors import ModelError
@@ -40,6 +39,7 @@ from pliant.export.readme import write_readme
 from pliant.export.statements import write
 from pliant.export.targets import Target
 from pliant.export.typical_states import reference_states
+from pliant.integrators.cuda.source import Source, emit
 from pliant.model.model import Model
 from pliant.simulation.batch.batch_equations import typical
 

@@ -18,16 +18,7 @@ from pliant.algebra.tableaux import explicit
 from pliant.arrays import StateLike
 from pliant.base.quoting import quoted
 from pliant.base.signatures import checked
-from pliant.compute.cuda.c_functions import controller
 from pliant.compute.cuda.text import Precision
-from pliant.compute.integrate.step_control import (
-    FIRST_ERROR,
-    LEAST_MEMORY,
-    MOST_CLOSING,
-    NEARLY_CLOSED,
-    SINGULAR,
-    exponents,
-)
 from pliant.compute.tape.tape import Tape
 from pliant.errors import PliantError
 from pliant.export.c.function import definition
@@ -39,6 +30,15 @@ from pliant.export.fmu.functions import UnitFunctions
 from pliant.export.fmu.variables import Variable, nominal_states, start_states, symbols_and_outputs, variables
 from pliant.export.placing import placed_file, require_free, write_texts
 from pliant.export.targets import Target
+from pliant.integrators.cuda.c_functions import controller
+from pliant.integrators.step_control import (
+    FIRST_ERROR,
+    LEAST_MEMORY,
+    MOST_CLOSING,
+    NEARLY_CLOSED,
+    SINGULAR,
+    exponents,
+)
 from pliant.model.model import Model
 from pliant.options import FmiVersion
 from pliant.simulation.runs.checks.limits import JointLimit, joint_limits

@@ -1,6 +1,6 @@
 """Gaps to forces that act beyond them alone: contacts, cables, ends of cylinders, stops of joints.
 
-A step of a run must not leap over such a force (`compute/integrate/gap_steps`). So each gap comes with the speed of a
+A step of a run must not leap over such a force (`integrators/gap_steps`). So each gap comes with the speed of a
 point past the obstacle, which no rate of the gap exceeds, and with a width that a step may pass unseen: a small part
 of the way through the thinnest obstacle, which is two radii.
 """

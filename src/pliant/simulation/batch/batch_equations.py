@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.base.signatures import checked
-from pliant.compute.compiled_loops.pack import TimeSegments
 from pliant.compute.llvm.kernel import Kernel
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.integrators.packs.pack import TimeSegments
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.states import normalised

@@ -16,10 +16,10 @@ from pliant.arrays import Array, Integers, StateLike
 from pliant.base.interrupts import TimeLimit, TimeOver, interruptible, require_time
 from pliant.base.signatures import checked
 from pliant.base.stages import reporter
-from pliant.compute.integrate.methods import has_fixed_steps
-from pliant.compute.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.compute.llvm.target import machine
 from pliant.errors import Interrupted, ModelError, SimulationError, UnsupportedModel, warn_user
+from pliant.integrators.methods import has_fixed_steps
+from pliant.integrators.settings import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.damping_drift import drifted_rows
 from pliant.model.model import Model

@@ -10,11 +10,11 @@ import numpy as np
 from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array
 from pliant.base.interrupts import TimeOver, haltable
-from pliant.compute.compiled_loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.cuda.device import cupy, shared_bytes
-from pliant.compute.cuda.device_integrator import DeviceIntegrator
-from pliant.compute.cuda.source import emit
 from pliant.compute.tape.tape import Tape
+from pliant.integrators.cuda.device_integrator import DeviceIntegrator
+from pliant.integrators.cuda.source import emit
+from pliant.integrators.packs.pack import BatchIntegrator, TimeSegments
 from pliant.simulation.batch.arguments import Given
 from pliant.simulation.batch.batch_equations import BatchEquations, DeviceArray
 from pliant.simulation.runs.equations.rate_jumps import Impulses

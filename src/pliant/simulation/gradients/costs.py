@@ -10,8 +10,8 @@ import numpy as np
 
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
-from pliant.compute.compiled_loops.adjoint import Differentiated
 from pliant.errors import ModelError
+from pliant.integrators.packs.adjoint import Differentiated
 from pliant.simulation.batch.batch_equations import BatchEquations
 from pliant.simulation.runs.equations.variational import run_closer
 

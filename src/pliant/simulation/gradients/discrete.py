@@ -9,9 +9,9 @@ import numpy as np
 
 from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array
-from pliant.compute.compiled_loops.adjoint import AdjointIntegrator, block_length
-from pliant.compute.cuda.adjoint import DeviceAdjoints
 from pliant.compute.llvm.threads import get_threads
+from pliant.integrators.cuda.adjoint import DeviceAdjoints
+from pliant.integrators.packs.adjoint import AdjointIntegrator, block_length
 from pliant.options import CheckpointsName
 from pliant.simulation.batch.batch_equations import make_plan
 from pliant.simulation.gradients.request import Inquiry

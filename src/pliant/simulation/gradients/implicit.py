@@ -16,11 +16,11 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.compute.integrate.driver import solve
-from pliant.compute.integrate.problem import Problem, SampledInput
-from pliant.compute.integrate.step_control import MOST_CLOSING, NEARLY_CLOSED
 from pliant.compute.llvm.kernel import Kernel
 from pliant.errors import SimulationError, UnsupportedModel
+from pliant.integrators.driver import solve
+from pliant.integrators.problem import Problem, SampledInput
+from pliant.integrators.step_control import MOST_CLOSING, NEARLY_CLOSED
 from pliant.simulation.gradients.discrete import Found
 from pliant.simulation.gradients.request import Inquiry
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, StateLike
 from pliant.base.signatures import checked
 from pliant.base.stages import work
-from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.errors import ModelError, SimulationError, warn_user
+from pliant.integrators.methods import has_fixed_steps
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.validity import tell

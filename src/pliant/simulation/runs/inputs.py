@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, StateLike
 from pliant.base.interrupts import require_time
 from pliant.base.later import LaterModule
-from pliant.compute.integrate.problem import CompiledTicks, Hold, SampledInput
 from pliant.errors import ModelError
+from pliant.integrators.problem import CompiledTicks, Hold, SampledInput
 from pliant.model.model import Model
 from pliant.model.states import EQUILIBRIUM, named_places, read_state
 from pliant.model.validity import odd_start, tell

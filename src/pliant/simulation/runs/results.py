@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from pliant.compute.integrate.solution import Solution
+    from pliant.integrators.solution import Solution
     from pliant.mechanics.loads.wrenches import Load
     from pliant.protocols import MovingBase
     from pliant.simulation.runs.equations import coupled_lines

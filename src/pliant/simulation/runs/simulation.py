@@ -21,13 +21,13 @@ from pliant.base.interrupts import TimeLimit, held_back, interruptible
 from pliant.base.later import LaterModule
 from pliant.base.signatures import checked
 from pliant.base.stages import listening, prepared, reporter, stage
-from pliant.compute.integrate.driver import solve
-from pliant.compute.integrate.methods import has_fixed_steps
-from pliant.compute.integrate.problem import Events, Jumps
-from pliant.compute.integrate.solution import EventLog, Solution
-from pliant.compute.integrate.step_loops.loop_state import EventKind
-from pliant.compute.integrate.sundials import MULTISTEP
 from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
+from pliant.integrators.driver import solve
+from pliant.integrators.methods import has_fixed_steps
+from pliant.integrators.problem import Events, Jumps
+from pliant.integrators.solution import EventLog, Solution
+from pliant.integrators.step_loops.loop_state import EventKind
+from pliant.integrators.sundials import MULTISTEP
 from pliant.model.damping_drift import drifted_rows
 from pliant.model.model import Model
 from pliant.model.stiffening.stiffening_order import is_checked
@@ -118,7 +118,7 @@ def simulate(
         operations that returns the position. A prescribed joint is moved on its link side, and the motor of an elastic
         drive follows through its spring. The torque that the motion needs is in the result.
     method : str
-        "auto", or one of `pliant.compute.integrate.METHODS`.
+        "auto", or one of `pliant.integrators.METHODS`.
     rtol, atol : float
         Local error of adaptive methods.
     step : float, optional

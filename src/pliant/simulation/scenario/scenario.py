@@ -14,9 +14,9 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pliant.arrays import Array
 from pliant.base.signatures import checked
 from pliant.base.writing import atomic_write, inside
-from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
+from pliant.integrators.methods import has_fixed_steps
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.options import FigureFormat, FigureName, FormulationName, MethodName, RotationName, StiffeningChoice

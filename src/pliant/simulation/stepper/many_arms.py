@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.algebra.tableaux import explicit
 from pliant.arrays import Array, Booleans, Integers
-from pliant.compute.compiled_loops.pack import BatchIntegrator, TimeSegments
 from pliant.compute.tape import one_sided_time
 from pliant.errors import UnsupportedModel, warn_user
+from pliant.integrators.packs.pack import BatchIntegrator, TimeSegments
 from pliant.options import PackedName
 from pliant.simulation.batch.batch_equations import BatchEquations
 from pliant.simulation.runs.checks.limits import JointLimit, passing_words

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.compute.integrate.open_run import OpenRun
-from pliant.compute.integrate.problem import Events
-from pliant.compute.integrate.solution import breakdown
-from pliant.compute.integrate.step_loops.loop_state import LoopStatus
 from pliant.compute.tape import one_sided_time
 from pliant.errors import ModelError, SimulationError, UnsupportedModel, warn_user
+from pliant.integrators.open_run import OpenRun
+from pliant.integrators.problem import Events
+from pliant.integrators.solution import breakdown
+from pliant.integrators.step_loops.loop_state import LoopStatus
 from pliant.simulation.runs.checks.limits import JointLimit, passing_words
 from pliant.simulation.runs.checks.runaway import ceiling, first_to_go, runaway_message
 from pliant.simulation.runs.equations.composition import Composition

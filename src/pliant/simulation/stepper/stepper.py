@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.arrays import Array, Booleans, Integers, StateLike
 from pliant.base.signatures import checked, near, shown
-from pliant.compute.integrate.methods import has_fixed_steps
 from pliant.control.sensing.sensors import Encoder, Measurement, Sensor, TipPosition
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.integrators.methods import has_fixed_steps
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.damping_drift import drifted_rows
 from pliant.model.model import Model

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pliant.compute.integrate.driver import ASKED
-from pliant.compute.integrate.methods import has_fixed_steps
-from pliant.compute.integrate.solution import Stats
+from pliant.integrators.driver import ASKED
+from pliant.integrators.methods import has_fixed_steps
+from pliant.integrators.solution import Stats
 from pliant.model.validity import Findings
 from pliant.robot.parts.shapes import amplitudes
 from pliant.simulation.runs.equations.composition import Composition

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.compute.integrate.solution import Solution
-from pliant.compute.integrate.stiffness import difference_jacobian
+from pliant.integrators.solution import Solution
+from pliant.integrators.stiffness import difference_jacobian
 from pliant.model.model import Model
 from pliant.model.robot import Robot
 from pliant.protocols import TorqueFunction

@@ -26,11 +26,11 @@ from pliant.base.content import content
 from pliant.base.derived import Derived, Same, shared_property, symbolic_property
 from pliant.base.signatures import checked, require_loads
 from pliant.base.tuning import form, numbers_of
-from pliant.compute.integrate.problem import Problem
 from pliant.compute.llvm.kernel import Kernel
 from pliant.compute.tape import one_sided_time
 from pliant.compute.tape.trace_cache import Recorded, recalled
 from pliant.errors import ModelError, UnsupportedModel, warn_user
+from pliant.integrators.problem import Problem
 from pliant.model.model import Model
 from pliant.protocols import Bindable, MovingBase, PrescribedMotion, TorqueLaw
 from pliant.robot.parts.loop_joints import WORLD

@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.compute.integrate.problem import Problem
+from pliant.integrators.problem import Problem
 from pliant.simulation.runs.equations.composition import LARGEST_JACOBIAN, Composition
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.base.derived import Same
-from pliant.compute.integrate.solution import Solution
 from pliant.compute.tape import one_sided_time
 from pliant.control.sensing.sensor_chain import Instrument, capture_times, reading_times
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.errors import ModelError
+from pliant.integrators.solution import Solution
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.protocols import MovingBase
