@@ -14,8 +14,8 @@ import pytest
 from sources import SOURCE, module_name, nodes, python_files
 
 ORDER = (
-    "version", "errors", "options", "arrays", "base", "algebra", "robot", "mechanics", "compute", "integrators", "model", "drawing",
-    "protocols", "control", "simulation", "control.planning", "analysis", "identification", "validation", "export",
+    "version", "errors", "options", "arrays", "base", "algebra", "robot", "mechanics", "compute", "integrators",
+    "model", "drawing", "protocols", "control", "simulation", "control.planning", "analysis", "identification", "validation", "export",
     "sweeps", "figures", "viewer", "environments", "learning", "studio", "cli", "pliant", "pliant_bench",
     "pliant_studies",
 )  # fmt: skip

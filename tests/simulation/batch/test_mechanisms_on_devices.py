@@ -10,6 +10,7 @@ import pytest
 from coupled_arms import ball, boom, strung
 from linkages import bar, four_bar, passive, random_linkage
 from pliant.batch import simulate_batch
+from pliant.compute.cuda import forms
 from pliant.errors import SimulationError, UnsupportedModel
 from pliant.robot import Contact, Frame, Joint, Link, Loop, Origin, RigidBody, Robot, load
 
@@ -32,7 +33,7 @@ def close(given: Any, expected: Any, tolerance: float = SAME) -> None:
 def test_loops_stay_closed_over_parameters(device, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lengths vary from arm to arm: each closes its own loop, however its equations are held."""
     for name, value in STRATEGIES[strategy].items():
-        monkeypatch.setattr(cuda, name, value)
+        monkeypatch.setattr(forms, name, value)
     model = four_bar(name=strategy).model(parameters=["links.rocker.joint.origin.xyz.0", "links.coupler.rigid.mass"])
     p = np.column_stack([np.linspace(0.48, 0.52, 5), np.linspace(1.0, 2.0, 5)])
     run = {"q0": {"crank": CRANKS}, "p": p, "torque": [0.5], "step": 1e-3, "output_step": 0.05}
@@ -117,7 +118,7 @@ def test_couplings_and_contacts(device, kind: str) -> None:
 def test_threads_leap_over_no_post(device, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A link that coasts into a post by adaptive steps, whichever way the kernel holds its values, as packs do."""
     for name, value in STRATEGIES[strategy].items():
-        monkeypatch.setattr(cuda, name, value)
+        monkeypatch.setattr(forms, name, value)
     body = RigidBody(mass=1.7, com=(0.3, 0.0, 0.0), inertia=(7e-3, 0.05, 0.055), tip=(0.6, 0.0, 0.0))
     link = Link(name="a", joint=Joint(axis=(0, 0, 1)), rigid=body)
     post = Frame(name="post", link="base", origin={"xyz": (0.0, 0.6, 0.0)})
