@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from pliant.compute.compiled_loops.primitives import Doubles, call
 from pliant.integrators.step_control import FIXED_WIDTHS, leaps, reach
-from pliant.integrators.step_loops.dense_output import AT_END, interpolate
+from pliant.integrators.step_loops.dense_output import interpolate
 from pliant.integrators.step_loops.evaluation import EPS, place, within
+from pliant.integrators.step_loops.events import AT_END
 from pliant.integrators.step_loops.loop_state import Clock, Ode, StepState, Tally
 
 STRETCHES = 4  # of a step that are looked at

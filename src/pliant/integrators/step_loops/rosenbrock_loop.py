@@ -6,8 +6,9 @@ import math
 
 from pliant.compute.compiled_loops.primitives import integers, shift, unpack
 from pliant.integrators.step_loops.contact_steps import look
-from pliant.integrators.step_loops.dense_output import event_values, polynomial, wants_dense
+from pliant.integrators.step_loops.dense_output import polynomial, wants_dense
 from pliant.integrators.step_loops.evaluation import evaluate, jacobian
+from pliant.integrators.step_loops.events import event_values
 from pliant.integrators.step_loops.loop_state import (
     Clock,
     LoopPlan,

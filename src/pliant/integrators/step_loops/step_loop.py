@@ -7,14 +7,9 @@ import math
 from pliant.compute.compiled_loops.primitives import Doubles, call, shift
 from pliant.integrators.step_control import LEAST_MEMORY, REACH, next_step, scaled, step_ratio
 from pliant.integrators.step_loops.contact_steps import count_passed, meets_on_its_way
-from pliant.integrators.step_loops.dense_output import (
-    EVENT_SAMPLES,
-    find_events,
-    first_cut,
-    interpolate,
-    write_row,
-)
+from pliant.integrators.step_loops.dense_output import interpolate, write_row
 from pliant.integrators.step_loops.evaluation import evaluate, place, roundings, within
+from pliant.integrators.step_loops.events import EVENT_SAMPLES, find_events, first_cut
 from pliant.integrators.step_loops.loop_closing import settle
 from pliant.integrators.step_loops.loop_state import (
     Clock,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import get_args
 
@@ -30,7 +31,7 @@ class ManyArms:
     """B arms of one model with one clock. `stopped` (B,) gives the reason why an arm stands still."""
 
     def __init__(
-        self, f: BatchEquations, limits: list[JointLimit], method: str, step: float | None, rtol: float, atol: float,
+        self, f: BatchEquations, limits: Sequence[JointLimit], method: str, step: float | None, rtol: float, atol: float,
         p: Array, q: Array, qd: Array,
     ) -> None:  # fmt: skip
         if method not in get_args(PackedName):

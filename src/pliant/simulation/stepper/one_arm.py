@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -28,7 +29,7 @@ class OneArm:
     """A composition at work; `stopped` names the limit at which it stands, empty while it moves."""
 
     def __init__(
-        self, composed: Composition, inputs: Inputs, limits: list[JointLimit], method: str, step: float | None,
+        self, composed: Composition, inputs: Inputs, limits: Sequence[JointLimit], method: str, step: float | None,
         rtol: float, atol: float, q: Array, qd: Array,
     ) -> None:  # fmt: skip
         self._composed, self._inputs, self._limits = composed, inputs, limits

@@ -18,6 +18,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.model.terms import Energy
 from pliant.robot.mass_sum import robot_mass
 
@@ -149,7 +150,9 @@ def energies_to_judge(model: Model, q: Array, qd: Array, p: Array | None) -> Ene
 
 def touches(model: Model) -> bool:
     """True if the arm has contacts or stops, which act now and then."""
-    stops = (
-        freedom.limits is not None and freedom.limits.stop is not None for freedom in model.robot.freedoms.values()
-    )
-    return bool(model.robot.contacts) or any(stops)
+    return model.derived("touching", (), partial(_touches, model.robot))
+
+
+def _touches(robot: Robot) -> bool:
+    ends = (freedom.limits for freedom in robot.freedoms.values())
+    return bool(robot.contacts) or any(limits is not None and limits.stop is not None for limits in ends)

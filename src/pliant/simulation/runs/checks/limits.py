@@ -7,6 +7,7 @@ A run ends as soon as a joint is beyond a limit, or at it and moving out; at the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,20 +108,28 @@ class ToothGap:
         return self.side * spring.twist(q[shaft.drive.place], q[shaft.place]) - spring.play / 2
 
 
-def gear_events(model: Model) -> list[Event]:
+def gear_events(model: Model) -> tuple[Event, ...]:
     """Events at which teeth of gears with sharp play touch and leave; steps end there, since the torque has a kink."""
-    found = []
+    return model.derived("gear events", (), partial(_gear_events, model))
+
+
+def _gear_events(model: Model) -> tuple[Event, ...]:
+    found: list[Event] = []
     for name, freedom in model.robot.freedoms.items():
         drive = freedom.drive
         if freedom.elastic and drive is not None and drive.play > 0 and drive.play_smoothing == 0:
             number = model.joints.index(name)
             found += [Event(f"{name}: play", ToothGap(number, side), stop=False, cut=True) for side in (1, -1)]
-    return found
+    return tuple(found)
 
 
-def joint_limits(model: Model, limits: bool = True) -> list[JointLimit]:
+def joint_limits(model: Model, limits: bool = True) -> tuple[JointLimit, ...]:
     """Limits of the robot file that have no stop, unless `limits` is False, and always the ends of travel of sliding
     beams: beyond them the model does not hold."""
+    return model.derived("limits", limits, partial(_joint_limits, model, limits))
+
+
+def _joint_limits(model: Model, limits: bool) -> tuple[JointLimit, ...]:
     found = []
     for name, freedom in model.robot.freedoms.items():
         bounds = freedom.limits
@@ -135,7 +144,7 @@ def joint_limits(model: Model, limits: bool = True) -> list[JointLimit]:
             name = f"{model.coordinates[index]} at the {side} end of its travel"
             speed = model.speed_index(model.coordinates[index])
             found.append(JointLimit(name, index, speed, float(value), sign, fatal=True))
-    return found
+    return tuple(found)
 
 
 def passing_words(steps: int) -> str:

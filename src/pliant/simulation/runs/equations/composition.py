@@ -32,6 +32,7 @@ from pliant.compute.tape.trace_cache import Recorded, recalled
 from pliant.errors import ModelError, UnsupportedModel, warn_user
 from pliant.integrators.problem import Problem
 from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.protocols import Bindable, MovingBase, PrescribedMotion, TorqueLaw
 from pliant.robot.parts.loop_joints import WORLD
 from pliant.simulation.runs.equations.piece_tables import PieceTable, pattern, series_in, series_table
@@ -603,7 +604,11 @@ def prescribed_index(model: Model, name: str) -> int:
 
 def may_meet(model: Model) -> bool:
     """Return whether something acts on the arm only beyond a gap: contacts, stops, cables, ends of cylinders."""
-    lines = (one.cable or one.cylinder for one in model.robot.couplings)
-    ends = (freedom.limits for freedom in model.robot.freedoms.values())
+    return model.derived("gaps", (), partial(_may_meet, model.robot))
+
+
+def _may_meet(robot: Robot) -> bool:
+    lines = (one.cable or one.cylinder for one in robot.couplings)
+    ends = (freedom.limits for freedom in robot.freedoms.values())
     stops = (limits is not None and limits.stop is not None for limits in ends)
-    return bool(model.robot.contacts) or any(lines) or any(stops)
+    return bool(robot.contacts) or any(lines) or any(stops)
