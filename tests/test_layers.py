@@ -29,8 +29,14 @@ BACK = {
     ("control.planning.plan_figure", "control.planning.plan"): "a figure of a result, which its method draws",
     ("identification.figures", "identification.estimate"): "a figure of a result, which its method draws",
     ("identification.recording", "identification.calibration"): "readings take a calibration, which is a reading",
-    ("model.rest.statics", "model.rest.closed_statics"): "rest of trees and of mechanisms, two cases of one search",
-    ("model.rest.statics", "model.rest.loop_statics"): "rest of trees and of mechanisms, two cases of one search",
+    (
+        "model.equilibrium.statics",
+        "model.equilibrium.closed_statics",
+    ): "rest of trees and of mechanisms, two cases of one search",
+    (
+        "model.equilibrium.statics",
+        "model.equilibrium.loop_statics",
+    ): "rest of trees and of mechanisms, two cases of one search",
     ("robot.description", "robot.cylinder_bodies"): "a heavy cylinder becomes links of the robot that has it",
     (
         "simulation.runs.equations.composition",

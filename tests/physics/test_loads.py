@@ -18,7 +18,7 @@ from pliant import Model, Robot, Shapes
 from pliant.loads import Distributed, Wrench
 from pliant.mechanics import build_chain
 from pliant.mechanics.links.kinematics import placements
-from pliant.model.rest.force_functions import applied
+from pliant.model.equilibrium.force_functions import applied
 
 F = 1.0
 CASES = [(modes(3), 2e-3), (modes(4), 1e-3), (ELEMENTS, 1e-9)]  # series of modes end; elements are exact in statics

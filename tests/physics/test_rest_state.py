@@ -13,7 +13,7 @@ import pliant
 from pliant import Beam, Joint, Link, Lump, RigidBody, Robot, Shapes
 from pliant.analysis import finite_difference, frequency_sensitivity
 from pliant.loads import Wrench
-from pliant.model.rest import statics
+from pliant.model.equilibrium import statics
 
 LENGTH, EI, MASS, GRAVITY = 2.3, 5.0, 0.45, 9.81
 

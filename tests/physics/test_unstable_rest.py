@@ -17,7 +17,7 @@ from linkages import DOWN, bar, passive
 from pliant import Beam, Joint, Link, Robot, Shapes
 from pliant.errors import PliantError
 from pliant.loads import Wrench
-from pliant.model.rest import closed_statics
+from pliant.model.equilibrium import closed_statics
 from pliant.robot import Drive, Loop, LoopJoint, Origin, RigidBody
 
 LENGTH, MASS, EI_Y, EI_Z = 0.8, 0.9, 11.0, 7.0

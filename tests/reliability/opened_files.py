@@ -129,7 +129,7 @@ OPENED: dict[str, tuple[str, ...] | str] = {
     "robot/files/file_paths.py::_title": ("drawn_arm",),
     "compute/tape/switches.py::Switches.from_record": NOT,
     "model/loops/assembly.py::closed_start": NOT,
-    "model/rest/closed_statics.py::settled": NOT,
+    "model/equilibrium/closed_statics.py::settled": NOT,
 }  # fmt: skip
 """By file and function: kinds of damaged files that it is tried with, or why with none."""
 WRITES = "writes"

@@ -14,8 +14,8 @@ from pliant.base.signatures import checked, shown
 from pliant.control.sensing.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError, install
 from pliant.model.coordinate_units import speed_units
+from pliant.model.equilibrium import statics
 from pliant.model.model import Model
-from pliant.model.rest import statics
 from pliant.model.terms import StateSpace
 from pliant.options import JointsName
 from pliant.simulation.runs.checks.neglected_terms import fitted_to_start

@@ -19,9 +19,9 @@ from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError, SimulationError
 from pliant.integrators.driver import solve
 from pliant.integrators.problem import Problem
+from pliant.model.equilibrium import statics
 from pliant.model.model import Model
 from pliant.model.recipes import stiffness
-from pliant.model.rest import statics
 from pliant.model.robot import Robot
 from pliant.model.validity import tell
 from pliant.options import JointsName, MethodName

@@ -12,7 +12,7 @@ from pliant.cli.options import At, Flexible, Floating, Json, Packages, RobotFile
 from pliant.cli.output import Facts, number, print_json, table
 from pliant.mechanics.links.builders.build_chain import tip_loads
 from pliant.mechanics.shapes.frequencies import FrequencyRow, frequency_table
-from pliant.model.rest import statics
+from pliant.model.equilibrium import statics
 from pliant.model.robot import Robot
 from pliant.options import JointsName
 from pliant.robot.pieces import in_one_piece

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.model.equilibrium.statics import settled_arms
 from pliant.model.model import Model
-from pliant.model.rest.statics import settled_arms
 from pliant.model.robot import Robot
 from pliant.model.states import read_state
 from pliant.robot.closed_chains import looped

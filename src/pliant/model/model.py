@@ -66,8 +66,8 @@ if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load
     from pliant.mechanics.shapes.link_shapes import LinkShapes
     from pliant.model import building, compiled_functions, floating_base, linearization, small_vibrations
+    from pliant.model.equilibrium import force_functions, statics, steady_spin
     from pliant.model.loops import assembly, loop_motion
-    from pliant.model.rest import force_functions, statics, steady_spin
     from pliant.model.stiffening import stiffening_check
 else:  # a model whose functions are known from the cache builds no expressions, and imports none of these
     dual_screw, registry, terms = (
@@ -81,8 +81,8 @@ else:  # a model whose functions are known from the cache builds no expressions,
         LaterModule(f"pliant.{name}")
         for name in (
             "model.loops.assembly", "model.building", "model.compiled_functions", "model.floating_base",
-            "model.rest.force_functions", "model.linearization", "model.loops.loop_motion", "model.small_vibrations",
-            "model.rest.statics", "model.rest.steady_spin", "model.stiffening.stiffening_check",
+            "model.equilibrium.force_functions", "model.linearization", "model.loops.loop_motion", "model.small_vibrations",
+            "model.equilibrium.statics", "model.equilibrium.steady_spin", "model.stiffening.stiffening_check",
         )
     )  # fmt: skip
 

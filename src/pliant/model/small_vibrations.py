@@ -12,16 +12,16 @@ from pliant.algebra.natural_modes import ROOM, natural_modes
 from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError, PliantError
-from pliant.model.rest.steady_spin import require_steady, steady_rates
+from pliant.model.equilibrium.steady_spin import require_steady, steady_rates
 
 if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load
+    from pliant.model.equilibrium import force_functions
     from pliant.model.loops import loop_motion
     from pliant.model.model import Model
-    from pliant.model.rest import force_functions
 else:  # the frequencies of a known arm need no expressions
     force_functions, loop_motion = (
-        LaterModule("pliant.model.rest.force_functions"),
+        LaterModule("pliant.model.equilibrium.force_functions"),
         LaterModule("pliant.model.loops.loop_motion"),
     )
 

@@ -25,8 +25,8 @@ from pliant.control import (
 from pliant.errors import ModelError
 from pliant.loads import Distributed, Wrench
 from pliant.mechanics.links.section_forces import InternalForces
-from pliant.model.rest.force_functions import applied
-from pliant.model.rest.statics import settled
+from pliant.model.equilibrium.force_functions import applied
+from pliant.model.equilibrium.statics import settled
 from pliant.model.states import displaced, read_state
 from pliant.robot import Robot
 

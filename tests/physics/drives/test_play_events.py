@@ -50,11 +50,11 @@ def test_contacts_are_met_at_loose_tolerance(method: str, rtol: float, monkeypat
     met, run = error(method, rtol)
     assert met < 1e-6
     assert run.stats.events == ()
-    monkeypatch.setattr(simulation, "gear_events", lambda model: [])
+    monkeypatch.setattr(simulation, "gear_events", lambda model: ())
     assert error(method, rtol)[0] > 10 * met
 
 
 def test_who_has_no_sharp_play_has_no_events() -> None:
     assert len(limits.gear_events(block())) == 2
-    assert limits.gear_events(block(1e-4)) == []
-    assert limits.gear_events(pliant.load("two-link").model()) == []
+    assert limits.gear_events(block(1e-4)) == ()
+    assert limits.gear_events(pliant.load("two-link").model()) == ()

@@ -136,4 +136,4 @@ def test_a_joint_with_one_limit_has_one_event() -> None:
     body = RigidBody(mass=1.0, com=(0.3, 0, 0), inertia=(0.3, 0.3, 0.5), tip=(0.6, 0, 0))
     robot = Robot(name="one", links=[Link(name="arm", joint=Joint(limits=Limits(upper=0.5)), rigid=body)])
     assert [limit.name for limit in joint_limits(robot.model())] == ["arm at its upper limit"]
-    assert joint_limits(robot.model(), limits=False) == []
+    assert joint_limits(robot.model(), limits=False) == ()

@@ -14,8 +14,8 @@ from pliant.base.signatures import checked
 from pliant.control.trajectories.splines import Piecewise, spline_pieces
 from pliant.control.trajectories.trajectories import Cycloidal, Quintic, Trajectory, positive
 from pliant.errors import ModelError
+from pliant.model.equilibrium.statics import resting, settled
 from pliant.model.model import Model
-from pliant.model.rest.statics import resting, settled
 from pliant.model.states import displaced, read_state
 from pliant.model.validity import steep, tell
 from pliant.options import LineLaw

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.mechanics.constraints.contact_geometry import touching_force
+from pliant.mechanics.constraints.contact_forces import touching_force
 from pliant.mechanics.constraints.couplings import line_pushes
 from pliant.mechanics.constraints.loop_constraints import ROWS, closing_wrench
 from pliant.mechanics.links.chain import Chain, FrameMap

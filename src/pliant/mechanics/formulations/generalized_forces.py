@@ -10,7 +10,7 @@ import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.mechanics.actuation.shaft_laws import Placed
-from pliant.mechanics.constraints.contact_geometry import touch_energy, touch_push, touch_resistance
+from pliant.mechanics.constraints.contact_forces import touch_energy, touch_push, touch_resistance
 from pliant.mechanics.constraints.couplings import (
     line_energy,
     line_forces,

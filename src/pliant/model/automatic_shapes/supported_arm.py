@@ -15,8 +15,8 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.mechanics.actuation.hydraulic_cylinder import CylinderMap
-from pliant.mechanics.constraints.contact_geometry import gap as gap_of
-from pliant.mechanics.constraints.contact_geometry import touch
+from pliant.mechanics.constraints.contact_forces import gap as gap_of
+from pliant.mechanics.constraints.contact_forces import touch
 from pliant.mechanics.constraints.couplings import lines
 from pliant.mechanics.constraints.loop_constraints import closing_rows, gaps
 from pliant.mechanics.links.chain import Chain

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.model.equilibrium.force_functions import applied
 from pliant.model.interpreted import interpreted
 from pliant.model.loops import assembly
-from pliant.model.rest.force_functions import applied
 from pliant.model.states import read_state
 from pliant.model.validity import tell
 

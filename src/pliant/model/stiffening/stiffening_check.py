@@ -20,10 +20,10 @@ from pliant.base.content import content
 from pliant.base.derived import Same
 from pliant.base.later import LaterModule
 from pliant.compute.llvm.kernel import Kernel
+from pliant.model.equilibrium import force_functions
 from pliant.model.interpreted import interpreted
 from pliant.model.loops import loop_motion
 from pliant.model.model import Model, raised
-from pliant.model.rest import force_functions
 from pliant.model.robot import Robot
 from pliant.model.stiffening import stiffening_choice
 from pliant.model.stiffening.stiffening_choice import RootLoads, effects, worst

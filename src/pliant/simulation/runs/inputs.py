@@ -35,12 +35,12 @@ from pliant.simulation.runs.equations.rate_jumps import SAME
 if TYPE_CHECKING:
     from pliant.control.controllers.controller import Felt
     from pliant.mechanics.loads.wrenches import Load
+    from pliant.model.equilibrium import loop_statics
     from pliant.model.loops import assembly
-    from pliant.model.rest import loop_statics
     from pliant.simulation.runs.equations import coupled_lines
 else:  # modules that make expressions, and import CasADi
     assembly, loop_statics = (
-        LaterModule(f"pliant.{name}") for name in ("model.loops.assembly", "model.rest.loop_statics")
+        LaterModule(f"pliant.{name}") for name in ("model.loops.assembly", "model.equilibrium.loop_statics")
     )
     coupled_lines = LaterModule("pliant.simulation.runs.equations.coupled_lines")
 

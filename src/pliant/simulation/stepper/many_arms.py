@@ -17,7 +17,7 @@ from pliant.integrators.packs.pack import BatchIntegrator, TimeSegments
 from pliant.options import PackedName
 from pliant.simulation.batch.batch_equations import BatchEquations
 from pliant.simulation.runs.checks.limits import JointLimit, passing_words
-from pliant.simulation.stepper.interruptions import SAME, Interruptions
+from pliant.simulation.stepper.known_breaks import SAME, KnownBreaks
 from pliant.simulation.stepper.watches import EnergyWatch, ValidityWatch
 
 SavedArms = tuple[float, Array, Array, NDArray[np.object_]]
@@ -48,7 +48,7 @@ class ManyArms:
         self._m = c.m
         self.t, self.p = 0.0, np.hstack([np.zeros((len(p), c.m)), p])
         self.x = np.zeros((len(p), f.n))
-        self._breaks = Interruptions(c)
+        self._breaks = KnownBreaks(c)
         self.stopped = np.full(len(p), "", dtype=object)
         self._told = False
         self.energy, self._validity = EnergyWatch(c.model), ValidityWatch(c)

@@ -21,7 +21,7 @@ from pliant.simulation.runs.checks.limits import JointLimit, passing_words
 from pliant.simulation.runs.checks.runaway import ceiling, first_to_go, runaway_message
 from pliant.simulation.runs.equations.composition import Composition
 from pliant.simulation.runs.inputs import Inputs
-from pliant.simulation.stepper.interruptions import SAME, Interruptions
+from pliant.simulation.stepper.known_breaks import SAME, KnownBreaks
 from pliant.simulation.stepper.watches import EnergyWatch, ValidityWatch
 
 
@@ -50,7 +50,7 @@ class OneArm:
             events=watch,
         )
         self._x0, self._run.ceiling = x0, float(ceiling(composed, inputs.functions, qd))
-        self._breaks = Interruptions(composed)
+        self._breaks = KnownBreaks(composed)
         self._torque = self._run.p[: composed.m]
         self._held = np.zeros(composed.m)  # of a sampled controller
         self._samples, self._next, self._period = 0, 0.0, inputs.period

@@ -79,7 +79,7 @@ class Gap:
 
     def __call__(self, t: SX, q: SX, qd: SX, chain: Any = None) -> SX:
         """Distance in a state of an arm."""
-        from pliant.mechanics.constraints.contact_geometry import gap
+        from pliant.mechanics.constraints.contact_forces import gap
 
         return gap(chain, q, self.number)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 
-from pliant.mechanics.constraints.contact_geometry import gap, normal_and_friction, touch
+from pliant.mechanics.constraints.contact_forces import gap, normal_and_friction, touch
 from pliant.mechanics.constraints.couplings import line_pushes, lines
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import numpy as np
 from pliant.arrays import Array, StateLike
 from pliant.compute.llvm.kernel import Kernel
 from pliant.mechanics.loads.wrenches import Load
+from pliant.model.equilibrium.statics import rest_slope
 from pliant.model.loops.assembly import named_speeds
 from pliant.model.loops.start_slopes import start_slopes
 from pliant.model.model import Model
-from pliant.model.rest.statics import rest_slope
 from pliant.simulation.runs.equations.composition import Composition
 from pliant.simulation.runs.inputs import unsettled
 

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import PliantError
+from pliant.model import buckling
+from pliant.model.equilibrium import statics
+from pliant.model.equilibrium.force_functions import Applied, applied
 from pliant.model.loops import assembly
 from pliant.model.loops.loop_motion import directions, flying, require_closed, row_slopes
-from pliant.model.rest import buckling, statics
-from pliant.model.rest.force_functions import Applied, applied
 from pliant.model.small_vibrations import skew
 from pliant.model.states import moved
 from pliant.options import HeldName

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError, PliantError
-from pliant.model.rest.buckling import curves_upwards, growing, tell_unstable
-from pliant.model.rest.steady_spin import STEADY, require_steady, steady_rates
+from pliant.model.buckling import curves_upwards, growing, tell_unstable
+from pliant.model.equilibrium.steady_spin import STEADY, require_steady, steady_rates
 from pliant.model.states import EQUILIBRIUM, read_state
 from pliant.model.validity import bent_beams, steep, tell
 from pliant.options import HeldName
@@ -20,17 +20,17 @@ from pliant.robot.parts.angles import in_radians
 
 if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load
+    from pliant.model.equilibrium import closed_statics, force_functions, loop_statics
     from pliant.model.loops import loop_motion
     from pliant.model.model import Model
-    from pliant.model.rest import closed_statics, force_functions, loop_statics
 else:  # the rest of a known arm needs no expressions
     closed_statics, force_functions, loop_motion, loop_statics = (
         LaterModule(f"pliant.{name}")
         for name in (
-            "model.rest.closed_statics",
-            "model.rest.force_functions",
+            "model.equilibrium.closed_statics",
+            "model.equilibrium.force_functions",
             "model.loops.loop_motion",
-            "model.rest.loop_statics",
+            "model.equilibrium.loop_statics",
         )
     )
 

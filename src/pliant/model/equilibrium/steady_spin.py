@@ -16,12 +16,12 @@ from pliant.model.states import read_state
 if TYPE_CHECKING:
     from pliant.mechanics.formulations import terms
     from pliant.mechanics.loads.wrenches import Load
+    from pliant.model.equilibrium import force_functions
     from pliant.model.model import Model
-    from pliant.model.rest import force_functions
 else:  # an arm whose joints stand needs no expressions
     terms, force_functions = (
         LaterModule("pliant.mechanics.formulations.terms"),
-        LaterModule("pliant.model.rest.force_functions"),
+        LaterModule("pliant.model.equilibrium.force_functions"),
     )
 
 STEADY = 1e-9

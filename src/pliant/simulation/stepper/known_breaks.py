@@ -17,7 +17,7 @@ SAME = 1e-9
 """Part of a step: a break or a sample so near to its end counts as at its end."""
 
 
-class Interruptions:
+class KnownBreaks:
     """Times at which stretches end. `following(t)` is the next one after t, `known` the time until which all are
     known."""
 

@@ -19,9 +19,9 @@ from pliant.base.content import content
 from pliant.base.derived import Same
 from pliant.base.later import LaterModule
 from pliant.errors import ModelError, PliantError
+from pliant.model.equilibrium import statics
 from pliant.model.interpreted import interpreted
 from pliant.model.loops import assembly, loop_motion
-from pliant.model.rest import statics
 from pliant.model.states import moved
 
 if TYPE_CHECKING:

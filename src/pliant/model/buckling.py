@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike
 from pliant.algebra.natural_modes import natural_modes
 from pliant.arrays import Array, StateLike
 from pliant.base.later import LaterModule
-from pliant.model.rest.steady_spin import steady_rates
+from pliant.model.equilibrium.steady_spin import steady_rates
 from pliant.model.small_vibrations import SYMMETRIC, finite, roots, skew, small_motions
 from pliant.model.validity import tell
 
 if TYPE_CHECKING:
     from pliant.mechanics.loads.wrenches import Load
+    from pliant.model.equilibrium import force_functions
     from pliant.model.model import Model
-    from pliant.model.rest import force_functions
 else:  # a rest under dead loads needs no expressions
-    force_functions = LaterModule("pliant.model.rest.force_functions")
+    force_functions = LaterModule("pliant.model.equilibrium.force_functions")
 
 
 def curves_upwards(K: Array) -> bool:

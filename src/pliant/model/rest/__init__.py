@@ -1,1 +1,0 @@
-"""Rest of an arm: static equilibrium, closed loops and cylinders at rest, stability, and the forces that act there."""
