@@ -81,8 +81,9 @@ else:  # a model whose functions are known from the cache builds no expressions,
         LaterModule(f"pliant.{name}")
         for name in (
             "model.loops.assembly", "model.building", "model.compiled_functions", "model.floating_base",
-            "model.equilibrium.force_functions", "model.linearization", "model.loops.loop_motion", "model.small_vibrations",
-            "model.equilibrium.statics", "model.equilibrium.steady_spin", "model.stiffening.stiffening_check",
+            "model.equilibrium.force_functions", "model.linearization", "model.loops.loop_motion",
+            "model.small_vibrations", "model.equilibrium.statics",
+            "model.equilibrium.steady_spin", "model.stiffening.stiffening_check",
         )
     )  # fmt: skip
 

@@ -364,8 +364,9 @@ def _balanced(result: Result) -> tuple[Result, str]:
         return result, ""
     p = result.parameters if model.parameters else None
     found = balance_of(model, result.t, result.q[None], result.qd[None], result.work[None], p)
-    stats, lost = replace(stats, energy_error=float(found.part[0])), ""
-    if found.part[0] > ALLOWED:
+    part, lost = float(found.part[0]), ""
+    stats = replace(stats, energy_error=part)
+    if part > ALLOWED:
         lost = found.finding()
         status = STATUS if stats.status == "finished" else stats.status
         stats = replace(stats, status=status, message="; ".join(filter(None, [stats.message, lost])))

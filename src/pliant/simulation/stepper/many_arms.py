@@ -31,8 +31,8 @@ class ManyArms:
     """B arms of one model with one clock. `stopped` (B,) gives the reason why an arm stands still."""
 
     def __init__(
-        self, f: BatchEquations, limits: Sequence[JointLimit], method: str, step: float | None, rtol: float, atol: float,
-        p: Array, q: Array, qd: Array,
+        self, f: BatchEquations, limits: Sequence[JointLimit], method: str, step: float | None,
+        rtol: float, atol: float, p: Array, q: Array, qd: Array,
     ) -> None:  # fmt: skip
         if method not in get_args(PackedName):
             expected = " or ".join(get_args(PackedName))

@@ -56,7 +56,8 @@ class EnergyBalance:
     error: Array = field(default_factory=lambda: np.zeros(1), init=False)
     at: Array = field(default_factory=lambda: np.zeros(1), init=False)
     """Time of the largest error, s."""
-    _extremes: dict[str, Array] = field(default_factory=dict, init=False)
+    _most: Array | None = field(default=None, init=False)
+    """(6, B) largest kinetic energy, V, -V, magnitudes of gravity and of strain energy, and work, J."""
     _reference: Array | None = field(default=None, init=False)
 
     def add(self, t: Array, energy: Energy, work: Array, worked: Array) -> None:
@@ -66,24 +67,23 @@ class EnergyBalance:
             total = energy.total - work
             if self._reference is None:
                 self._reference = total[:, 0]
-            off = np.nan_to_num(np.abs(total - self._reference[:, None]), nan=0.0, posinf=np.inf)
+            off = np.fmax(np.abs(total - self._reference[:, None]), 0.0)
         if not self.seen:
             self.error, self.at = np.zeros(len(total)), np.full(len(total), float(t[0]))
         largest = off.argmax(axis=1)
-        found = np.take_along_axis(off, largest[:, None], axis=1)[:, 0]
+        found = off[np.arange(len(off)), largest]
         self.at = np.where(found > self.error, t[largest], self.at)
         self.error = np.maximum(self.error, found)
-        rest = energy.gravity + energy.strain
-        seen = {"kinetic": energy.kinetic, "top": rest, "bottom": -rest}
-        seen |= {"gravity": np.abs(energy.gravity), "strain": np.abs(energy.strain), "worked": worked}
-        for name, values in seen.items():
-            most = np.where(np.isnan(values), -np.inf, values).max(axis=1)
-            self._extremes[name] = np.maximum(self._extremes.get(name, most), most)
+        kinetic, gravity, strain = energy
+        rest = gravity + strain
+        seen = np.array([kinetic, rest, -rest, np.abs(gravity), np.abs(strain), worked])
+        most = np.fmax.reduce(seen, axis=2, initial=-np.inf)
+        self._most = most if self._most is None else np.maximum(self._most, most)
 
     @property
     def seen(self) -> bool:
         """True if there are rows to judge by."""
-        return bool(self._extremes)
+        return self._most is not None
 
     def restart(self) -> None:
         """Take the next rows as a new beginning, after the energy was changed from outside; moved energy is kept."""
@@ -92,11 +92,13 @@ class EnergyBalance:
     @property
     def moved(self) -> Array:
         """(B,) energy that moved, J."""
-        most = self._extremes
+        if self._most is None:
+            raise RuntimeError("no rows were taken up")
+        kinetic, top, bottom, gravity, strain, worked = self._most
         static = STATIC if self.precision == "double" else SINGLE_STATIC
         mass = float(self.model.derived("mass", (), partial(robot_mass, self.model.robot)))
-        floor = static * (most["gravity"] + most["strain"]) + SLOW * mass
-        return np.asarray(most["kinetic"] + most["top"] + most["bottom"] + most["worked"] + floor)
+        floor = static * (gravity + strain) + SLOW * mass
+        return np.asarray(kinetic + top + bottom + worked + floor)
 
     @property
     def part(self) -> Array:
@@ -125,15 +127,19 @@ def balance_of(
     found = EnergyBalance(model, precision)
     worked = np.zeros(work.shape)
     with np.errstate(invalid="ignore", over="ignore"):
-        np.cumsum(np.abs(np.diff(work, axis=1)), axis=1, out=worked[:, 1:])
-    stride = 1 if touches(model) else max(1, -(-len(t) // ROWS))
-    rows = np.unique(np.append(np.arange(0, len(t), stride), len(t) - 1))
-    good = np.asarray(np.isfinite(q[:, rows]).all(axis=2) & np.isfinite(qd[:, rows]).all(axis=2))
-    q, qd = (np.where(good[..., None], x[:, rows], x[:, :1]) for x in (q, qd))
+        np.abs(work[:, 1:] - work[:, :-1]).cumsum(axis=1, out=worked[:, 1:])
+    if not touches(model) and len(t) > ROWS:
+        rows = np.arange(0, len(t), -(-len(t) // ROWS))
+        rows = rows if rows[-1] == len(t) - 1 else np.append(rows, len(t) - 1)
+        t, q, qd, work, worked = t[rows], q[:, rows], qd[:, rows], work[:, rows], worked[:, rows]
     own = p if p is None or np.ndim(p) == 1 else p[:, None]
-    energy = energies_to_judge(model, q, qd, own)
-    blank = np.where(good, 0.0, np.nan)
-    found.add(t[rows], Energy(*(part + blank for part in energy)), work[:, rows], worked[:, rows])
+    good = np.asarray(np.isfinite(q).all(axis=2) & np.isfinite(qd).all(axis=2))
+    if good.all():
+        energy = energies_to_judge(model, q, qd, own)
+    else:  # rows behind the end of an arm
+        q, qd = (np.where(good[..., None], x, x[:, :1]) for x in (q, qd))
+        energy = Energy(*(np.where(good, part, np.nan) for part in energies_to_judge(model, q, qd, own)))
+    found.add(t, energy, work, worked)
     return found
 
 
