@@ -13,8 +13,9 @@ import time
 
 import numpy as np
 
-from pliant import Model, arms, load
+from pliant import Model, load
 from pliant.compute import set_threads
+from pliant.robot import arms
 from pliant_bench.arms import arm, rigid_chain, states
 from pliant_bench.compiled_call import CALLS, kernel_loop
 from pliant_bench.rigid_peers import pinocchio_arm

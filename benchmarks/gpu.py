@@ -34,7 +34,8 @@ TARGETS = {
 
 def chain(links: int, y: int, z: int, spatial: bool) -> Any:
     """An arm of equal links with y + z bending modes each; axes in turn parallel and at right angles if spatial."""
-    from pliant import Beam, Joint, Link, Origin, Robot, Shapes
+    from pliant import Beam, Joint, Link, Robot, Shapes
+    from pliant.robot import Origin
 
     beam = Beam(length=1.0, mass_per_length=5.0, EI_y=1e3, EI_z=1e3, GJ=800, EA=1e7, polar_inertia=0.01)
     shapes = Shapes(bending_y=y, bending_z=z) if y else None

@@ -26,7 +26,8 @@ WRITTEN_OUT = ("100 links x 4", "6 x 8 elements", "100 rigid links", "10 rigid l
 
 def modal(count: int, y: int, z: int) -> Any:
     """Equal beams, axes in turn at right angles: the load beyond gives each its own modes."""
-    from pliant import Beam, Joint, Link, Origin, Robot, Shapes
+    from pliant import Beam, Joint, Link, Robot, Shapes
+    from pliant.robot import Origin
 
     beam = Beam(length=1.0, mass_per_length=5.0, EI_y=1e3, EI_z=1.4e3, GJ=800, EA=1e7, polar_inertia=0.01)
     turns = [Joint(origin=Origin(rpy=(np.pi / 2 * (k % 2), 0.0, 0.0))) for k in range(count)]
@@ -37,7 +38,8 @@ def modal(count: int, y: int, z: int) -> Any:
 
 def rigid(count: int) -> Any:
     """Equal rigid links, axes in turn at right angles."""
-    from pliant import Joint, Link, Origin, RigidBody, Robot
+    from pliant import Joint, Link, RigidBody, Robot
+    from pliant.robot import Origin
 
     body = RigidBody(mass=0.5, com=(0.12, 0.01, 0.02), inertia=(0.001, 0.004, 0.005), tip=(0.25, 0.0, 0.01))
     turns = [Joint(origin=Origin(rpy=(np.pi / 2 * (k % 2), 0.0, 0.0))) for k in range(count)]

@@ -18,8 +18,9 @@ import casadi as ca
 import numpy as np
 
 import pliant
-from pliant import Beam, Joint, Link, Lump, Robot, Section, Shapes
+from pliant import Beam, Joint, Link, Robot, Section, Shapes
 from pliant.control import Cycloidal
+from pliant.robot import Lump
 
 STRIP = Beam(length=0.8, material="steel", section=Section(shape="rectangle", width=0.0015, height=0.030))
 

@@ -44,7 +44,7 @@ MOVES: dict[str, tuple[list[float], list[float], float | None]] = {
     "slider-crank": ([0.3], [1.6], None),
 }
 """Start, goal and payload, kg; by default the described one."""
-LIMITS = {"ur5_like.urdf": {"acceleration": 8.0, "jerk": 160.0}}
+LIMITS = {"ur5_like.urdf": {"acceleration_limit": 8.0, "jerk_limit": 160.0}}
 """Where the file has none."""
 
 
@@ -67,7 +67,7 @@ def measured(name: str, payload_error: float) -> dict[str, Any]:
     start, goal, payload = MOVES[name]
     limits = LIMITS.get(name, {})
     model, begin = arm_of(name).model(), time.process_time()
-    found = pliant.shape(
+    found = pliant.plan(
         model, start, goal, payload=payload, payload_error=payload_error, progress=False, **limits
     )  # fmt: skip
     ends = found.trajectory(np.array([0.0, found.duration]))[0]

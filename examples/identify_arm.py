@@ -16,7 +16,7 @@ real = pliant.load("two-link").replace(dict(zip(paths, truth))).model()
 run = pliant.simulate(real, 1.0, q0, torque=torque, output_step=1e-3)
 clean = {"upper": run["upper"], "tip.x": run.tip[:, 0], "gauge": run.strain("upper", 0.05, at=gauge.at)}
 noisy = {name: y + 0.01 * np.std(y) * rng.normal(size=len(y)) for name, y in clean.items()}
-recording = pliant.Recording(run.t, noisy, q0=q0, torque=torque, sensors={"gauge": gauge})
+recording = pliant.identification.Recording(run.t, noisy, q0=q0, torque=torque, sensors={"gauge": gauge})
 
 start = dict(zip(paths, [1100.0, 0.5, 0.5]))
 found = pliant.identify(pliant.load("two-link"), recording, paths, start=start)

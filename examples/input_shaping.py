@@ -7,7 +7,7 @@ from pliant.control import Quintic, Shaped, shaper_for
 
 beam = pliant.Beam(length=1.2, mass_per_length=0.4, EI_y=900.0, EI_z=900.0)
 link = pliant.Link(name="arm", beam=beam, shapes=pliant.Shapes(bending_y=2))
-model = pliant.Robot(name="arm", gravity=(0, 0, 0), links=[link], payload=pliant.Lump(mass=0.3)).model()
+model = pliant.Robot(name="arm", gravity=(0, 0, 0), links=[link], payload=pliant.robot.Lump(mass=0.3)).model()
 
 plain = Quintic([0.0], [np.pi / 6], duration=0.25)
 shaped = Shaped(plain, shaper_for(model, [0.0], "zv"))

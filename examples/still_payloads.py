@@ -11,9 +11,9 @@ arm = pliant.load(HERE / "ur5_like.urdf", flexible=HERE / "ur5_like_side.yaml", 
 model = arm.model()
 start, goal = np.radians([0, -60, 80, -110, -90, 0]), np.radians([40, -45, 65, -110, -90, 0])
 
-limits = {"acceleration": 8.0, "jerk": 160.0}  # speed and effort stand in the URDF
-found = {f"{mass:g} kg": pliant.shape(model, start, goal, payload=mass, **limits) for mass in (2.0, 3.0)}
-found["2 to 3 kg"] = pliant.shape(model, start, goal, payload=2.5, payload_error=0.2, **limits)
+limits = {"acceleration_limit": 8.0, "jerk_limit": 160.0}  # speed and effort stand in the URDF
+found = {f"{mass:g} kg": pliant.plan(model, start, goal, payload=mass, **limits) for mass in (2.0, 3.0)}
+found["2 to 3 kg"] = pliant.plan(model, start, goal, payload=2.5, payload_error=0.2, **limits)
 for name, shaped in found.items():
     for case, both in shaped.compared.items():
         swing = f"{1e3 * both.plain.peak:6.2f} mm plain, {1e3 * both.shaped.peak:6.3f} mm shaped"

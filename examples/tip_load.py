@@ -14,7 +14,7 @@ errors = {}
 for boundary in ("clamped-free", "clamped-mass"):
     more = {"tip_load": "auto"} if boundary == "clamped-mass" else {}
     link = pliant.Link(name="arm", beam=beam, shapes=pliant.Shapes(boundary=boundary, bending_y=1, **more))
-    robot = pliant.Robot(name="loaded", gravity=(0, 0, 0), links=[link], payload=pliant.Lump(mass=payload))
+    robot = pliant.Robot(name="loaded", gravity=(0, 0, 0), links=[link], payload=pliant.robot.Lump(mass=payload))
     first = robot.model().frequencies()[0]
     errors[boundary] = first / theory - 1
     print(f"one {boundary} mode: {first:.5f} Hz, theory {theory:.5f} Hz, {100 * errors[boundary]:+.4f} %")

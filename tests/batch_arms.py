@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant import Beam, Joint, Limits, Link, Origin, Robot, Shapes
+from pliant import Beam, Joint, Link, Robot, Shapes
+from pliant.robot import Limits, Origin
 
 
 def two_links(limits: Limits | None = None) -> Robot:

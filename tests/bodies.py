@@ -10,7 +10,9 @@ import numpy as np
 
 from arms import random_robot
 from pliant.mechanics import build_chain
-from pliant.robot import BodyFrame, Link, ReducedBody, Robot
+from pliant.robot import Link, Robot
+from pliant.robot.parts.bodies.reduced_body import ReducedBody
+from pliant.robot.parts.link import BodyFrame
 from pliant.viewer.scenes.scene_tubes import tube_faces
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant import Beam, Cable, Coupling, Cylinder, Frame, Joint, LineForce, LineSpring, Link, RigidBody, Robot, Shapes
-from pliant import Valve as Valve
-from pliant.robot import parse
+from pliant import Beam, Frame, Joint, Link, RigidBody, Robot, Shapes
+from pliant.model.robot import parse
+from pliant.robot import Cable, Coupling, Cylinder, LineForce, LineSpring
+from pliant.robot import Valve as Valve
 
 PIVOT, EYE = np.array([0.4, -0.6]), np.array([1.0, -0.1])
 """Of the lift of a boom, in the plane: foot on the base, eye on the boom."""

@@ -26,7 +26,8 @@ from scipy.spatial.transform import Rotation
 
 from pliant.mechanics.links.chain import Chain
 from pliant.mechanics.links.kinematics import placements
-from pliant.robot import Link, Robot, beam_properties
+from pliant.robot import Link, Robot
+from pliant.robot.parts.beam import beam_properties
 
 FIRST = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
 """Weights of f(k h) - f(-k h), over h, in a first derivative of eighth order."""

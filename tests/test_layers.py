@@ -15,9 +15,9 @@ from sources import SOURCE, module_name, nodes, python_files
 
 ORDER = (
     "version", "errors", "options", "arrays", "base", "algebra", "robot", "mechanics", "compute", "integrators",
-    "model", "drawing", "protocols", "control", "simulation", "control.planning", "analysis", "identification", "validation", "export",
-    "sweeps", "figures", "viewer", "environments", "learning", "studio", "cli", "pliant", "pliant_bench",
-    "pliant_studies",
+    "model", "drawing", "protocols", "control", "simulation", "control.planning", "analysis", "identification",
+    "validation", "export", "sweeps", "figures", "viewer", "environments", "learning", "studio", "cli", "pliant",
+    "pliant_bench", "pliant_studies",
 )  # fmt: skip
 """From the lowest room up. `pliant` is its `__init__` and `__main__`; planning simulates, the rest of control does
 not."""
@@ -26,7 +26,7 @@ BACK = {
     ("analysis.map_figures", "analysis.campbell"): "a figure of a result, which its method draws",
     ("analysis.map_figures", "analysis.pose_maps"): "a figure of a result, which its method draws",
     ("integrators.sundials", "integrators.settings"): "settings look whether the library is there",
-    ("control.planning.plan_figure", "control.planning.plan"): "a figure of a result, which its method draws",
+    ("control.planning.plan_figure", "control.planning.plan_motion"): "a figure of a result, which its method draws",
     ("identification.figures", "identification.estimate"): "a figure of a result, which its method draws",
     ("identification.recording", "identification.calibration"): "readings take a calibration, which is a reading",
     (

@@ -10,27 +10,36 @@ from mkdocs.structure.files import File
 import pliant
 
 GROUPS = {
-    "Describe": (
-        "load", "arms", "Robot", "Link", "Joint", "Origin", "DH", "Limits", "Stop", "Restitution", "Drive", "GearError",
-        "Hysteresis", "Motor", "Friction", "Beam", "Section", "Material", "MATERIALS", "RigidBody", "Lump", "Shapes",
-        "TipLoad", "JointAxis", "BeamStation", "Payload", "BaseBody", "Frame", "Visual", "VisualCylinder", "Expected",
-    ),
-    "Compute": ("Model", "FORMULATIONS"),
-    "Run": ("simulate", "simulate_batch", "Event", "Result", "Scenario"),
-    "Errors": ("PliantError", "ModelError", "UnsupportedModel", "SimulationError"),
+    "Describe": ("load", "Robot", "Link", "Joint", "Drive", "Beam", "Section", "Material", "Shapes", "RigidBody",
+                 "Payload", "Frame"),
+    "Compute": ("Model",),
+    "Run": ("simulate", "simulate_batch", "Stepper", "Event", "Result", "Scenario"),
+    "Plan, vary, fit": ("plan", "gradient", "sweep", "identify", "validate"),
+    "Errors": ("PliantError", "ModelError", "UnsupportedModel", "SimulationError", "Interrupted"),
+}  # fmt: skip
+PARTS = {
+    "Joints and drives": ("JointAxis", "Origin", "DH", "Limits", "Stop", "Restitution", "Motor", "GearError",
+                          "Hysteresis", "Friction"),
+    "Bodies": ("BaseBody", "Lump", "TipLoad", "BeamStation", "Visual", "VisualCylinder", "MATERIALS"),
+    "Loops, couplings, hydraulics, contacts": ("Loop", "LoopJoint", "Coupling", "LineSpring", "LineForce", "Cable",
+                                               "Cylinder", "Cushion", "Valve", "Contact", "Surface"),
+    "Bodies from files": ("ImportedBody", "BodyFrame"),
+    "Sections": ("area_moments", "beam_properties"),
+    "Files": ("arms", "parse", "schema", "Expected"),
 }  # fmt: skip
 OPTIONS = {"Robot": "    options: {inherited_members: true}\n"}
 """Options of entries: methods of a robot come from its description too."""
 HEAD = """# API
 
-Public names of the package. Rooms such as `pliant.control`, `pliant.loads` and `pliant.view` have their own pages.
+Public names of the package. Modules such as `pliant.robot` and `pliant.control` have their own pages.
 Examples come after `import numpy as np` and `import pliant`; all of them run in `make test`.
 """
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Adds api/index.md to the pages."""
+    """Adds api/index.md and api/robot.md to the pages."""
     files.append(File.generated(config, "api/index.md", content=page()))
+    files.append(File.generated(config, "api/robot.md", content=parts()))
     return files
 
 
@@ -41,8 +50,18 @@ def page() -> str:
     errors = GROUPS["Errors"]
     groups = {title: names for title, names in GROUPS.items() if names is not errors}
     groups |= {"More": tuple(name for name in public if name not in known), "Errors": errors}
-    text = HEAD
+    return HEAD + written("pliant", groups)
+
+
+def parts() -> str:
+    """Parts of a description that are used less often."""
+    return "# pliant.robot\n\nParts of a description.\n" + written("pliant.robot", PARTS)
+
+
+def written(module: str, groups: dict[str, tuple[str, ...]]) -> str:
+    """Entries of names of a module, by groups that are not empty."""
+    text = ""
     for title, names in groups.items():
         if names:
-            text += f"\n## {title}\n\n" + "".join(f"::: pliant.{name}\n{OPTIONS.get(name, '')}" for name in names)
+            text += f"\n## {title}\n\n" + "".join(f"::: {module}.{name}\n{OPTIONS.get(name, '')}" for name in names)
     return text

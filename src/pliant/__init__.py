@@ -13,91 +13,66 @@ from pliant.base.later import provide as _provide
 from pliant.version import VERSION
 
 if TYPE_CHECKING:
-    import pliant_studies as studies
-    from pliant import analysis, control, export, identification, robot, sweeps, validation
+    from pliant import analysis, control, export, identification, robot
     from pliant import environments as environments
+    from pliant import sweeps as sweeps
+    from pliant import validation as validation
     from pliant import viewer as view
-    from pliant.control import planning as ringing
-    from pliant.control.planning import shape
+    from pliant.control import planning
+    from pliant.control.planning import plan
     from pliant.errors import Interrupted, ModelError, PliantError, SimulationError, UnsupportedModel
-    from pliant.identification import Identification, Recording, identify
-    from pliant.mechanics import FORMULATIONS, bodies, loads
+    from pliant.identification import identify
+    from pliant.mechanics import bodies, loads
     from pliant.model import Model
     from pliant.robot import (
-        DH,
-        MATERIALS,
-        BaseBody,
         Beam,
-        BeamStation,
-        Cable,
-        Contact,
-        Coupling,
-        Cushion,
-        Cylinder,
         Drive,
-        Expected,
         Frame,
-        Friction,
-        GearError,
-        Hysteresis,
         Joint,
-        JointAxis,
-        Limits,
-        LineForce,
-        LineSpring,
         Link,
-        Loop,
-        LoopJoint,
-        Lump,
         Material,
-        Motor,
-        Origin,
         Payload,
-        Restitution,
         RigidBody,
         Robot,
         Section,
         Shapes,
-        Stop,
-        Surface,
-        TipLoad,
-        Valve,
-        Visual,
-        VisualCylinder,
-        arms,
         load,
     )
-    from pliant.simulation import batch, gradients, scenario
+    from pliant.simulation import batch as batch
+    from pliant.simulation import gradients as gradients
+    from pliant.simulation import scenario as scenario
     from pliant.simulation.batch import simulate_batch
-    from pliant.simulation.gradients import gradient, gradient_batch
+    from pliant.simulation.gradients import gradient
     from pliant.simulation.runs import Event, Result, simulate
     from pliant.simulation.scenario import Scenario
     from pliant.simulation.stepper import Stepper
     from pliant.sweeps import sweep
     from pliant.validation import validate
-    from pliant_studies import measured as rigs
 
 __version__ = VERSION
 
-_ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Cable", "Contact", "Coupling", "Cushion",
-          "Cylinder", "Drive", "Expected", "Frame", "Friction", "GearError", "Hysteresis", "Joint", "JointAxis",
-          "Limits", "LineForce", "LineSpring", "Link", "Loop", "LoopJoint", "Lump", "Material", "Motor", "Origin",
-          "Payload", "Restitution", "RigidBody", "Robot", "Section", "Shapes", "Stop", "Surface", "TipLoad", "Valve",
-          "Visual", "VisualCylinder", "arms", "load")  # fmt: skip
-_LATER = {
-    **dict.fromkeys(("Interrupted", "ModelError", "PliantError", "SimulationError", "UnsupportedModel"), "errors"),
-    **dict.fromkeys(_ROBOT, "robot"),
-    **dict.fromkeys(("Event", "Result", "simulate"), "simulation.runs"),
-    **dict.fromkeys(("Identification", "Recording", "identify"), "identification"),
-    **dict.fromkeys(("gradient", "gradient_batch"), "simulation.gradients"),
-    **{"FORMULATIONS": "mechanics", "Model": "model", "Scenario": "simulation.scenario"},
-    **{"simulate_batch": "simulation.batch", "Stepper": "simulation.stepper", "shape": "control.planning"},
-    **{"sweep": "sweeps", "validate": "validation"},
+_NAMES = {
+    "robot": "load Robot Link Joint Beam Section Material Shapes RigidBody Payload Drive Frame",
+    "model": "Model",
+    "simulation.runs": "simulate Result Event",
+    "simulation.batch": "simulate_batch",
+    "simulation.stepper": "Stepper",
+    "simulation.gradients": "gradient",
+    "simulation.scenario": "Scenario",
+    "control.planning": "plan",
+    "sweeps": "sweep",
+    "identification": "identify",
+    "validation": "validate",
+    "errors": "PliantError ModelError SimulationError UnsupportedModel Interrupted",
 }
-_ROOMS = ("analysis", "batch", "bodies", "control", "environments", "export", "gradients", "identification", "loads",
-          "rigs", "ringing", "robot", "scenario", "studies", "sweeps", "validation", "view")  # fmt: skip
-_INNER = ("compute", "errors", "mechanics", "model", "simulation")
-"""Modules that can be reached as attributes of `pliant`: public rooms, then inner ones."""
+"""Public names, by the module that has them."""
+_LATER = {name: module for module, names in _NAMES.items() for name in names.split()}
+_ROOMS = ("analysis", "bodies", "control", "environments", "export", "identification", "loads", "planning", "robot",
+          "view")  # fmt: skip
+"""Public modules."""
+_INNER = ("batch", "compute", "errors", "gradients", "mechanics", "model", "scenario", "simulation", "sweeps",
+          "validation")  # fmt: skip
+"""Modules that can be reached as attributes of `pliant`, and are not listed."""
 _LEARNERS = ("jax", "torch")  # not listed: what completes names would ask for libraries that take seconds to import
 
 _alias_modules(
@@ -107,10 +82,8 @@ _alias_modules(
         "pliant.gradients": "pliant.simulation.gradients",
         "pliant.jax": "pliant.learning.jax",
         "pliant.loads": "pliant.mechanics.loads",
-        "pliant.rigs": "pliant_studies.measured",
-        "pliant.ringing": "pliant.control.planning",
+        "pliant.planning": "pliant.control.planning",
         "pliant.scenario": "pliant.simulation.scenario",
-        "pliant.studies": "pliant_studies",
         "pliant.torch": "pliant.learning.torch",
         "pliant.view": "pliant.viewer",
     }
@@ -140,6 +113,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'pliant' has no attribute {name!r}")
     from pliant.base.signatures import near
 
+    for room in ("robot", "identification", "gradients", "model"):
+        if name in import_module(f"pliant.{room}").__all__:
+            raise AttributeError(f"module 'pliant' has no attribute {name!r}; did you mean pliant.{room}.{name}?")
     meant = near(name, __dir__())
     raise AttributeError(f"module 'pliant' has no attribute {name!r}" + (f"; did you mean {meant!r}?" if meant else ""))
 
@@ -150,44 +126,18 @@ def __dir__() -> list[str]:
 
 # Everything public but `environments`, which needs an extra: `from pliant import *` must work without it.
 __all__ = [
-    "DH",
-    "FORMULATIONS",
-    "MATERIALS",
-    "BaseBody",
     "Beam",
-    "BeamStation",
-    "Cable",
-    "Contact",
-    "Coupling",
-    "Cushion",
-    "Cylinder",
     "Drive",
     "Event",
-    "Expected",
     "Frame",
-    "Friction",
-    "GearError",
-    "Hysteresis",
-    "Identification",
     "Interrupted",
     "Joint",
-    "JointAxis",
-    "Limits",
-    "LineForce",
-    "LineSpring",
     "Link",
-    "Loop",
-    "LoopJoint",
-    "Lump",
     "Material",
     "Model",
     "ModelError",
-    "Motor",
-    "Origin",
     "Payload",
     "PliantError",
-    "Recording",
-    "Restitution",
     "Result",
     "RigidBody",
     "Robot",
@@ -196,37 +146,22 @@ __all__ = [
     "Shapes",
     "SimulationError",
     "Stepper",
-    "Stop",
-    "Surface",
-    "TipLoad",
     "UnsupportedModel",
-    "Valve",
-    "Visual",
-    "VisualCylinder",
     "analysis",
-    "arms",
-    "batch",
     "bodies",
     "control",
     "export",
     "gradient",
-    "gradient_batch",
-    "gradients",
     "identification",
     "identify",
     "load",
     "loads",
-    "rigs",
-    "ringing",
+    "plan",
+    "planning",
     "robot",
-    "scenario",
-    "shape",
     "simulate",
     "simulate_batch",
-    "studies",
     "sweep",
-    "sweeps",
     "validate",
-    "validation",
     "view",
 ]

@@ -7,10 +7,11 @@ import pytest
 
 import pliant
 from arms import two_links, unequal_beam
-from pliant import Beam, Joint, Lump, Shapes
+from pliant import Beam, Joint, Shapes
 from pliant.analysis import Campbell, campbell, closed_loop_eigenvalues, damping_map, frequency_map
 from pliant.control import PD, PID
 from pliant.errors import ModelError
+from pliant.robot import Lump
 
 L, MU, EI_Y, EI_Z = 1.3, 2.1, 70.0, 160.0
 PLAIN = Beam(length=L, mass_per_length=MU, EI_y=EI_Y, EI_z=EI_Z)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Beam, Joint, Link, Lump, Robot, Shapes
+from pliant import Beam, Joint, Link, Robot, Shapes
 from pliant.analysis import closed_loop_eigenvalues, overestimation
 from pliant.control import ComputedTorque
+from pliant.robot import Lump
 
 EI = 1165.4916
 

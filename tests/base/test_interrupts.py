@@ -176,7 +176,9 @@ def test_a_fit_gives_the_best_that_it_had(monkeypatch: pytest.MonkeyPatch) -> No
 
     model = pliant.load("two-link").model()
     run = pliant.simulate(model, 0.3, q0={"upper": 0.3}, output_step=0.01)
-    data = pliant.Recording(run.t, {"upper": run["upper"], "fore": run["fore"]}, noise=1e-4, q0={"upper": 0.3})
+    data = pliant.identification.Recording(
+        run.t, {"upper": run["upper"], "fore": run["fore"]}, noise=1e-4, q0={"upper": 0.3}
+    )
     real, calls = Residuals.values, []
 
     def some(self: Residuals, u: Any) -> Any:

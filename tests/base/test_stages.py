@@ -207,7 +207,10 @@ CALLS: dict[str, Callable[[pliant.Result, Path], Any]] = {
     "drawing a movie: ": lambda run, folder: run.to_video(folder / "run.gif"),
     "sweeping": lambda run, folder: pliant.sweep(STUDY, folder / "sweep", workers=1),
     "identifying: ": lambda run, folder: pliant.identify(
-        run.model, pliant.Recording(run.t, {"upper": run["upper"]}, noise=1e-4), ["payload.mass"], stages=[1.0]
+        run.model,
+        pliant.identification.Recording(run.t, {"upper": run["upper"]}, noise=1e-4),
+        ["payload.mass"],
+        stages=[1.0],
     ),
     "searching a motion": lambda run, folder: pliant.control.rest_to_rest(
         run.model, [0.0, 0.0], [0.1, 0.1], duration=1.5, objective="effort", intervals=6

@@ -67,7 +67,7 @@ def test_the_mass_of_an_arm_is_that_of_its_parts(run: Run, tmp_path: Path) -> No
 
 
 def test_info_lists_the_bundled_arms(run: Run) -> None:
-    assert [entry["name"] for entry in json.loads(run("info", "--json").stdout)] == pliant.arms()
+    assert [entry["name"] for entry in json.loads(run("info", "--json").stdout)] == pliant.robot.arms()
     assert "two-link elastic arm" in run("info").stdout
 
 
@@ -147,7 +147,7 @@ def test_motors_follow_their_joints(run: Run) -> None:
 @pytest.mark.slow
 def test_count_lists_every_formulation(run: Run) -> None:
     facts = json.loads(run("count", "two-link", "--json").stdout)
-    assert set(facts["counts"]) | set(facts["refused"]) == set(pliant.FORMULATIONS)
+    assert set(facts["counts"]) | set(facts["refused"]) == set(pliant.model.FORMULATIONS)
     model = pliant.load("two-link").model()
     assert facts["counts"]["denoc"]["forward_dynamics"] == dict(model.operation_count("forward_dynamics"))
     table = run("count", "two-link").stdout

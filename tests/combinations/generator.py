@@ -27,7 +27,6 @@ from pliant.robot import (
     BaseBody,
     Beam,
     BeamStation,
-    BodyFrame,
     Contact,
     Coupling,
     Drive,
@@ -44,11 +43,12 @@ from pliant.robot import (
     Robot,
     Section,
     Shapes,
-    parents,
 )
 from pliant.robot.files.yaml import write_yaml
 from pliant.robot.parts.bodies.rigid_body import Payload
 from pliant.robot.parts.frames import Frame
+from pliant.robot.parts.link import BodyFrame
+from pliant.robot.tree import parents
 
 Array = np.ndarray
 Rng = np.random.Generator
@@ -430,7 +430,7 @@ class _World:
 
 def _maps(robot: Robot) -> Any:
     from pliant.mechanics.links.builders.build_connections import named_frames
-    from pliant.robot import RobotView
+    from pliant.robot.symbolic_view import RobotView
 
     return named_frames(RobotView(robot, {}))
 

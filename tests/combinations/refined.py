@@ -20,7 +20,9 @@ from combinations.restatements import part_of, robot_of
 from pliant.mechanics.formulations import denoc
 from pliant.mechanics.links.frames import frame_of, map_jacobian
 from pliant.mechanics.links.kinematics import placements
-from pliant.robot import Link, Shapes, beam_properties, parents
+from pliant.robot import Link, Shapes
+from pliant.robot.parts.beam import beam_properties
+from pliant.robot.tree import parents
 
 ELEMENTS = 3
 """Per beam, whose first frequency they raise by some 0.1 %. Twice as many of a beam that tapers: an element twists

@@ -18,7 +18,6 @@ from pliant.mechanics.links.builders.build_chain import tip_loads
 from pliant.mechanics.links.kinematics import placements, twists
 from pliant.model.coordinate_units import coordinate_units, speed_units
 from pliant.robot import (
-    BASE,
     BaseBody,
     BeamStation,
     Contact,
@@ -31,15 +30,14 @@ from pliant.robot import (
     LoopJoint,
     Lump,
     Origin,
-    ReducedBody,
     RigidBody,
     Robot,
-    inertia_matrix,
-    parents,
 )
 from pliant.robot.parts.bodies.imported_body import ImportedBody
-from pliant.robot.parts.bodies.rigid_body import Payload
+from pliant.robot.parts.bodies.reduced_body import ReducedBody
+from pliant.robot.parts.bodies.rigid_body import Payload, inertia_matrix
 from pliant.robot.parts.frames import Frame
+from pliant.robot.tree import BASE, parents
 
 Pose = tuple[Array, Array]
 UNITS = {"m": (1, 0, 0), "kg": (0, 1, 0), "s": (0, 0, 1), "rad": (0, 0, 0), "N": (1, 1, -2), "Pa": (-1, 1, -2),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from arms import unequal_two_link
-from pliant import Beam, Joint, Link, Lump, Model, Robot, Shapes
+from pliant import Beam, Joint, Link, Model, Robot, Shapes
+from pliant.robot import Lump
 
 
 def slewing_beam(hub: float = 0.5, EI: float = 10.0, modes: int = 1, damping: float = 0.0) -> Robot:

@@ -32,7 +32,12 @@ from pydantic import BaseModel
 import pliant
 from sources import ROOT
 
-ROOMS = ("pliant", *(f"pliant.{path.stem}" for path in sorted((ROOT / "docs" / "api").glob("*.md"))))
+PAGES = sorted(path.stem for path in (ROOT / "docs" / "api").glob("*.md"))
+ROOMS = (
+    "pliant",
+    "pliant.robot",
+    *("pliant_studies.measured" if name == "rigs" else f"pliant.{name}" for name in PAGES),
+)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 OWN = ("self", "cls")
 

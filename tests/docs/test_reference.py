@@ -153,7 +153,7 @@ def test_parts_of_scenarios_have_words_and_stand_on_the_page() -> None:
 
 
 def test_materials_and_sections_are_listed() -> None:
-    names = [*pliant.MATERIALS, *get_args(SectionShape)]
+    names = [*pliant.robot.MATERIALS, *get_args(SectionShape)]
     assert [name for name in names if f"| `{name}` | " not in PAGE] == []
     assert f"| `steel` | {210e9:g} | {80.8e9:g} | 7850 |" in PAGE
 
@@ -195,7 +195,7 @@ def test_a_key_in_words() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [(..., ""), (None, ""), (True, "true"), (0.0, "0"), (1e-10, "1e-10"), (7e10, "7e10"), ((0, 1.5), "[0, 1.5]"),
-     ({"a": [1]}, "{a: [1]}"), (pliant.Origin(), "{}"), ("pi/2", "pi/2")],
+     ({"a": [1]}, "{a: [1]}"), (pliant.robot.Origin(), "{}"), ("pi/2", "pi/2")],
 )  # fmt: skip
 def test_values_are_written_as_in_files(value: Any, text: str) -> None:
     assert written(value) == text

@@ -18,7 +18,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from pliant.environments import TASKS, ArmEnv, ArmVectorEnv  # noqa: E402
 from pliant.errors import ModelError  # noqa: E402
 
-ARMS = [name for name in pliant.arms() if name not in ("rrp",)]
+ARMS = [name for name in pliant.robot.arms() if name not in ("rrp",)]
 
 
 @pytest.mark.slow_cases("reach", "rest-to-rest")
@@ -289,7 +289,9 @@ def test_an_action_that_holds_a_linkage_costs_nothing() -> None:
 def test_valves_are_actions() -> None:
     """A boom on its cylinder: the command of the valve from -1 to 1, its joint where the task wants it."""
     robot = boom()
-    env = ArmEnv(robot.replace({"links.boom.joint.limits": pliant.Limits(lower=0.2, upper=0.8)}), "track", period=0.01)
+    env = ArmEnv(
+        robot.replace({"links.boom.joint.limits": pliant.robot.Limits(lower=0.2, upper=0.8)}), "track", period=0.01
+    )
     env.reset(seed=1)
     motion = env._arms.motion
     assert (motion.joints, motion.m, env._arms.limit.tolist()) == (["boom"], 1, [1.0])

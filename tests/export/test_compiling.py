@@ -206,7 +206,7 @@ def test_sanitizers_and_warnings(compiler: str, tmp_path: Path) -> None:
     """An arm with limits is saved, restored, differentiated and swung to its limit: no fault, and nothing leaks."""
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler} on this machine")
-    robot = pliant.load("two-link").replace({"links.upper.joint.limits": pliant.Limits(lower=-1.0, upper=1.0)})
+    robot = pliant.load("two-link").replace({"links.upper.joint.limits": pliant.robot.Limits(lower=-1.0, upper=1.0)})
     for fmi in ("2.0", "3.0"):
         folder = tmp_path / fmi
         path = export(robot.model(), "fmu", tmp_path / f"arm{fmi[0]}", fmi=fmi, q0=[0.5, 0.3, 0.0, 0.0], compilers=[])

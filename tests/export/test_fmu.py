@@ -23,13 +23,14 @@ from coupled_arms import boom
 from driven_arms import everything
 from exported import model, needs_compiler
 from mock_up import Unit
-from pliant import Drive, Friction, Joint, Shapes
+from pliant import Drive, Joint, Shapes
 from pliant.control import PD, Sampled
 from pliant.errors import ModelError, PliantError
 from pliant.export import export
 from pliant.export.compiling import find_compiler
 from pliant.export.targets.fmu import platform_folder
-from pliant.robot import beam_properties
+from pliant.robot import Friction
+from pliant.robot.parts.beam import beam_properties
 from pliant.simulation.runs.quantities.internal_forces import RunHistory
 
 fmpy = pytest.importorskip("fmpy", reason="fmpy is not installed (extra: fmu)")

@@ -13,14 +13,13 @@ from coupled_arms import ball, boom, strung
 from export.test_c_plant import Built
 from exported import assert_close, build, call, imported, inputs, needs_compiler
 from linkages import bar, four_bar
-from pliant import Limits, Stop
 from pliant.control import PD, Encoder, TipPosition
 from pliant.errors import UnsupportedModel
 from pliant.export import export
 from pliant.export.contents import export_name, usual
 from pliant.export.typical_states import reference_states
 from pliant.model import Model
-from pliant.robot import Contact, Frame, Joint, Link, RigidBody, Robot
+from pliant.robot import Contact, Frame, Joint, Limits, Link, RigidBody, Robot, Stop
 
 ALONG_A_RUN = 1e-9
 QUICK = {"compilers": ["cc -O0"]}

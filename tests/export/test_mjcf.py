@@ -21,7 +21,7 @@ from pliant.robot import Shapes
 from trees import random_tree
 
 ERROR = 0.01
-FLEXIBLE = [name for name in pliant.arms() if name not in ("box-arm", "puma", "rrp", *MECHANISMS)]
+FLEXIBLE = [name for name in pliant.robot.arms() if name not in ("box-arm", "puma", "rrp", *MECHANISMS)]
 
 
 def beams(robot: Robot, count: int = 12) -> list[np.ndarray]:
@@ -246,7 +246,7 @@ def test_mujoco_moves_rigid_trees_as_we_do(seed: int) -> None:
     robot = random_tree(seed, flying=seed % 2 == 0)
     links = []
     for link in robot.links:
-        rub = {"friction": pliant.Friction(), "limits": None}
+        rub = {"friction": pliant.robot.Friction(), "limits": None}
         axes = tuple(axis.model_copy(update=rub) for axis in link.joint.axes)
         links.append(
             link.model_copy(update={"shapes": None, "joint": link.joint.model_copy(update={**rub, "axes": axes})})

@@ -9,8 +9,7 @@ import pytest
 
 import pliant
 from arms import unequal_two_link
-from pliant import Recording
-from pliant.identification import Strain
+from pliant.identification import Recording, Strain
 
 FOUR = (
     "links.upper.beam.EI_z",

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Recording
 from pliant.control import Encoder, StrainGauge
-from pliant.identification import Strain
+from pliant.identification import Recording, Strain
 from pliant.identification.calibration import calibration_number
 from pliant.identification.lagging import lagged
 from pliant.identification.residuals import Residuals

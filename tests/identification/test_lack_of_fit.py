@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Recording
-from pliant.identification import fitting
+from pliant.identification import Recording, fitting
 from pliant.identification.estimate import FITS
 from pliant.identification.lack_of_fit import DOUBT, autoregression, degrees_of_freedom, independent, spread_of
 
@@ -45,7 +44,7 @@ def readings(real: pliant.Model, seed: int, known: bool, noise: float = 0.01, co
     return Recording(run.t, noisy, sizes if known else None, Q0, torque=torque, sensors=GAUGES, name=f"swing {seed}")
 
 
-def fitted(model: pliant.Model, recording: Recording) -> pliant.Identification:
+def fitted(model: pliant.Model, recording: Recording) -> pliant.identification.Identification:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pliant.identify(model, recording, FOUR, start=START)
@@ -149,7 +148,7 @@ def test_readings_that_hang_together_count_for_fewer(rng: np.random.Generator) -
     assert degrees_of_freedom([r, r], 6, fits=True) == 2 * N - 6
 
 
-def inside(found: pliant.Identification, seed: int) -> Any:
+def inside(found: pliant.identification.Identification, seed: int) -> Any:
     low, high = found.intervals().T
     truth = perturbed(seed)
     return (low <= truth) & (truth <= high)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import ModelError, Recording, UnsupportedModel
-from pliant.identification import read_csv
+from pliant import ModelError, UnsupportedModel
+from pliant.identification import Recording, read_csv
 from pliant.identification.precision import unresolved_directions
 from pliant.identification.unknowns import Other, Unknowns, unknowns
 from pliant.robot import Friction, Joint, Link, RigidBody, Robot

@@ -10,8 +10,7 @@ import pytest
 import pliant
 from coupled_arms import boom
 from linkages import SLIDER_CRANK, four_bar, passive, slider_crank
-from pliant import Recording
-from pliant.identification import Strain
+from pliant.identification import Recording, Strain
 from pliant.identification.response import Response
 from pliant.robot import Beam, Link, Robot, Shapes
 from simulation.gradients.test_mechanism_gradients import LENGTHS, assert_near, differences, pendulum

@@ -49,12 +49,12 @@ def test_a_hundred() -> None:
     assert worst < 0.01
 
 
-def test_known_noise_is_judged(recording: pliant.Recording) -> None:
+def test_known_noise_is_judged(recording: pliant.identification.Recording) -> None:
     """With the right noise chi2 is about 1 (deviation sqrt(2/2400) = 3 %), with a tenth of it about 100."""
     sizes = {name: 0.01 * float(np.std(recording.readings[name])) for name in recording.channels}
     for factor, expected in ((1.0, 1.0), (0.1, 100.0)):
         noise = {name: factor * size for name, size in sizes.items()}
-        given = pliant.Recording(
+        given = pliant.identification.Recording(
             recording.t, recording.readings, noise, recording.q0, torque=recording.torque, sensors=recording.sensors
         )
         found = pliant.identify(model(), given, FOUR, start=START)
@@ -71,7 +71,7 @@ def test_outliers() -> None:
     for name, values in clean.readings.items():
         bad = rng.random(len(values)) < 0.02
         spoilt[name] = np.where(bad, values + 2 * np.std(values), values)
-    given = pliant.Recording(clean.t, spoilt, q0=clean.q0, torque=clean.torque, sensors=clean.sensors)
+    given = pliant.identification.Recording(clean.t, spoilt, q0=clean.q0, torque=clean.torque, sensors=clean.sensors)
     robust = pliant.identify(model(), given, FOUR, start=START, loss="cauchy")
     plain = pliant.identify(model(), given, FOUR, start=START)
     errors = [np.abs(found.estimates / truth - 1).max() for found in (robust, plain)]
@@ -113,7 +113,7 @@ def test_restarts_leave_a_valley_beside_the_right_one() -> None:
     (name,), f = rod.coordinates, float(rod.frequencies()[0])
     run = pliant.simulate(rod, 7 / f, {name: 0.02}, output_step=0.05 / f)
     noisy = run[name] + 1e-5 * np.random.default_rng(0).normal(size=len(run.t))
-    recording = pliant.Recording(run.t, {name: noisy}, noise=1e-5, q0={name: 0.02})
+    recording = pliant.identification.Recording(run.t, {name: noisy}, noise=1e-5, q0={name: 0.02})
     start = {rod.parameters[0]: 0.7 * 55.0}
     alone, best = (
         pliant.identify(rod, recording, rod.parameters, start=start, stages=[1.0], restarts=count) for count in (0, 7)
@@ -181,7 +181,7 @@ def test_start_and_rest_are_fitted_too() -> None:
     readings = {
         name: y + 1e-3 * rng.normal(size=len(y)) for name, y in (("upper", run["upper"]), ("tip.y", run.tip[:, 1]))
     }
-    given = pliant.Recording(
+    given = pliant.identification.Recording(
         run.t, readings, 1e-3, q0={"upper": 0.2, "fore": 0.5}, equilibrium=True, free_start=["fore.rate"], name="drop"
     )
     found = pliant.identify(robot, given, paths)

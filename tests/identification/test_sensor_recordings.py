@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Recording
 from pliant.control import Encoder, StrainGauge, TipCamera, TipPosition
 from pliant.errors import ModelError
+from pliant.identification import Recording
 from pliant.validation.recording_file import RecordingFile
 
 from .conftest import coloured
@@ -122,14 +122,17 @@ TRUE = {
 def bar() -> pliant.Model:
     """A hub with a beam that swings in the horizontal plane."""
     link = pliant.Link(
-        name="bar", joint=pliant.Joint(hub=pliant.Lump(inertia=(0, 0, 0.05)), friction=pliant.Friction(viscous=0.1)),
+        name="bar",
+        joint=pliant.Joint(
+            hub=pliant.robot.Lump(inertia=(0, 0, 0.05)), friction=pliant.robot.Friction(viscous=0.1)
+        ),
         beam=pliant.Beam(length=0.9, mass_per_length=0.4, EI_y=11.0, EI_z=11.0),
         shapes=pliant.Shapes(bending_y=1, damping=0.01),
     )  # fmt: skip
     return pliant.Robot(name="bar", gravity=(0, 0, 0), links=[link]).model(parameters=(BAR,))
 
 
-def calibrated(model: pliant.Model, seed: int, colour: float = 0.0) -> pliant.Identification:
+def calibrated(model: pliant.Model, seed: int, colour: float = 0.0) -> pliant.identification.Identification:
     """Fitted to a run under random torques, read by sensors of several rates whose noise nobody has told; where it is
     coloured, by sensors without any, to which it is added."""
     rng = np.random.default_rng(seed)

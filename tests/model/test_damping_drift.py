@@ -96,7 +96,7 @@ def test_parameters_of_steppers_gradients_and_linear_models_are_told() -> None:
         lambda model: pliant.Stepper(model, p=[20.0]),
         lambda model: pliant.Stepper(model).change({"payload.mass": 20.0}),
         lambda model: pliant.gradient(model, 1e-3, p=[20.0], **cost),
-        lambda model: pliant.gradient_batch(model, 1e-3, p=[[0.05], [20.0]], **cost),
+        lambda model: pliant.gradients.gradient_batch(model, 1e-3, p=[[0.05], [20.0]], **cost),
         lambda model: model.linearize(p=[20.0]),
     ):
         with pytest.warns(UserWarning, match="dampers stay") as found:

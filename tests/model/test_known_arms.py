@@ -53,7 +53,7 @@ def test_the_rest_of_a_known_arm_needs_no_expressions() -> None:
 
 @pytest.mark.full
 def test_the_rest_of_every_known_arm_needs_no_expressions() -> None:
-    hold_known("rest", tuple(name for name in pliant.arms() if name not in DAILY))
+    hold_known("rest", tuple(name for name in pliant.robot.arms() if name not in DAILY))
 
 
 @pytest.mark.full

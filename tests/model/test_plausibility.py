@@ -109,7 +109,7 @@ def test_gains_that_couple_joints_may_be_negative() -> None:
 
 
 def test_no_bundled_arm_is_odd() -> None:
-    for name in pliant.arms():
+    for name in pliant.robot.arms():
         robot = pliant.load(name)
         assert not odd_numbers(robot), name
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from pliant.model.automatic_shapes.choices import resolved
-from pliant.robot import Robot, beam_properties
+from pliant.robot import Robot
+from pliant.robot.parts.beam import beam_properties
 
 BOX = {"shape": "box", "width": 0.08, "height": 0.1, "thickness": 0.004}
 FINE = {"method": "elements", "count": 18, "bending_y": True, "bending_z": True, "torsion": True, "axial": True}

@@ -20,7 +20,7 @@ from pliant.analysis.counts import tape_count
 from pliant.cli import app
 from pliant.mechanics import build_chain
 from pliant.model.coordinate_units import coordinate_units
-from pliant.robot import ReducedBody
+from pliant.robot.parts.bodies.reduced_body import ReducedBody
 from pliant.robot.stations import fraction
 
 BEAM = Beam(length=0.7, mass_per_length=3.0, EI_y=800.0, EI_z=900.0)

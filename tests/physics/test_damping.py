@@ -14,8 +14,8 @@ from scipy.linalg import eigh
 
 import pliant
 from arms import UNEQUAL
-from pliant import Beam, Joint, Link, Lump, Robot, Section, Shapes
-from pliant.robot import Origin
+from pliant import Beam, Joint, Link, Robot, Section, Shapes
+from pliant.robot import Lump, Origin
 
 ZETA = 0.02
 PAYLOAD = Lump(mass=10.0, com=(0.04, 0.0, 0.0), inertia=(0.02, 0.05, 0.03))

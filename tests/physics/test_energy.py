@@ -10,11 +10,12 @@ import pytest
 
 import pliant
 from arms import random_robot, random_state
-from pliant import Beam, Friction, Joint, Link, Lump, Model, Robot, Shapes
+from pliant import Beam, Joint, Link, Model, Robot, Shapes
 from pliant.mechanics.formulations.generalized_forces import dissipation
+from pliant.robot import Friction, Lump
 
 CONSERVED = 1e-7  # of the peak kinetic energy, at rtol 1e-10: what the integrator leaves
-NONLINEAR = [name for name in pliant.FORMULATIONS if name != "dual-screw"]
+NONLINEAR = [name for name in pliant.model.FORMULATIONS if name != "dual-screw"]
 
 
 def conservative(seed: int, links: int, **options: Any) -> Robot:

@@ -164,7 +164,7 @@ def test_axes_of_a_load() -> None:
 
 
 @pytest.mark.slow_cases("denoc", "gibbs-appell", "lagrange")
-@pytest.mark.parametrize("formulation", [name for name in pliant.FORMULATIONS if name != "dual-screw"])
+@pytest.mark.parametrize("formulation", [name for name in pliant.model.FORMULATIONS if name != "dual-screw"])
 def test_power_of_loads_is_the_energy_gained(formulation: str) -> None:
     model = cantilever(modes(2), gravity=(0, -9.81, 0)).model(formulation=formulation)
     loads = [

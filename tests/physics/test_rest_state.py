@@ -10,10 +10,11 @@ import pytest
 from scipy.linalg import eigh
 
 import pliant
-from pliant import Beam, Joint, Link, Lump, RigidBody, Robot, Shapes
+from pliant import Beam, Joint, Link, RigidBody, Robot, Shapes
 from pliant.analysis import finite_difference, frequency_sensitivity
 from pliant.loads import Wrench
 from pliant.model.equilibrium import statics
+from pliant.robot import Lump
 
 LENGTH, EI, MASS, GRAVITY = 2.3, 5.0, 0.45, 9.81
 

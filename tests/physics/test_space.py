@@ -13,6 +13,7 @@ import pliant
 from pliant.errors import ModelError
 from pliant.mechanics import FORMULATIONS, Equations
 from pliant.robot import BaseBody, Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
+from pliant.robot.parts.bodies.rigid_body import inertia_matrix
 
 BODY = BaseBody(type="free", mass=31.0, com=(0.02, 0.05, -0.04), inertia=(2.1, 3.2, 2.6, 0.1, -0.2, 0.15))
 NONLINEAR = ("denoc", "lagrange", "gibbs-appell", "recursive-lagrange")
@@ -160,7 +161,7 @@ def test_what_flies_is_asked_of_a_free_base_alone() -> None:
 
 def base_balance(run: Any, force: Any, moment: Any, gravity: Any = (0.0, 0.0, 0.0)) -> tuple[Any, Any]:
     """What the base needs for its motion besides gravity and an outer wrench about its origin, in its own axes."""
-    c, I = np.array(BODY.com), np.array(pliant.robot.inertia_matrix(BODY.inertia))
+    c, I = np.array(BODY.com), np.array(inertia_matrix(BODY.inertia))
     R = run.pose("base")[:, :3, :3]
     w, v, alpha = run.qd[:, :3], run.qd[:, 3:6], run.qdd[:, :3]
     a = run.qdd[:, 3:6] + np.cross(w, v) + np.cross(alpha, c) + np.cross(w, np.cross(w, c))
@@ -229,7 +230,7 @@ def test_a_wheel_is_a_gyrostat(axis: Any) -> None:
     run = pliant.simulate(
         m, 2.0, qd0=[0.3, -0.5, 0.7, 0, 0, 0, 12.0], torque=[torque], output_step=1.0, rtol=1e-11, atol=1e-13
     )
-    I = np.array(pliant.robot.inertia_matrix(base.inertia))
+    I = np.array(inertia_matrix(base.inertia))
     end = gyrostat(I, a, J, [0.3, -0.5, 0.7], 12.0, torque, 2.0)
     assert run.qd[-1, :3] == pytest.approx(end[:3], abs=1e-9)
     stored = m.stored_momentum(run.q, run.qd, "wheel")

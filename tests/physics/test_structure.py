@@ -12,9 +12,10 @@ import pytest
 import pliant
 from arms import SLENDER, UNEQUAL, random_robot, random_state, unequal_beam
 from beams import EI_Y, EI_Z, LENGTH, MU, cantilever, modes
-from pliant import Beam, Joint, Link, Lump, Result, Robot, Section, Shapes
+from pliant import Beam, Joint, Link, Result, Robot, Section, Shapes
 from pliant.loads import Base, Distributed, Wrench
 from pliant.mechanics.links.stations import shape_curvature
+from pliant.robot import Lump
 
 ELEMENTS = Shapes(method="elements", count=2, bending_y=True, bending_z=True)
 

@@ -18,7 +18,9 @@ from pliant.model.coordinate_units import commands, coordinate_units, speed_unit
 from pliant.robot import load
 from units import in_unit
 
-BUNDLED = [name for name in pliant.arms() if name not in ("box-arm", *MECHANISMS)]  # a file of a body is in SI units
+BUNDLED = [
+    name for name in pliant.robot.arms() if name not in ("box-arm", *MECHANISMS)
+]  # a file of a body is in SI units
 
 
 def turning(model) -> list[int]:

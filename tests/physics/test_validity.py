@@ -13,11 +13,12 @@ import scipy.linalg
 import scipy.optimize
 
 import pliant
-from pliant import Beam, Joint, Link, Lump, Material, Robot, Section, Shapes
+from pliant import Beam, Joint, Link, Material, Robot, Section, Shapes
 from pliant.cli.info import describe
 from pliant.loads import Wrench
 from pliant.model.validity import bent_beams, doubts, shear_part, slow, steep
-from pliant.robot import MATERIALS, area_moments, shear_coefficients
+from pliant.robot import MATERIALS, Lump
+from pliant.robot.parts.cross_sections.sections import area_moments, shear_coefficients
 from pliant.simulation.runs.quantities.error_estimate import SAFETY
 
 TUBE = Section(shape="tube", outer_diameter=0.04, inner_diameter=0.036)
@@ -247,5 +248,5 @@ def test_a_link_in_pieces_is_one_beam() -> None:
 
 def test_bundled_arms() -> None:
     """What they warn of is known: carbon tubes shear."""
-    found = {name: list(doubts(pliant.load(name))) for name in pliant.arms()}
+    found = {name: list(doubts(pliant.load(name))) for name in pliant.robot.arms()}
     assert {name: texts for name, texts in found.items() if texts} == {"lab-arm": ["shear of upper", "shear of fore"]}

@@ -18,10 +18,10 @@ import pytest
 
 import pliant
 from exact_rods import Rod, TipLoad, bent_rod
-from pliant import Beam, Joint, Link, Lump, Model, Result, RigidBody, Robot, Shapes
+from pliant import Beam, Joint, Link, Model, Result, RigidBody, Robot, Shapes
 from pliant.loads import Wrench
 from pliant.model.validity import SLOPE, bent_beams
-from pliant.robot import Origin
+from pliant.robot import Lump, Origin
 from pliant.simulation.runs.quantities.error_estimate import SAFETY, Validity, beyond_shape, known_shapes
 from pliant.simulation.runs.quantities.internal_forces import RunHistory
 

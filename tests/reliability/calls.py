@@ -19,21 +19,22 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import analysis, bodies, control, loads, ringing, validation
+import pliant_studies.measured
+from pliant import analysis, bodies, control, identification, loads, planning, validation
 
 from . import sound
 from .damage import NUMBERS, WORDS
 
 ROOMS = ("pliant", "pliant.analysis", "pliant.control", "pliant.loads", "pliant.view", "pliant.environments",
          "pliant.sweeps", "pliant.export", "pliant.identification", "pliant.scenario", "pliant.batch",
-         "pliant.validation", "pliant.rigs", "pliant.bodies", "pliant.ringing")  # fmt: skip
+         "pliant.validation", "pliant.bodies", "pliant.planning")  # fmt: skip
 
 RECORDS = {
     "Convergence", "EigenvalueHistory", "Modes", "Overestimation", "Sensitivity", "Design", "Filter", "RestToRest",
     "Identification", "Channel", "Unresolved", "Histories", "SweepResult", "BatchResult", "Result", "PointWrench",
     "Interrupted", "GradientStats", "RunGradient", "FitVerdict", "ChannelMatch",
     "Decay", "ErrorShares", "RingDown", "Validation", "ElementModel", "SolidMesh", "Belief",
-    "Campbell", "PoseMap", "StateHistory", "Compared", "Residual", "ShapedMotion", "Predicted",
+    "Campbell", "PoseMap", "StateHistory", "Compared", "Residual", "Plan", "Predicted",
 }  # fmt: skip
 """Made by pliant, for the user to read."""
 BASES = {"Controller", "Law", "Sensor", "Trajectory", "Load", "Piecewise"}
@@ -164,7 +165,7 @@ def _controllers() -> dict[str, Call]:
         "shaper_for": Call(control.shaper_for, {"model": m, "joints": [0.1, 0.2], "kind": "zv", "modes": 1}),
         "rest_to_rest": Call(control.rest_to_rest, {"model": m, "start": [0.0, 0.0], "goal": [0.05, 0.0],
                                                     "duration": 1.0, "torque_limit": None, "objective": "effort",
-                                                    "intervals": 8, "degree": 3, "rate_limit": 3.0,
+                                                    "intervals": 8, "degree": 3, "speed_limit": 3.0,
                                                     "acceleration_limit": None, "jerk_limit": None}),
     }  # fmt: skip
 
@@ -212,8 +213,8 @@ def _runs(folder: Path) -> dict[str, Call]:
     m, run, q = model(), sound.result(), np.array([0.1, 0.2, 0.0, 0.0])
     pd = control.PD(kp=10.0, kd=1.0, reference=[0.1, 0.2])
     t, more = np.linspace(0.0, 0.05, 6), np.linspace(0.0, 0.2, 41)
-    recording = pliant.Recording(t, {"upper": 0.1 + 0 * t}, q0=q)
-    rising = pliant.Recording(t, {"upper": 0.1 + t}, q0=q)
+    recording = pliant.identification.Recording(t, {"upper": 0.1 + 0 * t}, q0=q)
+    rising = pliant.identification.Recording(t, {"upper": 0.1 + t}, q0=q)
     base = {"model": m, "t_end": 0.02, "q0": q, "qd0": q, "torque": [1.0, 0.5], "controller": pd, "step": 1e-2,
             "output_step": 1e-2}  # fmt: skip
     push = loads.Wrench(force=(1.0, 0.0, 0.0))
@@ -247,7 +248,7 @@ def _runs(folder: Path) -> dict[str, Call]:
         "gradient": Call(pliant.gradient, {
             **driven, "method": "rk4", "rtol": 1e-6, "atol": 1e-8, "with_respect_to": ["q0", "controller.kp"]},
             ("terminal", "running")),
-        "gradient_batch": Call(pliant.gradient_batch, {
+        "gradient_batch": Call(pliant.gradients.gradient_batch, {
             **driven, "q0": np.zeros((3, 4)), "with_respect_to": ["qd0", "torque"], "device": "cpu"},
             ("terminal", "running")),
         "equations": Call(batch.equations, {"model": m, "torque": [1.0, 0.5], "controller": pd, "motion": {},
@@ -256,9 +257,9 @@ def _runs(folder: Path) -> dict[str, Call]:
             "model": m, "data": [recording], "parameters": ["payload.mass"], "start": {"payload.mass": 0.1},
             "bounds": {"payload.mass": (0.0, 2.0)}, "prior": {"payload.mass": (0.1, 0.1)}, "loss": "linear",
             "loss_scale": 1.0, "clocks": "ignore", "method": "auto", "rtol": 1e-6, "atol": 1e-8}),
-        "Recording": Call(pliant.Recording, {"t": t, "readings": {"upper": t}, "noise": 0.1, "torque": None,
+        "Recording": Call(identification.Recording, {"t": t, "readings": {"upper": t}, "noise": 0.1, "torque": None,
                                              "free_start": (), "name": "run"}),
-        "Strain": Call(lambda **a: pliant.identify(m, pliant.Recording(
+        "Strain": Call(lambda **a: pliant.identify(m, identification.Recording(
             t, {"g": 0 * t}, q0=q, sensors={"g": Strain(**a)}), ["payload.mass"], rtol=1e-4, clocks="ignore"),
             {"link": "upper", "x": 0.1, "at": (0.01, 0.0)}),
         "validate": Call(pliant.validate, {"model": m, "recording": rising, "p": None, "skip": 0.0, "method": "auto",
@@ -269,9 +270,9 @@ def _runs(folder: Path) -> dict[str, Call]:
         "pooled_nrmse": Call(validation.pooled_nrmse, {"predicted": [t, t], "measured": [2 * t, t]}),
         "fit_percent": Call(validation.fit_percent, {"predicted": t, "measured": 2 * t}),
         "free_decay": Call(validation.free_decay, {"t": more, "readings": np.sin(40 * more), "near": [6.0]}),
-        "measured_run": Call(pliant.rigs.measured_run, {"name": "a05_f08"}),
-        "load_rig": Call(pliant.rigs.load_rig, {"name": "ist-bar"}),
-        "recording_path": Call(pliant.rigs.recording_path, {"name": "bar-from-voltage"}),
+        "measured_run": Call(pliant_studies.measured.measured_run, {"name": "a05_f08"}),
+        "load_rig": Call(pliant_studies.measured.load_rig, {"name": "ist-bar"}),
+        "recording_path": Call(pliant_studies.measured.recording_path, {"name": "bar-from-voltage"}),
         **_bodies(folder),
         **_ringing(folder),
         "read_csv": Call(read_csv, {"path": folder / "data.csv", "columns": ["time"], "gaps": True}),
@@ -313,7 +314,7 @@ def _runs(folder: Path) -> dict[str, Call]:
         "sweep": Call(pliant.sweep, {"study": _study(), "out": folder / "s", "workers": 1, "scheduler": None,
                                      "function": None, "force": True}, ("progress",)),
         "load": Call(pliant.load, {"source": "two-link", "flexible": None, "tip": None}),
-        "arms": Call(pliant.arms, {}),
+        "arms": Call(pliant.robot.arms, {}),
         "schema": Call(import_module("pliant.scenario").schema, {}),
     }  # fmt: skip
 
@@ -321,17 +322,17 @@ def _runs(folder: Path) -> dict[str, Call]:
 def _ringing(folder: Path) -> dict[str, Call]:
     """A move so short that every call is quick."""
     arm, move = pliant.load("spin-up").model(), control.Quintic([0.0], [0.1], 1.0)
-    told = ringing.JointMotion(("arm",), [0.0, 1.0], [[0.0], [0.1]])
+    told = planning.JointMotion(("arm",), [0.0, 1.0], [[0.0], [0.1]])
     return {
-        "JointMotion": Call(ringing.JointMotion, {"joints": ("a",), "t": [0.0, 1.0], "q": [[0.0], [1.0]], "qd": None,
+        "JointMotion": Call(planning.JointMotion, {"joints": ("a",), "t": [0.0, 1.0], "q": [[0.0], [1.0]], "qd": None,
                                                   "qdd": None, "tau": None}),
-        "read_trajectory": Call(ringing.read_trajectory, {"path": told.to_csv(folder / "told.csv")}),
-        "residual_vibration": Call(ringing.residual_vibration, {"model": arm, "trajectory": move, "duration": 1.0,
+        "read_trajectory": Call(planning.read_trajectory, {"path": told.to_csv(folder / "told.csv")}),
+        "residual_vibration": Call(planning.residual_vibration, {"model": arm, "trajectory": move, "duration": 1.0,
                                                                 "periods": 1.0}),
-        "shape": Call(pliant.shape, {
+        "plan": Call(pliant.plan, {
             "model": arm, "start": [0.0], "goal": [0.1], "trajectory": None, "payload": None, "payload_error": 0.0,
-            "stiffness_error": 0.0, "speed": None, "acceleration": None, "jerk": [0.5], "effort": None,
-            "intervals": 12}, ("progress", "time_limit")),
+            "stiffness_error": 0.0, "speed_limit": None, "acceleration_limit": None, "jerk_limit": [0.5],
+            "torque_limit": None, "intervals": 12}, ("progress", "time_limit")),
     }  # fmt: skip
 
 

@@ -205,7 +205,7 @@ def _run_table() -> Files:
 
 
 def _trajectory() -> Files:
-    move = pliant.ringing.JointMotion(
+    move = pliant.planning.JointMotion(
         ("upper", "fore"), np.linspace(0.0, 0.4, 5), np.linspace(0, 1, 10).reshape(5, 2), np.ones((5, 2))
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -215,7 +215,7 @@ def _trajectory() -> Files:
 
 
 def _read_trajectory(work: Path) -> None:
-    found = pliant.ringing.read_trajectory(next(work.glob("move.*")))
+    found = pliant.planning.read_trajectory(next(work.glob("move.*")))
     assert (np.diff(found.t) > 0).all()
     _finite(t=found.t, q=found.q)
     with np.errstate(over="ignore", invalid="ignore"):  # a path through 1e300 is one

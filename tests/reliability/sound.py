@@ -26,7 +26,7 @@ def robots() -> dict[str, Any]:
             return {key: pruned(entry) for key, entry in value.items() if entry is not None}
         return [pruned(entry) for entry in value] if isinstance(value, list) else value
 
-    alone = [name for name in pliant.arms() if name != "box-arm"]  # whose body has a file of its own
+    alone = [name for name in pliant.robot.arms() if name != "box-arm"]  # whose body has a file of its own
     found = {name: pliant.load(name).to_dict() for name in alone}
     return found | {f"{name} in full": pruned(plain(pliant.load(name), full=True)) for name in SMALL}
 

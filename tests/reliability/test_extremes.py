@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
+from pliant import Beam, Joint, Link, RigidBody, Robot, Shapes
+from pliant.robot import Lump, Origin
 
 EPS = np.finfo(float).eps
 

@@ -31,7 +31,7 @@ QUICK = ("two-link", "spin-up")
 def compute(path: str, quick: bool) -> None:
     """What a process of its own computes: accelerations of bundled arms and, unless `quick`, runs of two."""
     found: dict[str, np.ndarray] = {"target": np.array([machine().cpu, str(machine().width)])}
-    for name in QUICK if quick else pliant.arms():
+    for name in QUICK if quick else pliant.robot.arms():
         model = pliant.load(name).model()
         states = reference_states(model, 5)
         rows = zip(states["q"], states["qd"], states["tau"], strict=True)
@@ -81,7 +81,7 @@ def test_targets_agree(cpu: str, quick: bool) -> None:
     here, there = results("", quick), results(cpu, quick)
     assert there["target"].tolist() == [cpu.split(",")[0], {"x86-64-v3,-fma": "4"}.get(cpu, "2")]
     differences, lines = [], []
-    for name in QUICK if quick else pliant.arms():
+    for name in QUICK if quick else pliant.robot.arms():
         scale = np.abs(here[name]).max(axis=1)
         differences.append(float((np.abs(there[name] - here[name]).max(axis=1) / scale).max()))
         lines.append(f"{name}: differs by {differences[-1]:.1e}, cond(M) = {condition(name):.1e}")

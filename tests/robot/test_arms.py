@@ -7,7 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from pliant.robot import Link, Robot, arms, beam_properties, link_mass, load, origin_transform, schema, tip_rotation
+from pliant.model.robot import schema
+from pliant.robot import Link, Robot, arms, load
+from pliant.robot.mass_sum import link_mass
+from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.joint import origin_transform
+from pliant.robot.parts.link import tip_rotation
 
 
 def _turn(axis: tuple[float, ...], q: float) -> np.ndarray:

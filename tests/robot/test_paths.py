@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 from pliant.errors import ModelError
-from pliant.robot import Lump, Robot, RobotView, Shapes, arms, beam_properties, inertia_matrix, load, tip_rotation
+from pliant.robot import Lump, Robot, Shapes, arms, load
+from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.bodies.rigid_body import inertia_matrix
+from pliant.robot.parts.link import tip_rotation
+from pliant.robot.symbolic_view import RobotView
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ import pytest
 from pliant.errors import ModelError
 from pliant.robot import Beam, Joint, Link, Lump, Robot, Shapes
 from pliant.simulation.runs.simulation import simulate
-from pliant.studies import NAMES
-from pliant_studies import study
+from pliant_studies import NAMES, study
 from pliant_studies.checks import (
     FAILS,
     HOLDS,

@@ -18,8 +18,7 @@ from typer.testing import CliRunner
 from pliant.cli import app
 from pliant.robot import load
 from pliant.simulation.runs.simulation import simulate
-from pliant.studies import NAMES, reproduce
-from pliant_studies import study
+from pliant_studies import NAMES, reproduce, study
 from pliant_studies.checks import HOLDS, NOT_REPRODUCED, REPORTED, REPRODUCED
 from pliant_studies.study import Outcome, write_results
 from studies.expected import Expected

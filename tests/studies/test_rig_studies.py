@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant.rigs import CALIBRATIONS, RIGS, load_rig, measured_run
 from pliant.validation import nrmse, pooled_nrmse
+from pliant_studies.measured import CALIBRATIONS, RIGS, load_rig, measured_run
 from pliant_studies.rigs import bar, fits, simple, two_link
 from pliant_studies.rigs.loop import DEFLECTION, EulerFilter, Lqg, closed_loop, controllers
 

@@ -12,8 +12,8 @@ import pytest
 import pliant
 from pliant.control import MeasuredMotion
 from pliant.identification import Strain
-from pliant.rigs import MEASURED_RUNS, RIGS, load_rig, measured_run
 from pliant.validation import free_decay, validate
+from pliant_studies.measured import MEASURED_RUNS, RIGS, load_rig, measured_run
 
 THICKNESS = {"2dsfl-nominal": (0.050, 0.035), "2dsfl-estimated": (0.050, 0.032)}
 """Inches."""
@@ -39,7 +39,7 @@ def from_encoders(rig: str, name: str) -> Any:
         for k, link in enumerate(("shoulder", "elbow"))
     }
     read = {name: run[name] for name in gauges}
-    recording = pliant.Recording(t, read, motion=motion.motion(model), sensors=gauges, name=name)
+    recording = pliant.identification.Recording(t, read, motion=motion.motion(model), sensors=gauges, name=name)
     return validate(model, recording, skip=1.0)
 
 

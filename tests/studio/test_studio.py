@@ -181,7 +181,7 @@ def shelf(tmp_path: Path) -> Shelf:
 
 
 def test_shelf_lists_and_opens_its_own(shelf: Shelf) -> None:
-    assert shelf.names() == (*pliant.arms(), "arm.yaml")
+    assert shelf.names() == (*pliant.robot.arms(), "arm.yaml")
     assert shelf.robot("arm.yaml") == pliant.load("two-link")
 
 
@@ -212,7 +212,7 @@ def test_urdf_opens_with_the_side_file_of_its_name(shelf: Shelf) -> None:
     side = "links: {upper: {beam: {EI_y: 900, EI_z: 700}, shapes: {bending_y: 1}}}\n"
     (shelf.folder / "arm.flexible.yaml").write_text(side)
     assert [link.name for link in shelf.robot("arm.urdf").links if link.shapes is not None] == ["upper"]
-    assert shelf.names() == (*pliant.arms(), "arm.urdf", "arm.yaml")
+    assert shelf.names() == (*pliant.robot.arms(), "arm.urdf", "arm.yaml")
 
 
 @pytest.mark.parametrize(
@@ -673,7 +673,7 @@ def test_readouts_are_never_empty(studio) -> None:
     assert all(fresh)
 
 
-@pytest.mark.parametrize("name", pliant.arms())
+@pytest.mark.parametrize("name", pliant.robot.arms())
 def test_bundled_arms_have_a_start_of_their_own(name: str) -> None:
     """By their joints, within their limits, and it moves or falls."""
     robot = pliant.load(name)

@@ -84,7 +84,7 @@ def test_every_control(chromium: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", pliant.arms())
+@pytest.mark.parametrize("name", pliant.robot.arms())
 def test_every_control_of_every_arm(chromium: Any, name: str, tmp_path: Path) -> None:
     """As it starts, each bundled arm is on the stage, moves and bends as far as it can; then the whole visit."""
     with visiting(chromium, tmp_path, name) as visitor:

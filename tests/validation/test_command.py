@@ -13,12 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 import pliant
+import pliant_studies.measured
 from pliant.cli import app
-from pliant.rigs import SHIPPED_RECORDINGS, recording_path
 from pliant.validation import validate
 from pliant.validation.error_shares import error_shares
 from pliant.validation.recording_file import RecordingFile
 from pliant.validation.validate import _match
+from pliant_studies.measured import SHIPPED_RECORDINGS, recording_path
 
 Run = Callable[..., Any]
 STIFFNESS = "links.upper.beam.EI_z"
@@ -142,7 +143,7 @@ def test_friction_is_told_where_it_is_wrong() -> None:
     torque = (t, np.column_stack([8 * np.sin(6 * t), 0 * t]))
     run = pliant.simulate(arm.replace({path: 0.6}).model(stiffening=False), 1.0, torque=torque, output_step=0.005)
     model = arm.model(stiffening=False)
-    found = validate(model, pliant.Recording(run.t, {"upper": run["upper"]}, torque=torque))
+    found = validate(model, pliant.identification.Recording(run.t, {"upper": run["upper"]}, torque=torque))
     assert found.shares["upper"].friction > 0.98
 
 
@@ -157,7 +158,7 @@ def test_a_sampled_controller_is_replayed() -> None:
         "fore.rate": run.qd[:, 1],
         "gauge": 2 * run.strain("upper", 0.05, (0.01, 0.0)),
     }
-    recording = pliant.Recording(
+    recording = pliant.identification.Recording(
         run.t, read, controller=law, sensors={"gauge": gauge}, calibration={"reading.gauge.gain": 2.0}
     )
     found = validate(model, recording, rtol=1e-8)
@@ -168,5 +169,5 @@ def test_a_sampled_controller_is_replayed() -> None:
 def test_shipped_recordings_can_be_read(name: str) -> None:
     rig = "ist-bar" if name.startswith("bar") else "2dsfl-nominal"
     chosen = RecordingFile.load(recording_path(name))
-    recording = chosen.recording(pliant.rigs.load_rig(rig))
+    recording = chosen.recording(pliant_studies.measured.load_rig(rig))
     assert recording.t_end > 9.0

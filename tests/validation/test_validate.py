@@ -57,8 +57,8 @@ def measured() -> tuple[Any, Any]:
     return model, pliant.simulate(model, 1.0, torque=[8.0, 1.0], output_step=0.005)
 
 
-def recorded(run: Any, readings: dict[str, Any], t: Any = None, **more: Any) -> pliant.Recording:
-    return pliant.Recording(run.t if t is None else t, readings, torque=[8.0, 1.0], name="swing", **more)
+def recorded(run: Any, readings: dict[str, Any], t: Any = None, **more: Any) -> pliant.identification.Recording:
+    return pliant.identification.Recording(run.t if t is None else t, readings, torque=[8.0, 1.0], name="swing", **more)
 
 
 def test_a_run_agrees_with_itself(measured: tuple[Any, Any]) -> None:

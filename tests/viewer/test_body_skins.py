@@ -14,8 +14,8 @@ import pytest
 import pliant
 from bodies import drawn_bar, random_body
 from pliant import Joint, Link, Robot
-from pliant.robot import ReducedBody
 from pliant.robot.files.mesh_files import MOST_FACES
+from pliant.robot.parts.bodies.reduced_body import ReducedBody
 from pliant.studio.choices import Choices, structure
 from pliant.studio.run import Workshop
 from pliant.viewer.browser.viewer_meshes import ArmMeshes
@@ -117,7 +117,7 @@ def test_a_body_without_a_surface_is_drawn_by_its_frames(rng: np.random.Generato
 
 def test_visuals_of_a_link_stand_in_place_of_the_surface(bar: ReducedBody) -> None:
     robot = arm(bar)
-    fore = robot.links[1].model_copy(update={"visuals": (pliant.Visual(box=[0.4, 0.1, 0.1]),)})
+    fore = robot.links[1].model_copy(update={"visuals": (pliant.robot.Visual(box=[0.4, 0.1, 0.1]),)})
     model = robot.model_copy(update={"links": (robot.links[0], fore)}).model()
     (skin,) = skins_of(make_scene(model, np.zeros(1), state(model)[None]))
     assert isinstance(skin, SceneSkin)

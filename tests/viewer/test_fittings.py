@@ -13,8 +13,8 @@ import pliant
 from browser import Tab
 from coupled_arms import strung
 from linkages import four_bar
-from pliant import Contact, Link, RigidBody, Robot, Surface
-from pliant.robot import Joint
+from pliant import Link, RigidBody, Robot
+from pliant.robot import Contact, Joint, Surface
 from pliant.simulation.runs.results import Result
 from pliant.viewer.browser.viewer_meshes import FittingMeshes
 from pliant.viewer.page import to_html

@@ -8,7 +8,8 @@ import pytest
 import pliant
 from crooked import HEIGHT, WIDTH
 from figures.test_figure_values import rigid_tip
-from pliant.robot import Beam, Joint, Link, Robot, Section, Shapes, beam_properties
+from pliant.robot import Beam, Joint, Link, Robot, Section, Shapes
+from pliant.robot.parts.beam import beam_properties
 from pliant.viewer.colors import strain_colors
 from pliant.viewer.scenes.scene import exponentials, frame_rows, make_scene, readable_magnification, scene_of
 from pliant.viewer.scenes.scene_camera import outlook

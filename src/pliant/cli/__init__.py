@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Handler = Callable[[int, FrameType | None], Any] | int | None
     """Handler of a signal."""
 
-COMMANDS = ("info", "frequencies", "simulate", "shape", "sweep", "identify", "validate", "count", "export", "reproduce",
+COMMANDS = ("info", "frequencies", "simulate", "plan", "sweep", "identify", "validate", "count", "export", "reproduce",
             "bench", "view", "studio", "schema", "doctor", "cache", "body")  # fmt: skip
 PLUGINS = ("reproduce", "bench")
 """Commands of packages that use pliant, found by the entry points `pliant.commands`."""

@@ -122,7 +122,7 @@ def identify(
     --------
     >>> model = pliant.load("two-link").model()
     >>> run = pliant.simulate(model, 0.2, q0={"upper": 0.3}, output_step=0.01)
-    >>> recording = pliant.Recording(run.t, {"upper": run["upper"]}, noise=1e-4, q0={"upper": 0.3})
+    >>> recording = pliant.identification.Recording(run.t, {"upper": run["upper"]}, noise=1e-4, q0={"upper": 0.3})
     >>> found = pliant.identify(model, recording, ["payload.mass"], start={"payload.mass": 0.2}, stages=[1.0])
     >>> abs(found.values["payload.mass"]) < 1e-3
     True

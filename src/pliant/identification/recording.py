@@ -79,7 +79,7 @@ class Recording:
     Examples
     --------
     >>> t = np.linspace(0.0, 1.0, 101)
-    >>> recording = pliant.Recording(t, {"upper": np.sin(t)}, noise=1e-3)
+    >>> recording = pliant.identification.Recording(t, {"upper": np.sin(t)}, noise=1e-3)
     >>> recording.times(until=0.1).shape, recording.sigma("upper")
     ((11,), 0.001)
     >>> times, values = recording.reading("upper", until=0.1)
@@ -146,7 +146,7 @@ class Recording:
         >>> model = pliant.load("two-link").model()
         >>> gauge = pliant.control.StrainGauge("upper", 0.05, at=(0.01, 0.0), noise=1e-8, sample_time=0.005)
         >>> run = pliant.simulate(model, 0.5, torque=[5.0, 0.0], sensors=[gauge])
-        >>> read = pliant.Recording.of(run, torque=[5.0, 0.0])
+        >>> read = pliant.identification.Recording.of(run, torque=[5.0, 0.0])
         >>> read.channels, read.sigma("upper.strain")
         (('upper.strain',), 1e-08)
         >>> round(pliant.validate(model, read).channels["upper.strain"].fit)

@@ -153,7 +153,7 @@ class Robot(RobotDescription):
         Parameters
         ----------
         formulation : str or Formulation
-            One of `pliant.FORMULATIONS`, or one of your own.
+            One of `pliant.model.FORMULATIONS`, or one of your own.
         rotation : "exact" or "linear"
             Rotation of a bent link's tip.
         stiffening : "auto", "second-order" or bool
@@ -250,12 +250,41 @@ def bundled(name: str) -> Robot:
 
 @checked
 def parse(text: str, source: str = "robot", *, search_paths: SearchPaths | None = None) -> Robot:
-    """A robot from the text of a robot file, which names files in packages and in `search_paths` only."""
+    """Return the robot of the text of a robot file, which names files in packages and in `search_paths` only.
+
+    Parameters
+    ----------
+    text : str
+        YAML.
+    source : str
+        Its name in messages.
+    search_paths : sequence of path, optional
+        Folders of files that it names.
+
+    Returns
+    -------
+    Robot
+
+    Examples
+    --------
+    >>> pliant.robot.parse("{name: pendulum, links: [{name: rod, rigid: {mass: 1.0}}]}").links[0].name
+    'rod'
+    """
     return read_text_of(Robot, text, source, search_paths)
 
 
 def schema() -> dict[str, Any]:
-    """JSON schema of a robot file, for editors."""
+    """Return the JSON schema of a robot file, for editors.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> sorted(pliant.robot.schema())[:3]
+    ['$defs', '$schema', 'additionalProperties']
+    """
     return document_schema(Robot)
 
 

@@ -36,7 +36,7 @@ class ChannelMatch:
     --------
     >>> model = pliant.load("two-link").model()
     >>> run = pliant.simulate(model, 0.5, torque=[5.0, 0.0], output_step=0.01)
-    >>> read = pliant.Recording(run.t, {"upper": run["upper"]}, torque=[5.0, 0.0])
+    >>> read = pliant.identification.Recording(run.t, {"upper": run["upper"]}, torque=[5.0, 0.0])
     >>> round(pliant.validate(model, read).channels["upper"].fit)
     100
     """

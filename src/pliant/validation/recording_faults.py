@@ -48,7 +48,7 @@ def recording_faults(recording: Recording, saturation: SaturationName = "auto") 
     Examples
     --------
     >>> t = np.linspace(0.0, 1.0, 101)
-    >>> pliant.validation.recording_faults(pliant.Recording(t, {"upper": np.sin(t), "fore": 0 * t}))
+    >>> pliant.validation.recording_faults(pliant.identification.Recording(t, {"upper": np.sin(t), "fore": 0 * t}))
     ['fore: constant at 0 from 0 to 1 s; a channel that says nothing cannot be compared']
     """
     found = []
@@ -79,7 +79,7 @@ def recording_doubts(recording: Recording, saturation: SaturationName = "auto") 
     Examples
     --------
     >>> t = np.linspace(0.0, 1.0, 101)
-    >>> clipped = pliant.Recording(t, {"upper": np.clip(np.sin(6 * t), -1.0, 0.8)})
+    >>> clipped = pliant.identification.Recording(t, {"upper": np.clip(np.sin(6 * t), -1.0, 0.8)})
     >>> pliant.validation.recording_doubts(clipped), len(pliant.validation.recording_doubts(clipped, "warn"))
     ([], 1)
     """

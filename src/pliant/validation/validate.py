@@ -52,7 +52,7 @@ class Validation:
     --------
     >>> model = pliant.load("two-link").model()
     >>> run = pliant.simulate(model, 0.5, torque=[5.0, 0.0], output_step=0.01)
-    >>> read = pliant.Recording(run.t, {"upper": run["upper"]}, torque=[5.0, 0.0])
+    >>> read = pliant.identification.Recording(run.t, {"upper": run["upper"]}, torque=[5.0, 0.0])
     >>> print(pliant.validate(model, read))
     recording
     upper: NRMSE 0.000, fit 100.0 %, lag 0.0 ms
@@ -76,7 +76,7 @@ class Validation:
         --------
         >>> model = pliant.load("two-link").model()
         >>> run = pliant.simulate(model, 0.5, torque=[5.0, 0.0], output_step=0.01)
-        >>> read = pliant.Recording(run.t, {"upper": run["upper"]}, torque=[5.0, 0.0])
+        >>> read = pliant.identification.Recording(run.t, {"upper": run["upper"]}, torque=[5.0, 0.0])
         >>> sorted(pliant.validate(model, read).to_dict())
         ['channels', 'format', 'recording', 'ringing', 'warnings']
         """
@@ -141,7 +141,7 @@ def validate(
     --------
     >>> model = pliant.load("two-link").model()
     >>> run = pliant.simulate(model, 1.0, torque=[5.0, 0.0], output_step=0.01)
-    >>> read = pliant.Recording(run.t, {"upper": run["upper"]}, torque=[5.0, 0.0])
+    >>> read = pliant.identification.Recording(run.t, {"upper": run["upper"]}, torque=[5.0, 0.0])
     >>> pliant.validate(model, read).channels["upper"].nrmse < 1e-4
     True
     """

@@ -50,7 +50,8 @@ def measured_run(name: str) -> dict[str, Array]:
 
     Examples
     --------
-    >>> run = pliant.rigs.measured_run("a05_f08")
+    >>> from pliant_studies.measured import measured_run
+    >>> run = measured_run("a05_f08")
     >>> sorted(run), len(run["t_s"])
     (['deflection_rad', 't_s', 'theta_rad', 'voltage_V'], 5001)
     """
@@ -74,7 +75,8 @@ def recording_path(name: str) -> Path:
 
     Examples
     --------
-    >>> pliant.rigs.recording_path("bar-from-voltage").name
+    >>> from pliant_studies.measured import recording_path
+    >>> recording_path("bar-from-voltage").name
     'bar-from-voltage.yaml'
     """
     if name not in SHIPPED_RECORDINGS:
@@ -97,7 +99,8 @@ def load_rig(name: str) -> Robot:
 
     Examples
     --------
-    >>> pliant.rigs.load_rig("2dsfl-nominal").links[0].joint.offset
+    >>> from pliant_studies.measured import load_rig
+    >>> load_rig("2dsfl-nominal").links[0].joint.offset
     0.079
     """
     if name not in RIGS:

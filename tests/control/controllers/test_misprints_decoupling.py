@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant import Beam, Joint, Link, Lump, Model, Origin, Robot, Shapes
+from pliant import Beam, Joint, Link, Model, Robot, Shapes
 from pliant.analysis import overestimation
 from pliant.analysis.overestimation import Overestimation
 from pliant.control import ComputedTorque, Cycloidal
+from pliant.robot import Lump, Origin
 
 G_P, G_V = 400.0, 40.0
 GOAL = np.array([0.4, -0.6])

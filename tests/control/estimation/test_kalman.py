@@ -9,10 +9,11 @@ from scipy.stats import chi2
 
 import pliant
 from arms import two_links
-from pliant import Coupling, Frame, Joint, Link, Payload, RigidBody, Robot, Shapes
+from pliant import Frame, Joint, Link, Payload, RigidBody, Robot, Shapes
 from pliant.control import Belief, Encoder, KalmanFilter, Measurement, MovingHorizon, StrainGauge, TipPosition
 from pliant.control.estimation.kalman import discretized
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.robot import Coupling
 
 PERIOD = 4e-3
 FINE = 8

@@ -14,7 +14,7 @@ from pliant.control.planning.search.motion_forces import ArmForces
 from pliant.control.planning.search.motion_grid import MotionGrid
 from pliant.control.planning.search.motion_response import Driven
 from pliant.control.trajectories.jerk_limited import phases, shortest_time
-from pliant.ringing import residual_vibration
+from pliant.planning import residual_vibration
 
 CASES = [
     (1.0, 1.0, 2.0, 8.0),
@@ -49,7 +49,7 @@ def test_limits_that_are_none() -> None:
     assert shortest_time(2.0, 4.0, inf, inf) == 0.5
     assert shortest_time(2.0, inf, 2.0, inf) == pytest.approx(2.0)
     assert shortest_time(2.0, inf, inf, 1.0) == pytest.approx(4.0)
-    with pytest.raises(ModelError, match="jerk: got inf"):
+    with pytest.raises(ModelError, match="jerk_limit: got inf"):
         JerkLimited([0.0], [1.0], 1.0, 1.0, inf)
 
 
@@ -141,7 +141,7 @@ def test_slopes_of_rows_by_differences(rng) -> None:
 
 
 def test_limits_of_an_optimal_motion(beam) -> None:
-    limits = {"rate_limit": 1.2, "acceleration_limit": 8.0, "jerk_limit": 120.0}
+    limits = {"speed_limit": 1.2, "acceleration_limit": 8.0, "jerk_limit": 120.0}
     fast = rest_to_rest(beam, [0.0], [0.5], objective="time", intervals=24, **limits)
     t = np.linspace(0, fast.duration, 24 * 500 + 1)
     _, qd, qdd = fast.trajectory(t)
@@ -149,7 +149,7 @@ def test_limits_of_an_optimal_motion(beam) -> None:
     assert max(tops) <= 1 + 1e-6
     assert max(tops) > 0.99
     assert fast.duration > shortest_time(0.5, 1.2, 8.0, 120.0)
-    with pytest.raises(Exception, match="which rate_limit, acceleration_limit and"):
+    with pytest.raises(Exception, match="which speed_limit, acceleration_limit"):
         rest_to_rest(beam, [0.0], [0.5], duration=0.3, **limits)
 
 

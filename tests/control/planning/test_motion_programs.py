@@ -12,7 +12,7 @@ from pliant.control.planning.search.motion_search import Unsolved
 from pliant.control.planning.search.optimal import MotionTask, RestEnds
 from pliant.control.planning.search.time_limited import Watch
 from pliant.control.trajectories.jerk_limited import shortest_time
-from pliant.ringing import residual_vibration
+from pliant.planning import residual_vibration
 
 WAY, LIMITS, N = 0.5, (1.2, 8.0, 120.0), 24
 
@@ -25,7 +25,7 @@ def asked(model, limit=np.inf, share=1e-4, others=()) -> MotionTask:
 
 
 def test_the_time_of_interior_points(beam) -> None:
-    names = ("rate_limit", "acceleration_limit", "jerk_limit")
+    names = ("speed_limit", "acceleration_limit", "jerk_limit")
     other = rest_to_rest(beam, [0.0], [WAY], objective="time", intervals=N, **dict(zip(names, LIMITS)))
     found = asked(beam).fastest(0.8, Watch())
     assert found.converged

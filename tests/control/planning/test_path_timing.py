@@ -17,10 +17,10 @@ from pliant.control.planning.search.motion_bounds import MotionBounds
 from pliant.control.planning.search.motion_search import Unsolved
 from pliant.control.planning.search.time_limited import Watch
 from pliant.control.trajectories.splines import Piecewise
-from pliant.ringing import JointMotion, residual_vibration, shape
+from pliant.planning import JointMotion, plan, residual_vibration
 
 BOUNDS = MotionBounds.none(2)
-LIMITS = {"speed": [2.0, 3.0], "acceleration": [8.0, 12.0], "jerk": [80.0, 150.0]}
+LIMITS = {"speed_limit": [2.0, 3.0], "acceleration_limit": [8.0, 12.0], "jerk_limit": [80.0, 150.0]}
 LIMITED = MotionBounds(BOUNDS.lower, BOUNDS.upper, *(np.array(x) for x in LIMITS.values()))
 N = 24
 
@@ -181,7 +181,7 @@ def given(path):
 @pytest.mark.full
 @pytest.mark.parametrize("error", [0.0, 0.2])
 def test_a_trajectory_gets_the_fastest_timing(model, given, error: float) -> None:
-    found = shape(model, trajectory=given, payload_error=error, progress=False, **LIMITS)
+    found = plan(model, trajectory=given, payload_error=error, progress=False, **LIMITS)
     assert found.method == "timing"
     assert found.compared["as described"].ratio < 1 / 20
     assert all(both.ratio < 1 / 5 for both in found.compared.values())
@@ -198,7 +198,7 @@ def test_a_timing_leaves_an_arm_still(model, given) -> None:
     straight = JointMotion(
         given.joints, given.t, given.q[:1] + np.outer(np.linspace(0, 1, 41), given.q[-1] - given.q[0])
     )
-    found = shape(model, trajectory=straight, progress=False, intervals=14, **LIMITS)
+    found = plan(model, trajectory=straight, progress=False, intervals=14, **LIMITS)
     assert found.method == "timing"
     assert max(found.shares.values()) <= 1 + 1e-5
     least = LIMITED.shortest(given.q[-1] - given.q[0])
@@ -215,7 +215,7 @@ def test_shapers_where_no_timing_is_found(model, given, monkeypatch) -> None:
 
     monkeypatch.setattr(shape_motion, "timed", none)
     monkeypatch.setattr(PathTask, "shaped", lambda task, way: (way.on(task.path), task.runs(way.on(task.path))))
-    assert shape(model, trajectory=given, progress=False, **LIMITS).method == "shapers"
+    assert plan(model, trajectory=given, progress=False, **LIMITS).method == "shapers"
 
 
 @pytest.mark.full
@@ -223,6 +223,6 @@ def test_a_free_base_is_left_still() -> None:
     """Modes that three shapers did not serve."""
     model = pliant.load("free-flyer").model()
     start, goal = [0, 0, 0, 0, 0.4, -0.8, 0.2, 0, 0], [0, 0, 0, 0.25, 0.6, -0.5, 0.1, 0.1, 0]
-    found = shape(model, start, goal, progress=False)
+    found = plan(model, start, goal, progress=False)
     assert found.compared["as described"].ratio < 1 / 20
     assert found.duration < 1.15 * found.plain.end

@@ -75,9 +75,9 @@ def test_unknown_arms_are_searched_in_a_process(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(module, "needs_process", lambda *_: True)
         monkeypatch.setattr(module, door, type("Door", (), {"at": never, "__call__": never})())
     rest_to_rest(model, [0, 0], [0.3, 0.2], duration=1.5, time_limit=20.0, progress=False)
-    limits = {"speed": 1.0, "acceleration": 2.0, "jerk": 9.0}
-    pliant.shape(model, [0, 0], [0.3, 0.2], **limits, time_limit=20.0, progress=False)
-    assert asked == ["rest_to_rest", "shape"]
+    limits = {"speed_limit": 1.0, "acceleration_limit": 2.0, "jerk_limit": 9.0}
+    pliant.plan(model, [0, 0], [0.3, 0.2], **limits, time_limit=20.0, progress=False)
+    assert asked == ["rest_to_rest", "plan"]
     monkeypatch.undo()
     assert not time_limited.needs_process(model, "a search", Watch())
     for known in (False, True):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant import ModelError
-from pliant.ringing import JointMotion, read_trajectory
+from pliant.planning import JointMotion, read_trajectory
 
 T = np.array([0.0, 0.25, 1.0])
 Q = np.array([[0.1, -2.0], [0.25, 1e-7], [1.5, 3.0]])

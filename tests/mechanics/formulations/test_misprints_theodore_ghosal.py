@@ -141,14 +141,14 @@ def test_24_25_and_algorithm_3_let_things_fall_upwards() -> None:
     links = [
         pliant.Link(
             name=f"link{k}",
-            joint=pliant.Joint(origin=pliant.Origin(rpy=(0.9 * k + 0.4, 0.3, 0.2))),
+            joint=pliant.Joint(origin=pliant.robot.Origin(rpy=(0.9 * k + 0.4, 0.3, 0.2))),
             beam=pliant.Beam(length=1.0 + k, mass_per_length=2.0, EI_y=400.0, EI_z=100.0),
             shapes=pliant.Shapes(bending_y=1, bending_z=1),
         )
         for k in range(2)
     ]
     g = np.array([1.0, -9.0, 2.0])
-    robot = pliant.Robot(name="arm", gravity=tuple(g), links=links, payload=pliant.Lump(mass=0.7))
+    robot = pliant.Robot(name="arm", gravity=tuple(g), links=links, payload=pliant.robot.Lump(mass=0.7))
     chain, Q = build_chain(robot), ca.SX.sym("q", 6)
     x, weight = np.polynomial.legendre.leggauss(12)  # modes of wave number 2 to 1e-14
     printed_V = 0
@@ -239,7 +239,7 @@ def test_J_L_of_the_3R_example_puts_links_at_their_ends(theta_3: float) -> None:
     links = [
         pliant.Link(
             name=f"link{k}",
-            joint=pliant.Joint(hub=pliant.Lump(inertia=(0, 0, hub[k]))),
+            joint=pliant.Joint(hub=pliant.robot.Lump(inertia=(0, 0, hub[k]))),
             beam=pliant.Beam(length=length[k], mass_per_length=mu, EI_y=100.0, EI_z=100.0),
             shapes=pliant.Shapes(
                 bending_y=1, boundary="clamped-mass", tip_load="auto", reference=[0.0, 0.0, theta_3]

@@ -13,10 +13,11 @@ import pliant
 from arms import random_robot, sampled, unequal_arm
 from bodies import random_body
 from flyers import satellite
-from pliant import Beam, Joint, Link, Lump, Model, Origin, RigidBody, Robot, Shapes
+from pliant import Beam, Joint, Link, Model, RigidBody, Robot, Shapes
 from pliant.algebra.recursion_steps import Called, content_of
 from pliant.compute import Kernel, Tape
 from pliant.mechanics import Chain, build_chain, equations
+from pliant.robot import Lump, Origin
 from trees import random_tree, tree_state
 
 SAME = 1e-11

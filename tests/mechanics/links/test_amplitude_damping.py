@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Beam, Joint, Link, Lump, Robot, Shapes
+from pliant import Beam, Joint, Link, Robot, Shapes
 from pliant.errors import UnsupportedModel
+from pliant.robot import Lump
 
 LENGTH, GROWTH = 0.8, 0.6
 
@@ -119,7 +120,7 @@ def test_identify_finds_it() -> None:
     paths = ("links.beam.shapes.damping", "links.beam.shapes.damping_per_amplitude")
     gauge = pliant.control.TipPosition((1,), noise=2e-5, sample_time=0.01)
     run = pliant.simulate(plucked().model(), 6.0, q0=[0.03], sensors=[gauge])
-    read = pliant.Recording.of(run, q0=[0.03])
+    read = pliant.identification.Recording.of(run, q0=[0.03])
     found = pliant.identify(plucked(0.01, 0.2).model(), read, paths, clocks="ignore")
     for value, estimate, error in zip((0.004, GROWTH), found.estimates, found.standard_errors):
         assert abs(estimate - value) < 4 * error < 0.1 * value

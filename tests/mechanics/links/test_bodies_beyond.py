@@ -14,7 +14,7 @@ from pliant.algebra.quaternions import exponential, to_matrix
 from pliant.errors import UnsupportedModel
 from pliant.mechanics import FORMULATIONS, build_chain
 from pliant.mechanics.links.kinematics import kinetic_energy
-from pliant.robot import ReducedBody
+from pliant.robot.parts.bodies.reduced_body import ReducedBody
 from trees import tree_state
 
 AGREE = 1e-9

@@ -214,7 +214,7 @@ def test_cost_is_linear_in_links(copies: tuple[int, ...]) -> None:
 
 def test_a_side_branch_without_joints_is_a_lump() -> None:
     """A rigid branch on a fixed joint weighs like a lump: at the tip, at the root, and inside a rigid beam."""
-    lump = pliant.Lump(mass=0.7, com=(0.1, -0.2, 0.05), inertia=(0.01, 0.02, 0.015))
+    lump = pliant.robot.Lump(mass=0.7, com=(0.1, -0.2, 0.05), inertia=(0.01, 0.02, 0.015))
     branch = pliant.RigidBody(mass=0.7, com=(0.1, -0.2, 0.05), inertia=(0.01, 0.02, 0.015))
     fixed = pliant.Joint(type="fixed")
     for place, where in (("tip", "tip"), ("root", "joint.hub")):

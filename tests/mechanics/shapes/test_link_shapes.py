@@ -22,7 +22,8 @@ from pliant.mechanics.shapes import (
     rod_roots,
     stiffness_matrix,
 )
-from pliant.robot import Beam, Joint, Link, RigidBody, Section, Shapes, TipLoad, beam_properties
+from pliant.robot import Beam, Joint, Link, RigidBody, Section, Shapes, TipLoad
+from pliant.robot.parts.beam import beam_properties
 
 UNIFORM = {"length": 2.0, "mass_per_length": 3.0, "EI_y": 700.0, "EI_z": 500.0, "GJ": 90.0, "EA": 1e6}
 UNIFORM["polar_inertia"] = 0.02

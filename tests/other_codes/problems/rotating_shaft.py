@@ -19,8 +19,8 @@ from scipy.spatial.transform import Rotation
 import pliant
 from other_codes.exudyn_space import Section, SpaceModel
 from other_codes.problems.table import Row, show
-from pliant import Joint, Link, Lump, RigidBody, Robot, Shapes
-from pliant.robot import Loop, LoopJoint, Origin
+from pliant import Joint, Link, RigidBody, Robot, Shapes
+from pliant.robot import Loop, LoopJoint, Lump, Origin
 
 L, E, NU, DENSITY, GRAVITY = 6.0, 210e9, 0.3, 7800.0, (0.0, -9.81, 0.0)
 SHAFT = Section.tube(0.050, 0.045, E, E / (2 * (1 + NU)), DENSITY, shear_factor=0.5)

@@ -15,7 +15,8 @@ from scipy.optimize import brentq, minimize_scalar
 
 import pliant
 from other_codes.problems.table import Row, show
-from pliant import Beam, Joint, Link, Lump, Model, Robot, Shapes
+from pliant import Beam, Joint, Link, Model, Robot, Shapes
+from pliant.robot import Lump
 from pliant_bench.exudyn_beams import Discretisation, simulate
 from pliant_bench.peers import PlanarArm
 

@@ -13,11 +13,11 @@ from scipy.linalg import eigh
 from scipy.spatial.transform import Rotation
 
 import pliant
-from pliant import Beam, Joint, Link, Lump, Model, Robot, Shapes
+from pliant import Beam, Joint, Link, Model, Robot, Shapes
 from pliant.mechanics.links.builders.build_chain import build_chain
 from pliant.mechanics.links.section_forces import InternalForces
 from pliant.options import FormulationName
-from pliant.robot import Origin
+from pliant.robot import Lump, Origin
 
 SPATIAL = Beam(length=0.8, mass_per_length=0.4, EI_y=900.0, EI_z=4.0, GJ=40.0, polar_inertia=1e-4)
 
@@ -366,7 +366,7 @@ def test_inertia_stays_positive_definite(name: str, level: bool | str) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("level", ["second-order", True])
-@pytest.mark.parametrize("name", [name for name in pliant.arms() if name != "puma"])  # which is rigid
+@pytest.mark.parametrize("name", [name for name in pliant.robot.arms() if name != "puma"])  # which is rigid
 def test_inertia_of_all_bundled_arms_stays_positive_definite(name: str, level: bool | str) -> None:
     assert smallest(pliant.load(name).model(stiffening=level), 200) > 0
 

@@ -10,10 +10,10 @@ import pytest
 
 import pliant
 from arms import UNEQUAL
-from pliant import Beam, Joint, Link, Lump, Robot, Shapes
+from pliant import Beam, Joint, Link, Robot, Shapes
 from pliant.identification import fitting
 from pliant.mechanics.links.builders.build_chain import shapes_that_change
-from pliant.robot import Origin
+from pliant.robot import Lump, Origin
 
 FORE = Beam(length=0.8, mass_per_length=1.2, EI_y=40.0, EI_z=55.0, GJ=30.0, polar_inertia=0.002)
 ELEMENTS = Shapes(method="elements", count=8, reduce=5, bending_y=True, bending_z=True)
@@ -125,7 +125,7 @@ def test_loads_of_any_size(mass: float) -> None:
 
 def test_bundled_arms_name_their_boundary() -> None:
     """Those of papers, so that their numbers are the papers'."""
-    for name in pliant.arms():
+    for name in pliant.robot.arms():
         for link in pliant.load(name).links:
             if link.shapes is not None and link.shapes.method == "modes":
                 assert link.shapes.boundary is not None

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Beam, Joint, Limits, Link, Lump, Robot, Shapes
+from pliant import Beam, Joint, Link, Robot, Shapes
 from pliant.model.stiffening.stiffening_choice import choose, effects, loads_at_roots, worst
 from pliant.model.stiffening.stiffening_order import NOTICED
 from pliant.options import FormulationName
+from pliant.robot import Limits, Lump
 from pliant.simulation.runs.checks.neglected_terms import judge_speeds
 
 LENGTH, EI_Y, EI_Z, GJ = 0.7, 90.0, 60.0, 25.0
@@ -88,7 +89,7 @@ def test_the_level_and_its_reason(robot: Robot, options: Any, level: Any, reason
 
 
 def test_every_bundled_arm_that_bends_is_followed_to_second_order() -> None:
-    levels = {name: choose(pliant.load(name), "denoc", "exact", "auto").stiffening for name in pliant.arms()}
+    levels = {name: choose(pliant.load(name), "denoc", "exact", "auto").stiffening for name in pliant.robot.arms()}
     assert {name for name, level in levels.items() if level != "second-order"} == {"puma"}
 
 

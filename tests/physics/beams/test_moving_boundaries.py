@@ -11,9 +11,9 @@ import pytest
 
 import pliant
 from oracle import material_points
-from pliant import Beam, Joint, Link, Lump, Model, RigidBody, Robot, Shapes, TipLoad
+from pliant import Beam, Joint, Link, Model, RigidBody, Robot, Shapes
 from pliant.mechanics.links.maps.pose_dependent_roots import TrackedModes, angle_guess
-from pliant.robot import Origin, Payload
+from pliant.robot import Lump, Origin, Payload, TipLoad
 
 BEAM = Beam(length=1.0, mass_per_length=2.0, EI_y=300.0, EI_z=400.0)
 

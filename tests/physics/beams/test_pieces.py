@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import pliant
 from arms import random_robot
 from evaluation import evaluate, relative
-from pliant import Beam, Joint, Link, Lump, Robot, Section, Shapes
+from pliant import Beam, Joint, Link, Robot, Section, Shapes
 from pliant.compute import Tape
 from pliant.errors import ModelError
 from pliant.export.fmu.variables import outputs
@@ -22,7 +22,9 @@ from pliant.mechanics import build_chain
 from pliant.mechanics.links.builders.build_chain import robot_shapes
 from pliant.mechanics.links.section_forces import InternalForces
 from pliant.model.automatic_shapes.piece_choice import chosen_pieces
-from pliant.robot import DH, Drive, Frame, Friction, Origin, Payload, RigidBody, beam_properties, in_pieces
+from pliant.robot import DH, Drive, Frame, Friction, Lump, Origin, Payload, RigidBody
+from pliant.robot.parts.beam import beam_properties
+from pliant.robot.pieces import in_pieces
 from pliant.sweeps.metrics import Histories, peak_deflection
 from trees import random_tree, tree_state
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Beam, Joint, Link, Lump, Robot, Shapes
-from pliant.robot import Origin
+from pliant import Beam, Joint, Link, Robot, Shapes
+from pliant.robot import Lump, Origin
 
 BEAM = Beam(length=1.0, mass_per_length=2.0, EI_y=80.0, EI_z=100.0, EA=1e5)
 

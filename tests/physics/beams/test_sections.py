@@ -12,11 +12,13 @@ import scipy.optimize
 
 import pliant
 from evaluation import evaluate, relative
-from pliant import Beam, Joint, Link, Lump, Robot, Section, Shapes
+from pliant import Beam, Joint, Link, Robot, Section, Shapes
 from pliant.errors import UnsupportedModel
 from pliant.loads import Wrench
 from pliant.mechanics import FORMULATIONS, build_chain, equations
-from pliant.robot import Origin, area_moments, beam_properties
+from pliant.robot import Lump, Origin
+from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.cross_sections.sections import area_moments
 
 CHANNEL = Section(shape="channel", width=0.05, height=0.08, flange=0.003, web=0.002)
 ANGLE = Section(shape="angle", width=0.06, height=0.03, thickness=0.003)

@@ -14,14 +14,16 @@ from scipy.spatial.transform import Rotation
 
 import pliant
 from arms import UNEQUAL, unequal_beam
-from pliant import Beam, Joint, Link, Lump, Robot, Section, Shapes
+from pliant import Beam, Joint, Link, Robot, Section, Shapes
 from pliant.cli.info import describe
 from pliant.errors import UnsupportedModel
 from pliant.loads import Wrench
 from pliant.mechanics import build_chain
 from pliant.mechanics.links.stations import shape_curvature
 from pliant.mechanics.shapes.builder import link_shapes
-from pliant.robot import TipLoad, area_moments, beam_properties, shear_coefficients, tapered_moments
+from pliant.robot import Lump, TipLoad
+from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.cross_sections.sections import area_moments, shear_coefficients, tapered_moments
 
 THICK = Beam(
     length=0.6, mass_per_length=30.0, EI_y=2.0e5, EI_z=5.0e5, GA_y=1.1e8, GA_z=0.8e8, rotary=(0.03, 0.075), GJ=1e5,

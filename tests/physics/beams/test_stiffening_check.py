@@ -19,12 +19,12 @@ import pytest
 from scipy.linalg import eigh
 
 import pliant
-from pliant import Beam, Coupling, Joint, Limits, Link, Lump, Robot, Shapes
+from pliant import Beam, Joint, Link, Robot, Shapes
 from pliant.loads import Base, Distributed, Wrench
 from pliant.model.stiffening.stiffening_check import speeds_bound
 from pliant.model.stiffening.stiffening_choice import loads_at_roots
 from pliant.model.stiffening.stiffening_order import is_checked
-from pliant.robot import RigidBody
+from pliant.robot import Coupling, Limits, Lump, RigidBody
 from pliant.simulation.runs.checks.neglected_terms import fitted_to_start
 
 LENGTH, EI_Y, EI_Z, MASS, TIP = 1.7, 900.0, 640.0, 0.35, 0.21
@@ -528,7 +528,7 @@ def test_fits_have_the_order_of_their_recordings() -> None:
     )  # fmt: skip
     y = run.tip[:, 1]
     noisy = y + 1e-4 * np.std(y) * np.random.default_rng(6).normal(size=len(y))
-    recording = pliant.Recording(run.t, {"tip.y": noisy}, loads=[PUSH], q0=run.q[0], qd0=run.qd[0])
+    recording = pliant.identification.Recording(run.t, {"tip.y": noisy}, loads=[PUSH], q0=run.q[0], qd0=run.qd[0])
     model = mast().model(parameters=path, shapes="nominal")
     assert model.level.can_rise
     found = pliant.identify(model, recording, path, start={path[0]: 1.02 * EI_Z})
@@ -538,7 +538,7 @@ def test_fits_have_the_order_of_their_recordings() -> None:
 @pytest.mark.full
 def test_bundled_arms_are_not_checked_in_vain() -> None:
     """One has a body without second order, which changes too little to be looked at more closely."""
-    for name in pliant.arms():
+    for name in pliant.robot.arms():
         model = pliant.load(name).model()
         assert is_checked(model) == (name == "box-arm")
         assert name != "box-arm" or not speeds_bound(model, None, None).noticed

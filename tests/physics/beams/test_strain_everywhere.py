@@ -8,11 +8,12 @@ import pytest
 
 import pliant
 from arms import SLENDER, unequal_beam
-from pliant import Lump, Recording, Shapes, Stepper, simulate
+from pliant import Shapes, Stepper, simulate
 from pliant.control import Measurement, Observer, StrainGauge
 from pliant.export.fmu.variables import symbols_and_outputs
-from pliant.identification import Strain
+from pliant.identification import Recording, Strain
 from pliant.identification.response import Response
+from pliant.robot import Lump
 from pliant.viewer.scenes.scene import scene_of
 
 FIBRE = 0.02

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Contact, Joint, Link, RigidBody, Robot
+from pliant import Joint, Link, RigidBody, Robot
+from pliant.robot import Contact
 
 G = 9.81
 RADIUS = 0.05

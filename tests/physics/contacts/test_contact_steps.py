@@ -19,8 +19,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pliant
-from pliant import Beam, Contact, Frame, Joint, Link, RigidBody, Robot, Shapes
+from pliant import Beam, Frame, Joint, Link, RigidBody, Robot, Shapes
 from pliant.integrators import solve
+from pliant.robot import Contact
 
 METHODS = ("dop853", "dopri5", "rodas5p")
 SAME = 2e-4
@@ -235,8 +236,8 @@ def test_a_cable_that_is_taut_for_a_moment_holds_the_link() -> None:
     k, w, length = 1e5, 1e-3, radius + anchor - short
     bare = pendulum({"radius": 0.01, "surface": {"frame": "post", "type": "sphere", "radius": 0.01}}).robot
     at = -anchor * ahead(far)
-    cable = pliant.Cable(stiffness=k, length=length, smoothing=w)
-    held = pliant.Coupling(name="rope", between=("anchor", "tip"), cable=cable)
+    cable = pliant.robot.Cable(stiffness=k, length=length, smoothing=w)
+    held = pliant.robot.Coupling(name="rope", between=("anchor", "tip"), cable=cable)
     frame = Frame(name="anchor", link="base", origin={"xyz": (at.real, at.imag, 0)})
     model = bare.replace({"contacts": [], "couplings": [held], "frames": [frame]}).model()
     inertia = 0.055 + 1.7 * (0.31**2 + 0.02**2)
@@ -338,7 +339,7 @@ def test_steps_end_where_a_contact_begins() -> None:
 def test_steps_end_where_a_stop_begins() -> None:
     """A link that comes to a stop at 1 rad with 2 rad/s and turns back: a half-wave of a spring."""
     body = RigidBody(mass=1.7, com=(0.31, 0.02, 0.01), inertia=(7e-3, 0.05, 0.055), tip=(0.63, 0.03, 0.0))
-    limits = pliant.Limits(upper=1.0, stop=pliant.Stop(stiffness=3e4))
+    limits = pliant.robot.Limits(upper=1.0, stop=pliant.robot.Stop(stiffness=3e4))
     link = Link(name="a", joint=Joint(axis=(0, 0, 1), limits=limits), rigid=body)
     model = Robot(name="stopped", gravity=(0, 0, 0), links=[link]).model()
     composition = pliant.Stepper(model).composition
@@ -372,6 +373,6 @@ def test_slopes_do_not_leap_over_what_is_met(case: str) -> None:
 def test_gradients_by_steps_that_may_pass_something_say_so() -> None:
     model = EQUAL.model()
     ask: dict[str, Any] = {"q0": [0.05, 0.0], "qd0": [4.0, 0.0], "terminal": lambda t, q, qd: q[0]}
-    for call in (pliant.gradient, pliant.gradient_batch):
+    for call in (pliant.gradient, pliant.gradients.gradient_batch):
         with pytest.warns(UserWarning, match="may have been passed unseen"):
             call(model, 0.6, step=0.2, **ask)

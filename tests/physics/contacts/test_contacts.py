@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Beam, Contact, Frame, Joint, Link, RigidBody, Robot, Shapes
+from pliant import Beam, Frame, Joint, Link, RigidBody, Robot, Shapes
 from pliant.mechanics.formulations.generalized_forces import strain_energy
+from pliant.robot import Contact
 
 G = 9.81
 
@@ -132,7 +133,7 @@ def test_all_formulations_have_the_same_contact(
 ) -> None:
     """Against gaps by hand, forces by differences of these, and friction that takes energy."""
     robot = reaching(kind, flexible, on_link)
-    names = [name for name in pliant.FORMULATIONS if not (flexible and name == "dual-screw")]
+    names = [name for name in pliant.model.FORMULATIONS if not (flexible and name == "dual-screw")]
     models, bare = [robot.model(formulation=name) for name in names], robot.replace({"contacts": []}).model()
     n, h, met = bare.n, 1e-6, 0
 

@@ -9,7 +9,7 @@ import pytest
 import pliant
 from pliant import Drive, Joint, Link, RigidBody, Robot
 
-FULL = [name for name in pliant.FORMULATIONS if "flexible joints" in pliant.FORMULATIONS[name].supports]
+FULL = [name for name in pliant.model.FORMULATIONS if "flexible joints" in pliant.model.FORMULATIONS[name].supports]
 J = 0.3 + 2.0 * 0.4**2  # of the link, about its joint
 
 

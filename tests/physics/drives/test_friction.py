@@ -11,8 +11,9 @@ import pytest
 
 import pliant
 from arms import unequal_two_link
-from pliant import Drive, Friction, Joint, Link, RigidBody, Robot
+from pliant import Drive, Joint, Link, RigidBody, Robot
 from pliant.errors import UnsupportedModel
+from pliant.robot import Friction
 
 LEVEL, INERTIA = 0.7, 0.5 + 1.6 * 0.3**2
 MINUTE = 60.0

@@ -10,8 +10,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pliant
-from pliant import Beam, Joint, Limits, Link, Restitution, RigidBody, Robot, Shapes, Stop
+from pliant import Beam, Joint, Link, RigidBody, Robot, Shapes
 from pliant.mechanics.constraints.contact_law import Pressing
+from pliant.robot import Limits, Restitution, Stop
 
 
 def slider(stop: Stop | None, gravity: float = 0.0, **limits: Any) -> pliant.Model:
@@ -105,7 +106,9 @@ def test_energy_is_kept_without_damping_and_lost_with_it() -> None:
 def test_all_formulations_meet_the_stops(bends: bool, rng: np.random.Generator) -> None:
     """To rounding, beyond the limits and within them; of bending links those that have second order."""
     robot = swing() if bends else swing().replace({"links.upper.shapes": None, "links.fore.shapes": None})
-    models = [robot.model(formulation=name) for name in pliant.FORMULATIONS if not (bends and name == "dual-screw")]
+    models = [
+        robot.model(formulation=name) for name in pliant.model.FORMULATIONS if not (bends and name == "dual-screw")
+    ]
     free, met = robot.replace({"links.upper.joint.limits": None}).model(), 0
     for _ in range(20):
         q, qd = rng.uniform(-0.9, 0.9, 5) * [1, 1, 0.01, 0.01, 0.01], rng.normal(size=5)

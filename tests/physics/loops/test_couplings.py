@@ -14,10 +14,10 @@ from scipy.integrate import solve_ivp
 
 import pliant
 from coupled_arms import CRANE_START, EYE, LIFT, PIVOT, boom, crane, lift_length, strung
-from pliant import Coupling, Cylinder, Frame, Joint, Link, RigidBody, Robot
+from pliant import Frame, Joint, Link, RigidBody, Robot
 from pliant.mechanics.constraints.coupling_laws import TautCable
 from pliant.mechanics.links.builders.build_laws import line_drive
-from pliant.robot import Loop, LoopJoint
+from pliant.robot import Coupling, Cylinder, Loop, LoopJoint
 
 G = 9.81
 
@@ -189,7 +189,7 @@ def test_energy_of_springs_and_cables_is_kept() -> None:
 def test_all_formulations_have_the_same_forces(flexible: bool, rng: np.random.Generator) -> None:
     """Against the derivative of lengths that are measured between frames."""
     robot = strung(flexible)
-    names = [name for name in pliant.FORMULATIONS if not (flexible and name == "dual-screw")]
+    names = [name for name in pliant.model.FORMULATIONS if not (flexible and name == "dual-screw")]
     models, bare = [robot.model(formulation=name) for name in names], robot.replace({"couplings": []}).model()
     n, h = bare.n, 1e-6
 

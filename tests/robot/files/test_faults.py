@@ -7,7 +7,8 @@ import re
 import pytest
 
 from pliant.errors import ModelError
-from pliant.robot import Beam, Drive, Joint, Link, RigidBody, Robot, Section, Shapes, parse
+from pliant.model.robot import parse
+from pliant.robot import Beam, Drive, Joint, Link, RigidBody, Robot, Section, Shapes
 
 GOOD = """
 format: 1

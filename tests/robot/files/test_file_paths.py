@@ -20,7 +20,8 @@ import pliant
 from pliant.cli import app
 from pliant.errors import ModelError
 from pliant.identification.study_file import IdentificationStudy
-from pliant.robot import Robot, Visual, parse
+from pliant.model.robot import parse
+from pliant.robot import Robot, Visual
 from pliant.robot.files import mesh_files
 from pliant.robot.files.error_messages import short
 from pliant.robot.files.file_paths import NOWHERE, FilePaths

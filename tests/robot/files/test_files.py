@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pliant.errors import ModelError, PliantError
-from pliant.robot import Robot, arms, load, parse
+from pliant.model.robot import parse
+from pliant.robot import Robot, arms, load
 from pliant.robot.files.yaml import MOST_BYTES, read_yaml, write_yaml
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
-from pliant import FORMULATIONS, ModelError, Robot, load
+from pliant import ModelError, Robot, load
+from pliant.model import FORMULATIONS
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.skeleton import joined, skeleton
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from pliant.errors import ModelError
-from pliant.robot import Robot, arms, load, parse
+from pliant.model.robot import parse
+from pliant.robot import Robot, arms, load
 from pliant.robot.files.error_messages import Place, place_text
 from pliant.robot.files.yaml import write_yaml
 from pliant.robot.parameters import plain

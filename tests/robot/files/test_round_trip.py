@@ -9,7 +9,8 @@ import pickle
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from pliant.robot import Robot, arms, load, parse
+from pliant.model.robot import parse
+from pliant.robot import Robot, arms, load
 from pliant.robot.files.yaml import write_yaml
 from strategies import robots
 

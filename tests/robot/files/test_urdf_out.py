@@ -14,7 +14,7 @@ from pliant import Robot, UnsupportedModel
 from trees import random_tree
 
 QUICK = ("lab-arm",)
-OPEN = [arm for arm in pliant.arms() if arm not in MECHANISMS]
+OPEN = [arm for arm in pliant.robot.arms() if arm not in MECHANISMS]
 ARMS = [pytest.param(arm, marks=() if arm in QUICK else pytest.mark.full) for arm in OPEN]
 
 

@@ -10,8 +10,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pliant.errors import ModelError
-from pliant.robot import Origin, rotation_rpy
-from pliant.robot.parts.angles import parse_angle, rpy_of
+from pliant.robot import Origin
+from pliant.robot.parts.angles import parse_angle, rotation_rpy, rpy_of
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ import pytest
 import pliant
 from bodies import random_body
 from pliant import Joint, Link, ModelError, Robot
-from pliant.robot import ImportedBody, ReducedBody
+from pliant.robot.parts.bodies.imported_body import ImportedBody
+from pliant.robot.parts.bodies.reduced_body import ReducedBody
 from pliant.sweeps import SweepStudy, sweep
 
 FILE = """\

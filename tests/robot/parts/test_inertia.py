@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pliant.errors import ModelError
-from pliant.robot import Link, Lump, RigidBody, inertia_matrix
+from pliant.robot import Link, Lump, RigidBody
+from pliant.robot.parts.bodies.rigid_body import inertia_matrix
 
 
 def test_three_ways_to_write_one_inertia() -> None:

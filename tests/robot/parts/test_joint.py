@@ -8,7 +8,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pliant.errors import ModelError
-from pliant.robot import DH, Beam, Joint, Link, Origin, RigidBody, Robot, RobotView, origin_transform, tip_rotation
+from pliant.robot import DH, Beam, Joint, Link, Origin, RigidBody, Robot
+from pliant.robot.parts.joint import origin_transform
+from pliant.robot.parts.link import tip_rotation
+from pliant.robot.symbolic_view import RobotView
 
 A, ALPHA, D, THETA = 0.3, 0.4, -0.2, 0.7
 

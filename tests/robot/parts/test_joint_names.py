@@ -73,7 +73,7 @@ def test_a_joint_with_several_axes_and_one_with_a_quaternion() -> None:
 
 def test_a_search_that_smooths_friction_finds_the_link_of_a_joint() -> None:
     """Coulomb friction of a named joint is smoothed for the search, by the path of its link."""
-    joint = pliant.Joint(name="shoulder", friction=pliant.Friction(coulomb=0.2))
+    joint = pliant.Joint(name="shoulder", friction=pliant.robot.Friction(coulomb=0.2))
     model = pliant.Robot(name="arm", gravity=(0, 0, 0), links=[rod("upper", joint)]).model()
     move = rest_to_rest(model, [0.0], [0.5], duration=1.0)
     assert move.trajectory.coordinates == ("shoulder",)

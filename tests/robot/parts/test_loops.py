@@ -7,7 +7,8 @@ import pytest
 import pliant
 from linkages import bar, four_bar, passive, slider_crank
 from pliant.errors import ModelError
-from pliant.robot import Frame, Joint, Loop, LoopJoint, Origin, Robot, parse
+from pliant.model.robot import parse
+from pliant.robot import Frame, Joint, Loop, LoopJoint, Origin, Robot
 
 
 @pytest.mark.parametrize("make", [four_bar, slider_crank])

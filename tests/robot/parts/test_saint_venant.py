@@ -10,8 +10,10 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from pliant.errors import ModelError
-from pliant.robot import Beam, Section, area_moments, beam_properties
+from pliant.robot import Beam, Section
+from pliant.robot.parts.beam import beam_properties
 from pliant.robot.parts.cross_sections.saint_venant import _mesh, _Problem, area_integrals, saint_venant
+from pliant.robot.parts.cross_sections.sections import area_moments
 
 SQUARE = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
 

@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 from pliant.errors import ModelError
-from pliant.robot import Beam, Link, Robot, RobotView, Section, area_moments, beam_mass, beam_properties
+from pliant.robot import Beam, Link, Robot, Section
+from pliant.robot.mass_sum import beam_mass
+from pliant.robot.parts.beam import beam_properties
+from pliant.robot.parts.cross_sections.sections import area_moments
+from pliant.robot.symbolic_view import RobotView
 
 SECTIONS = {
     "rod": Section(shape="rod", diameter=0.03),

@@ -283,7 +283,7 @@ def test_order_four(model) -> None:
 
 def test_two_links_hold_limits_of_the_file() -> None:
     """Both limits are crossed: `status` says so, and rows behind are blank."""
-    model = two_links(pliant.Limits(lower=-0.5, upper=0.5)).model()
+    model = two_links(pliant.robot.Limits(lower=-0.5, upper=0.5)).model()
     q0 = np.zeros((2, model.n))
     batch = simulate_batch(model, 0.6, q0, torque=np.array([[60.0, 12.0], [500.0, 0.0]]), step=1e-3, output_step=0.01)
     assert batch.status.tolist()[1] == 2

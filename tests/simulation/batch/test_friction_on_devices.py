@@ -7,7 +7,8 @@ import pytest
 
 from arms import unequal_two_link
 from driven_arms import everything
-from pliant import Friction, simulate_batch
+from pliant import simulate_batch
+from pliant.robot import Friction
 
 
 @pytest.mark.parametrize("method", ["rk4", pytest.param("dopri5", marks=pytest.mark.full)])

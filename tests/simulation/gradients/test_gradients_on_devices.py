@@ -11,8 +11,8 @@ import pliant
 from arms import unequal_two_link
 from cuda_shim import COMPILER, FakeCupy
 from flyers import small, states
-from pliant import gradient_batch
 from pliant.compute.cuda import device as cuda_device
+from pliant.gradients import gradient_batch
 from pliant.integrators.cuda import adjoint as cuda_adjoint
 from pliant.integrators.cuda import device_integrator
 from simulation.gradients.test_run_gradients import running, terminal

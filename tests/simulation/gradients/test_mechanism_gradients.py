@@ -14,9 +14,10 @@ import pliant
 from coupled_arms import boom
 from linkages import SLIDER_CRANK, bar, four_bar, four_bar_angles, passive, slider_crank
 from physics.loops.test_tied_forces import spatial
-from pliant import analysis, gradient, gradient_batch
+from pliant import analysis, gradient
 from pliant.algebra.tableaux import explicit
 from pliant.errors import UnsupportedModel
+from pliant.gradients import gradient_batch
 from pliant.integrators.cuda.adjoint import source
 from pliant.model.states import displaced
 from pliant.robot import Beam, Drive, Joint, Link, Robot, Shapes

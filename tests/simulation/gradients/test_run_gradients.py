@@ -13,7 +13,8 @@ import pytest
 import pliant
 from arms import random_robot, unequal_arm, unequal_two_link
 from flyers import displaced, small, states
-from pliant import control, gradient, gradient_batch
+from pliant import control, gradient
+from pliant.gradients import gradient_batch
 from pliant.loads import Wrench
 
 STEP = 2e-3
@@ -384,7 +385,7 @@ def test_friction_starts_loaded_by_all_that_acts(method: str, rng) -> None:
 
     The joint creeps: at rest, differences would see both sides of the kink of friction.
     """
-    friction = {"links.upper.joint.friction": pliant.Friction(coulomb=400.0, coulomb_speed=0.3, bristle=1e-2)}
+    friction = {"links.upper.joint.friction": pliant.robot.Friction(coulomb=400.0, coulomb_speed=0.3, bristle=1e-2)}
     model = unequal_two_link().replace(friction).model(parameters=["payload.mass"], stiffening=False)
     settings = {"step": 2e-4} if method == "rk4" else {"rtol": 1e-11, "atol": 1e-13}
     times, values = np.array([-0.01, 0.004, 0.02]), rng.normal(size=(3, 2))

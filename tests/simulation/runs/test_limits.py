@@ -11,9 +11,10 @@ import pytest
 
 import pliant
 from arms import unequal_two_link
-from pliant import Joint, Limits, Link, RigidBody, Robot, simulate, simulate_batch
+from pliant import Joint, Link, RigidBody, Robot, simulate, simulate_batch
 from pliant.batch import BatchResult
 from pliant.errors import SimulationError
+from pliant.robot import Limits
 from pliant.simulation.runs.checks.limits import joint_limits
 
 LOWER, UPPER = -0.4, 0.7

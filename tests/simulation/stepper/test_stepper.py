@@ -18,7 +18,6 @@ from pliant import (
     Beam,
     Event,
     Joint,
-    Limits,
     Link,
     ModelError,
     Robot,
@@ -41,6 +40,7 @@ from pliant.control import (
     TipPosition,
 )  # fmt: skip
 from pliant.loads import Wrench
+from pliant.robot import Limits
 
 STEP = 1e-3
 START = {"upper": 0.4, "fore": -0.7}

@@ -33,8 +33,8 @@ def plain_motion(model: Model, start: Array, goal: Array, bounds: MotionBounds, 
 
     def stretched(factor: float) -> JerkLimited:
         return JerkLimited(
-            start, goal, speed=bounds.speed / factor, acceleration=bounds.acceleration / factor**2,
-            jerk=bounds.jerk / factor**3,
+            start, goal, speed_limit=bounds.speed / factor, acceleration_limit=bounds.acceleration / factor**2,
+            jerk_limit=bounds.jerk / factor**3,
         )  # fmt: skip
 
     factor = 1.0

@@ -14,14 +14,14 @@ from pliant.drawing.style import Paths
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pliant.control.planning.plan import ShapedMotion
+    from pliant.control.planning.plan_motion import Plan
 
 MOST_JOINTS = 6
 """Largest number of joints that get a panel."""
 
 
 @work("plot", "drawing a figure")
-def shaped_figure(shaped: ShapedMotion, path: Paths = None) -> Figure:
+def shaped_figure(shaped: Plan, path: Paths = None) -> Figure:
     """Draw the distance of the tip from rest after the end for every arm, then the commands of the joints."""
     panels = []
     for name, both in shaped.compared.items():

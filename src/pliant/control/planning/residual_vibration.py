@@ -77,7 +77,7 @@ def residual_vibration(model: Model, trajectory: Trajectory, duration: float, pe
     --------
     >>> model = pliant.load("two-link").model()
     >>> move = pliant.control.Cycloidal([0.0, 0.0], [0.3, 0.2], 0.5)
-    >>> found = pliant.ringing.residual_vibration(model, move, 0.5)
+    >>> found = pliant.planning.residual_vibration(model, move, 0.5)
     >>> found.peak > 0.01, round(found.frequency, 1)
     (True, 2.1)
     """

@@ -13,6 +13,13 @@ from pliant.control.planning.search.motion_bounds import MotionBounds
 from pliant.errors import ModelError
 from pliant.model.model import Model
 
+ARGUMENTS = {
+    "speed": "speed_limit",
+    "acceleration": "acceleration_limit",
+    "jerk": "jerk_limit",
+    "effort": "torque_limit",
+}
+"""Names of limits in a robot file, and as arguments."""
 NEEDED = ("speed", "acceleration", "jerk")
 """Limits that every joint that moves must have."""
 
@@ -20,8 +27,7 @@ NEEDED = ("speed", "acceleration", "jerk")
 def stated_limits(model: Model, given: Mapping[str, ArrayLike | None]) -> tuple[MotionBounds, Array]:
     """Return bounds of the motion, and torque limits (m,), infinite where there is none.
 
-    `given` has `speed`, `acceleration`, `jerk` and `effort`, which replace those of the robot file; None keeps the
-    file's.
+    `given` may have the arguments of `ARGUMENTS`, which replace limits of the robot file; None keeps the file's.
     """
     freedoms = model.robot.freedoms
     own = [freedoms[name].limits for name in model.joints]
@@ -30,8 +36,9 @@ def stated_limits(model: Model, given: Mapping[str, ArrayLike | None]) -> tuple[
         return np.array([none if x is None or getattr(x, key) is None else getattr(x, key) for x in own], dtype=float)
 
     def limit(key: str) -> Array:
-        replaced = given.get(key)
-        return described(key, np.inf) if replaced is None else checked_limit(key, replaced, model.n_joints)
+        name = ARGUMENTS[key]
+        replaced = given.get(name)
+        return described(key, np.inf) if replaced is None else checked_limit(name, replaced, model.n_joints)
 
     bounds = MotionBounds(
         lower=described("lower", -np.inf),
@@ -51,5 +58,5 @@ def require_limits(model: Model, bounds: MotionBounds, moves: Array) -> None:
         if without:
             raise ModelError(
                 f"limits.{key}: joint {without[0]} has none; give it in the robot file or the side file "
-                f"(`limits: {{{key}: ...}}`), or give `{key}`"
+                f"(`limits: {{{key}: ...}}`), or give `{ARGUMENTS[key]}`"
             )

@@ -50,7 +50,7 @@ class JointMotion:
 
     Examples
     --------
-    >>> move = pliant.ringing.JointMotion(("a",), [0.0, 1.0], [[0.0], [2.0]])
+    >>> move = pliant.planning.JointMotion(("a",), [0.0, 1.0], [[0.0], [2.0]])
     >>> print(move.at([0.5]))
     [[1.]]
     """
@@ -87,7 +87,7 @@ class JointMotion:
 
         Examples
         --------
-        >>> move = pliant.ringing.JointMotion(("b", "a"), np.array([0.0, 1.0]), np.array([[0.0, 1.0], [2.0, 3.0]]))
+        >>> move = pliant.planning.JointMotion(("b", "a"), np.array([0.0, 1.0]), np.array([[0.0, 1.0], [2.0, 3.0]]))
         >>> print(move.in_order(["a", "b"]).q[1])
         [3. 2.]
         """
@@ -118,7 +118,7 @@ class JointMotion:
 
         Examples
         --------
-        >>> move = pliant.ringing.JointMotion(("a",), np.array([0.0, 1.0]), np.array([[0.0], [1.0]]))
+        >>> move = pliant.planning.JointMotion(("a",), np.array([0.0, 1.0]), np.array([[0.0], [1.0]]))
         >>> print(move.at(np.array([0.5])))
         [[0.5]]
         """
@@ -143,7 +143,7 @@ class JointMotion:
 
         Examples
         --------
-        >>> move = pliant.ringing.JointMotion(("a",), np.array([0.0, 1.0]), np.array([[0.0], [1.0]]))
+        >>> move = pliant.planning.JointMotion(("a",), np.array([0.0, 1.0]), np.array([[0.0], [1.0]]))
         >>> print(move.to_csv("move.csv").read_text().splitlines()[0])
         time,a
         """
@@ -167,8 +167,8 @@ class JointMotion:
 
         Examples
         --------
-        >>> move = pliant.ringing.JointMotion(("a",), np.array([0.0, 1.0]), np.array([[0.0], [1.0]]))
-        >>> pliant.ringing.read_trajectory(move.to_ros("move.yaml")).joints
+        >>> move = pliant.planning.JointMotion(("a",), np.array([0.0, 1.0]), np.array([[0.0], [1.0]]))
+        >>> pliant.planning.read_trajectory(move.to_ros("move.yaml")).joints
         ('a',)
         """
         columns = dict(zip(POINT_KEYS, (self.q, self.qd, self.qdd, self.tau)))
@@ -214,7 +214,7 @@ def read_trajectory(path: str | os.PathLike[str]) -> JointMotion:
     >>> from pathlib import Path
     >>> Path("move.csv").write_text("time,upper\\n0.0,0.1\\n0.5,0.2\\n") > 0
     True
-    >>> pliant.ringing.read_trajectory("move.csv").joints
+    >>> pliant.planning.read_trajectory("move.csv").joints
     ('upper',)
     """
     source = Path(path)

@@ -49,29 +49,29 @@ class JerkLimited(Piecewise):
     ----------
     start, goal : (n,)
         Rad or m.
-    speed, acceleration, jerk : number or (n,)
+    speed_limit, acceleration_limit, jerk_limit : number or (n,)
         Limits of each coordinate, rad/s, rad/s^2, rad/s^3 or with m.
     begin : float
         Time at which the motion starts.
 
     Examples
     --------
-    >>> move = pliant.control.JerkLimited([0.0], [1.0], speed=1.0, acceleration=2.0, jerk=8.0)
+    >>> move = pliant.control.JerkLimited([0.0], [1.0], speed_limit=1.0, acceleration_limit=2.0, jerk_limit=8.0)
     >>> move.end, float(move(move.end / 2)[1][0].round(9))
     (1.75, 1.0)
     """
 
     def __init__(
-        self, start: AnglesLike, goal: AnglesLike, speed: ArrayLike, acceleration: ArrayLike, jerk: ArrayLike,
-        begin: float = 0.0,
+        self, start: AnglesLike, goal: AnglesLike, speed_limit: ArrayLike, acceleration_limit: ArrayLike,
+        jerk_limit: ArrayLike, begin: float = 0.0,
     ) -> None:  # fmt: skip
         a = numbers("start", start)
         way = numbers("goal", goal, len(a)) - a
-        given = {"speed": speed, "acceleration": acceleration, "jerk": jerk}
+        given = {"speed_limit": speed_limit, "acceleration_limit": acceleration_limit, "jerk_limit": jerk_limit}
         limits = {name: checked_limit(name, value, len(a)) for name, value in given.items()}
         moving = way != 0.0
-        if not np.isfinite(limits["jerk"][moving]).all():
-            raise ModelError(f"jerk: got {jerk!r}, expected finite numbers")
+        if not np.isfinite(limits["jerk_limit"][moving]).all():
+            raise ModelError(f"jerk_limit: got {jerk_limit!r}, expected finite numbers")
         if not moving.any():
             super().__init__([Piece(begin, a[None])], begin)
             return

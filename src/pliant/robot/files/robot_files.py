@@ -33,7 +33,7 @@ def arms() -> list[str]:
 
     Examples
     --------
-    >>> "two-link" in pliant.arms()
+    >>> "two-link" in pliant.robot.arms()
     True
     """
     folder = resources.files("pliant.robot").joinpath("arms")

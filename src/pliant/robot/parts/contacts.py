@@ -24,7 +24,7 @@ class Surface(Description):
 
     Examples
     --------
-    >>> pliant.Surface(type="capsule", radius=0.05, length=0.4).frame
+    >>> pliant.robot.Surface(type="capsule", radius=0.05, length=0.4).frame
     'world'
     """
 
@@ -56,7 +56,7 @@ class Contact(Description):
 
     Examples
     --------
-    >>> touch = pliant.Contact(name="wipe", frame="tip", radius=0.02, surface={"frame": "wall"}, stiffness=1e5)
+    >>> touch = pliant.robot.Contact(name="wipe", frame="tip", radius=0.02, surface={"frame": "wall"}, stiffness=1e5)
     >>> touch.exponent, touch.stick_speed
     (1.5, 0.0001)
     """

@@ -29,7 +29,7 @@ class LineSpring(Description):
 
     Examples
     --------
-    >>> pliant.LineSpring(stiffness=2000.0, length=0.5).preload
+    >>> pliant.robot.LineSpring(stiffness=2000.0, length=0.5).preload
     0.0
     """
 
@@ -45,7 +45,7 @@ class LineForce(Description):
 
     Examples
     --------
-    >>> pliant.LineForce(commanded=True).value
+    >>> pliant.robot.LineForce(commanded=True).value
     0.0
     """
 
@@ -58,7 +58,7 @@ class Cable(Description):
 
     Examples
     --------
-    >>> pliant.Cable(stiffness=1e5, length=1.2).smoothing
+    >>> pliant.robot.Cable(stiffness=1e5, length=1.2).smoothing
     0.001
     """
 
@@ -78,7 +78,7 @@ class Valve(Description):
 
     Examples
     --------
-    >>> pliant.Valve(flow=1e-3).pressure_drop
+    >>> pliant.robot.Valve(flow=1e-3).pressure_drop
     1000000.0
     """
 
@@ -97,7 +97,7 @@ class Cushion(Stop):
 
     Examples
     --------
-    >>> pliant.Cushion(length=0.02, stiffness=1e7).damping
+    >>> pliant.robot.Cushion(length=0.02, stiffness=1e7).damping
     5.0
     """
 
@@ -122,7 +122,7 @@ class Cylinder(Description):
 
     Examples
     --------
-    >>> lift = pliant.Cylinder(areas=[5e-3, 3e-3], stroke=0.6, dead_length=0.8, valve={"flow": 1e-3})
+    >>> lift = pliant.robot.Cylinder(areas=[5e-3, 3e-3], stroke=0.6, dead_length=0.8, valve={"flow": 1e-3})
     >>> lift.volumes
     (0.00015, 9e-05)
     """
@@ -177,7 +177,7 @@ class Coupling(Description):
 
     Examples
     --------
-    >>> pliant.Coupling(name="strut", between=["boom", "base"], damping=300.0).kinds
+    >>> pliant.robot.Coupling(name="strut", between=["boom", "base"], damping=300.0).kinds
     ('damping',)
     """
 

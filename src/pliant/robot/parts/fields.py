@@ -94,7 +94,7 @@ class Description(BaseModel):
 
         Examples
         --------
-        >>> pliant.Friction.from_dict({"viscous": 0.1}).viscous
+        >>> pliant.robot.Friction.from_dict({"viscous": 0.1}).viscous
         0.1
         """
         try:

@@ -58,7 +58,7 @@ class Origin(Description):
 
     Examples
     --------
-    >>> pliant.Origin(xyz=[0, 0, 0.3], rpy=["pi/2", 0, 0]).rpy
+    >>> pliant.robot.Origin(xyz=[0, 0, 0.3], rpy=["pi/2", 0, 0]).rpy
     (1.5707963267948966, 0.0, 0.0)
     """
 
@@ -76,7 +76,7 @@ class DH(Description):
 
     Examples
     --------
-    >>> pliant.DH(a=0.5, alpha="90 deg").alpha
+    >>> pliant.robot.DH(a=0.5, alpha="90 deg").alpha
     1.5707963267948966
     """
 
@@ -93,11 +93,11 @@ class Limits(Description):
     """Limits of a joint. A run ends where a joint leaves `lower` or `upper`, unless it is told `limits=False`;
     nothing stops the joint there. With a `stop` runs go on, and the joint rests on it or comes back. `speed` tells
     `stiffening="auto"` how fast the arm may spin. Runs do not hold `speed`, `acceleration`, `jerk` and `effort`;
-    motions that `pliant shape` plans do, behind an elastic drive those of the motor.
+    motions that `pliant plan` plans do, behind an elastic drive those of the motor.
 
     Examples
     --------
-    >>> pliant.Limits(lower="-90 deg", upper="90 deg", effort=50.0).upper
+    >>> pliant.robot.Limits(lower="-90 deg", upper="90 deg", effort=50.0).upper
     1.5707963267948966
     """
 
@@ -131,7 +131,7 @@ class JointAxis(Description):
 
     Examples
     --------
-    >>> pliant.JointAxis(axis=[0, 1, 0], friction=pliant.Friction(viscous=0.2)).axis
+    >>> pliant.robot.JointAxis(axis=[0, 1, 0], friction=pliant.robot.Friction(viscous=0.2)).axis
     (0.0, 1.0, 0.0)
     """
 
@@ -186,7 +186,7 @@ class Joint(Description):
 
     Examples
     --------
-    >>> elbow = pliant.Joint(axis=[0, 1, 0], origin=pliant.Origin(xyz=[1.0, 0, 0]))
+    >>> elbow = pliant.Joint(axis=[0, 1, 0], origin=pliant.robot.Origin(xyz=[1.0, 0, 0]))
     >>> elbow.moves, elbow.flexible
     (True, False)
     """

@@ -92,7 +92,7 @@ class TipLoad(Description):
 
     Examples
     --------
-    >>> pliant.Shapes(bending_y=2, boundary="clamped-mass", tip_load=pliant.TipLoad(mass=1.5)).tip_load.mass
+    >>> pliant.Shapes(bending_y=2, boundary="clamped-mass", tip_load=pliant.robot.TipLoad(mass=1.5)).tip_load.mass
     1.5
     """
 

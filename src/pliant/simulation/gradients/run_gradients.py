@@ -245,7 +245,7 @@ def gradient_batch(
     Examples
     --------
     >>> model = pliant.load("two-link").model(parameters=["payload.mass"])
-    >>> found = pliant.gradient_batch(
+    >>> found = pliant.gradients.gradient_batch(
     ...     model, 0.1, p=[[0.0], [0.5], [1.0]], step=1e-3, terminal=lambda t, q, qd: q[0], with_respect_to=["p"]
     ... )
     >>> found.value.shape, found["p"].shape

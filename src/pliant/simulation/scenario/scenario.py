@@ -284,7 +284,7 @@ class Scenario(Document):
                 if getattr(self, key):
                     yield (
                         ("outputs", "recording"),
-                        clash(f"a recording file has no `{key}`; use pliant.Recording in Python"),
+                        clash(f"a recording file has no `{key}`; use pliant.identification.Recording in Python"),
                         None,
                     )
 

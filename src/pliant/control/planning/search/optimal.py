@@ -151,7 +151,7 @@ def rest_to_rest(
     intervals: int = 40,
     degree: int = 4,
     *,
-    rate_limit: ArrayLike | None = None,
+    speed_limit: ArrayLike | None = None,
     acceleration_limit: ArrayLike | None = None,
     jerk_limit: ArrayLike | None = None,
     time_limit: float | None = None,
@@ -174,7 +174,7 @@ def rest_to_rest(
         Least integral of tau^2, or least duration.
     intervals, degree : int
         Grid: pieces of the motion, and collocation points in each.
-    rate_limit, acceleration_limit, jerk_limit : number or (m,), optional
+    speed_limit, acceleration_limit, jerk_limit : number or (m,), optional
         Limits of the commanded motion, of motors where drives are elastic. The motion keeps them at every moment.
     time_limit : float, optional
         Seconds that the call may last, compiling included. Then the call returns the best motion that meets all
@@ -213,7 +213,7 @@ def rest_to_rest(
         raise ModelError(f"intervals, degree: got {intervals}, {degree}, expected at least 4 and 2")
     checked_estimate(model, None)  # torques must act on single coordinates
     limit = None if torque_limit is None else checked_limit("torque_limit", torque_limit, model.n_joints)
-    limits = {"rate_limit": rate_limit, "acceleration_limit": acceleration_limit, "jerk_limit": jerk_limit}
+    limits = {"speed_limit": speed_limit, "acceleration_limit": acceleration_limit, "jerk_limit": jerk_limit}
     bounds = _bounds(limits, model.n_joints)
     if objective == "time" and limit is None and acceleration_limit is None and jerk_limit is None:
         raise ModelError("torque_limit: least time needs torque limits, or limits of acceleration or jerk")
@@ -224,7 +224,7 @@ def rest_to_rest(
         watch = replace(watch, report=report)
         if needs_process(model, SEARCH, watch):
             search = partial(
-                rest_to_rest, intervals=intervals, degree=degree, rate_limit=rate_limit,
+                rest_to_rest, intervals=intervals, degree=degree, speed_limit=speed_limit,
                 acceleration_limit=acceleration_limit, jerk_limit=jerk_limit,
             )  # fmt: skip
             given = (model, start, goal, duration, torque_limit, objective)
@@ -312,8 +312,8 @@ class MotionTask:
         least = self.bounds.shortest((ends.goal - ends.start)[self._actuated])
         if not self.timed and asked is not None and asked < least:
             raise PliantError(
-                f"duration: got {asked:g} s, expected at least {least:.3g} s, which rate_limit, acceleration_limit and "
-                "jerk_limit ask for"
+                f"duration: got {asked:g} s, expected at least {least:.3g} s, which speed_limit, acceleration_limit "
+                "and jerk_limit ask for"
             )
         T = asked if asked is not None else GUESS * max(shortest or 0.0, least)
         return self._searched(T or GUESS * ends.duration(self.model, limit), watch=watch, shortest=shortest)

@@ -74,8 +74,10 @@ class ImportedBody(Description):
 
     Examples
     --------
+    >>> bar = pliant.bodies.brick_mesh(np.linspace(0, 0.4, 5), [-0.01, 0.01], [-0.005, 0.005])
+    >>> pliant.bodies.from_mesh(bar, "aluminium", "x = 0", "x = 0.4", unit="m", modes=2).save("forearm.npz")
     >>> pliant.robot.ImportedBody(file="forearm.npz", damping=0.01).reduced.frames
-    ('root', 'tip', 'flange')
+    ('root', 'tip')
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -123,7 +125,26 @@ class ImportedBody(Description):
         return self.content if self.modes is None else self.content.lowest(self.modes)
 
     def pose(self, frame: str) -> tuple[Array, Array]:
-        """Rotation (3, 3) and place (3,) of one of its frames while it is not bent, without rounding."""
+        """Return the place of one of its frames while it is not bent, without rounding.
+
+        Parameters
+        ----------
+        frame : str
+
+        Returns
+        -------
+        (3, 3) array
+            Rotation.
+        (3,) array
+            Position, m.
+
+        Examples
+        --------
+        >>> bar = pliant.bodies.brick_mesh(np.linspace(0, 0.4, 5), [-0.01, 0.01], [-0.005, 0.005])
+        >>> pliant.bodies.from_mesh(bar, "aluminium", "x = 0", "x = 0.4", unit="m", modes=2).save("bar.npz")
+        >>> float(pliant.robot.ImportedBody(file="bar.npz").pose("tip")[1][0].round(9))
+        0.4
+        """
         number = self.reduced.frames.index(frame)
         p = self.reduced.places[number]
         return canonical(self.reduced.axes[number]), canonical(p, np.abs(p).max())

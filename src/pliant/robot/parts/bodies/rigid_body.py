@@ -92,7 +92,7 @@ class Lump(Description):
 
     Examples
     --------
-    >>> pliant.Lump(mass=2.0, inertia=[0.01, 0.01, 0.02]).mass
+    >>> pliant.robot.Lump(mass=2.0, inertia=[0.01, 0.01, 0.02]).mass
     2.0
     """
 

@@ -289,7 +289,23 @@ class Section(Description):
 
 
 def area_moments(section: Section) -> AreaMoments:
-    """Area moments of a uniform section, or of a view of one, whose dimensions may be symbols."""
+    """Return the area moments of a uniform section, or of a view of one, whose dimensions may be symbols.
+
+    Parameters
+    ----------
+    section : Section
+
+    Returns
+    -------
+    AreaMoments
+        Area `A` in m^2, second moments `I_y` and `I_z` and torsion constant `J` in m^4.
+
+    Examples
+    --------
+    >>> tube = pliant.Section(shape="tube", outer_diameter=0.05, inner_diameter=0.04)
+    >>> f"{pliant.robot.area_moments(tube).I_z:.3e}"
+    '1.811e-07'
+    """
     form = section_shape(section.shape)
     return drawn_moments(section.loops()) if isinstance(form, DrawnSection) else form.moments(*_sizes(section))
 

@@ -22,9 +22,10 @@ class Friction(Description):
 
     Examples
     --------
-    >>> pliant.Joint(friction=pliant.Friction(viscous=0.2, coulomb=1.0)).friction.coulomb
+    >>> pliant.Joint(friction=pliant.robot.Friction(viscous=0.2, coulomb=1.0)).friction.coulomb
     1.0
-    >>> pliant.Friction(law="lugre", coulomb=1.0, stiction=1.5, stiffness=1e5, micro_damping=300.0, viscous=0.4).level
+    >>> lugre = {"stiction": 1.5, "stiffness": 1e5, "micro_damping": 300.0}
+    >>> pliant.robot.Friction(law="lugre", coulomb=1.0, viscous=0.4, **lugre).level
     1.5
     """
 

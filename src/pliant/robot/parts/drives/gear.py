@@ -21,7 +21,7 @@ class Hysteresis(Description):
 
     Examples
     --------
-    >>> pliant.Hysteresis(fraction=0.3, yield_twist=2e-4).loading
+    >>> pliant.robot.Hysteresis(fraction=0.3, yield_twist=2e-4).loading
     0.5
     """
 
@@ -43,7 +43,7 @@ class GearError(Description):
 
     Examples
     --------
-    >>> pliant.GearError(amplitude=2e-4, cycles=2).cycles
+    >>> pliant.robot.GearError(amplitude=2e-4, cycles=2).cycles
     2.0
     """
 

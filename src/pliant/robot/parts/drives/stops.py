@@ -19,7 +19,7 @@ class Restitution(Description):
 
     Examples
     --------
-    >>> round(pliant.Restitution(value=0.8, speed=0.5).damping, 6)
+    >>> round(pliant.robot.Restitution(value=0.8, speed=0.5).damping, 6)
     0.746292
     """
 
@@ -57,7 +57,7 @@ class Stop(Description):
 
     Examples
     --------
-    >>> pliant.Limits(upper="90 deg", stop=pliant.Stop(stiffness=5e4, damping=0.4)).stop.damping
+    >>> pliant.robot.Limits(upper="90 deg", stop=pliant.robot.Stop(stiffness=5e4, damping=0.4)).stop.damping
     0.4
     """
 

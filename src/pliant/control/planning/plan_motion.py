@@ -1,4 +1,4 @@
-"""`shape`: a motion without residual vibration, compared with the plain motion."""
+"""`plan`: a motion without residual vibration, compared with the plain motion."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pliant.drawing.style import Paths
+    from pliant.simulation.runs.results import Result
 
 DESCRIBED = "as described"
 """Name of the arm as its file has it, among arms with errors of payload and stiffness."""
@@ -58,7 +60,7 @@ GUESS = 1.1
 FEWEST = 8
 """Least number of intervals with which a motion can be steered."""
 ROWS = 201
-"""Rows of `ShapedMotion.motion`."""
+"""Rows of `Plan.motion`."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Compared:
 
 
 @dataclass(frozen=True, repr=False)
-class ShapedMotion:
+class Plan:
     """A motion without residual vibration, and a comparison with the plain motion.
 
     Attributes
@@ -121,7 +123,7 @@ class ShapedMotion:
     def __repr__(self) -> str:
         here = self.compared[DESCRIBED]
         return (
-            f"ShapedMotion({self.duration:.4g} s by {self.method}, rings by {1e3 * here.shaped.peak:.3g} mm; plain "
+            f"Plan({self.duration:.4g} s by {self.method}, rings by {1e3 * here.shaped.peak:.3g} mm; plain "
             f"{self.plain.end:.4g} s, {1e3 * here.plain.peak:.3g} mm)"
         )
 
@@ -135,7 +137,7 @@ class ShapedMotion:
 
         Examples
         --------
-        >>> still = pliant.shape(pliant.load("spin-up").model(), [0.0], [0.5], intervals=10)
+        >>> still = pliant.plan(pliant.load("spin-up").model(), [0.0], [0.5], intervals=10)
         >>> sorted(still.to_dict())
         ['duration', 'frequency', 'method', 'plain_duration', 'residual', 'shares']
         """
@@ -165,7 +167,7 @@ class ShapedMotion:
 
         Examples
         --------
-        >>> still = pliant.shape(pliant.load("spin-up").model(), [0.0], [0.5], intervals=10)
+        >>> still = pliant.plan(pliant.load("spin-up").model(), [0.0], [0.5], intervals=10)
         >>> len(still.plot().axes)
         2
         """
@@ -173,9 +175,86 @@ class ShapedMotion:
 
         return shaped_figure(self, path)
 
+    def sampled(self, sample_time: float) -> JointMotion:
+        """Return the motion at every tick of a clock, up to the first tick at which it is over.
+
+        Parameters
+        ----------
+        sample_time : float
+            Seconds between two rows.
+
+        Returns
+        -------
+        JointMotion
+            Positions, rates, accelerations and feedforward torques.
+
+        Examples
+        --------
+        >>> still = pliant.plan(pliant.load("spin-up").model(), [0.0], [0.5], intervals=10)
+        >>> rows = still.sampled(0.004)
+        >>> float(rows.t[1]), bool(rows.t[-1] >= still.duration), float(rows.q[-1, 0])
+        (0.004, True, 0.5)
+        """
+        ticks = int(np.ceil(self.duration / positive("sample_time", sample_time) * (1 - 1e-12)))
+        return _rows(
+            self.motion.joints,
+            self.trajectory,
+            self.compared[DESCRIBED].shaped.run,
+            np.arange(ticks + 1, dtype=float) * sample_time,
+        )
+
+    def to_csv(self, path: str | os.PathLike[str], sample_time: float | None = None) -> Path:
+        """Write a table of the motion: times, and for each joint position, rate, acceleration and feedforward torque.
+
+        Parameters
+        ----------
+        path : path
+        sample_time : float, optional
+            Seconds between two rows; without it the rows of `motion`.
+
+        Returns
+        -------
+        Path
+
+        Examples
+        --------
+        >>> still = pliant.plan(pliant.load("spin-up").model(), [0.0], [0.5], intervals=10)
+        >>> print(still.to_csv("motion.csv", sample_time=0.004).read_text().splitlines()[0])
+        time,arm,arm.rate,arm.acceleration,arm.torque
+        """
+        return (self.motion if sample_time is None else self.sampled(sample_time)).to_csv(path)
+
+    def to_ros(self, path: str | os.PathLike[str], sample_time: float | None = None) -> Path:
+        """Write the text form of a ROS 2 `trajectory_msgs/JointTrajectory`.
+
+        Parameters
+        ----------
+        path : path
+        sample_time : float, optional
+            Seconds between two points; without it those of `motion`.
+
+        Returns
+        -------
+        Path
+
+        Examples
+        --------
+        >>> still = pliant.plan(pliant.load("spin-up").model(), [0.0], [0.5], intervals=10)
+        >>> pliant.planning.read_trajectory(still.to_ros("motion.yaml", sample_time=0.004)).joints
+        ('arm',)
+        """
+        return (self.motion if sample_time is None else self.sampled(sample_time)).to_ros(path)
+
+
+def _rows(joints: tuple[str, ...], trajectory: Piecewise, run: Result, t: Array) -> JointMotion:
+    """Motion at times (K,), with the torques of its run."""
+    q, qd, qdd = trajectory(t)
+    tau = np.stack([np.interp(t, run.t, column) for column in run.tau.T], axis=1)[:, : trajectory.n]
+    return JointMotion(joints=joints, t=t, q=q, qd=qd, qdd=qdd, tau=tau)
+
 
 @checked
-def shape(
+def plan(
     model: Model,
     start: AnglesLike | None = None,
     goal: AnglesLike | None = None,
@@ -184,14 +263,14 @@ def shape(
     payload: float | None = None,
     payload_error: float = 0.0,
     stiffness_error: float = 0.0,
-    speed: ArrayLike | None = None,
-    acceleration: ArrayLike | None = None,
-    jerk: ArrayLike | None = None,
-    effort: ArrayLike | None = None,
+    speed_limit: ArrayLike | None = None,
+    acceleration_limit: ArrayLike | None = None,
+    jerk_limit: ArrayLike | None = None,
+    torque_limit: ArrayLike | None = None,
     intervals: int = 30,
     time_limit: float | None = None,
     progress: bool | Callable[[float], None] | None = None,
-) -> ShapedMotion:
+) -> Plan:
     """Return a motion of the joints without residual vibration, within limits of speed, acceleration, jerk and torque.
 
     From `start` to `goal` the path is free: optimal control finds the fastest motion that ends at rest. The path of a
@@ -212,7 +291,7 @@ def shape(
     payload_error, stiffness_error : float
         Largest relative errors of payload and stiffness, in both directions. The residual vibration is small for these
         too.
-    speed, acceleration, jerk, effort : number or (m,), optional
+    speed_limit, acceleration_limit, jerk_limit, torque_limit : number or (m,), optional
         Limits instead of those of the robot file; joints that move need all but the last.
     intervals : int
         Intervals of the motion that a search finds. A path that is kept may get more.
@@ -224,7 +303,7 @@ def shape(
 
     Returns
     -------
-    ShapedMotion
+    Plan
 
     Raises
     ------
@@ -234,24 +313,28 @@ def shape(
     Examples
     --------
     >>> model = pliant.load("two-link").model()
-    >>> still = pliant.shape(model, [-0.4, 0.3], [0.1, -0.2], intervals=16)
+    >>> still = pliant.plan(model, [-0.4, 0.3], [0.1, -0.2], intervals=16)
     >>> still.compared["as described"].ratio < 0.05, still.method
     (True, 'optimal control')
     """
     watch = Watch(None if time_limit is None else positive("time_limit", time_limit))
     arm = model if payload is None else _loaded(model, payload)
-    limits = {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort}
+    limits = {
+        "speed_limit": speed_limit, "acceleration_limit": acceleration_limit, "jerk_limit": jerk_limit,
+        "torque_limit": torque_limit,
+    }  # fmt: skip
     bounds, torque_limits = stated_limits(arm, limits)
     if intervals < FEWEST:
         raise ModelError(f"intervals: got {intervals}, expected at least {FEWEST}")
-    with interruptible("shape"), reporter(progress, 1.0, "shaping a motion", "") as report:
+    with interruptible("plan"), reporter(progress, 1.0, "planning a motion", "") as report:
         watch = replace(watch, report=report)
         if needs_process(model, SEARCH, watch):
             search = partial(
-                shape, intervals=intervals, payload=payload, payload_error=payload_error,
-                stiffness_error=stiffness_error, speed=speed, acceleration=acceleration, jerk=jerk, effort=effort,
+                plan, intervals=intervals, payload=payload, payload_error=payload_error,
+                stiffness_error=stiffness_error, speed_limit=speed_limit, acceleration_limit=acceleration_limit,
+                jerk_limit=jerk_limit, torque_limit=torque_limit,
             )  # fmt: skip
-            return in_process(search, (model, start, goal, trajectory), watch=watch, name="shape")
+            return in_process(search, (model, start, goal, trajectory), watch=watch, name="plan")
         shaping = _Shaping(
             model=arm,
             bounds=bounds,
@@ -315,7 +398,7 @@ class _Shaping:
         """Arms by name: the arm as described, then arms with errors."""
         return {DESCRIBED: self.model, **self.off}
 
-    def between(self, start: Array, goal: Array) -> ShapedMotion:
+    def between(self, start: Array, goal: Array) -> Plan:
         """Return a motion between joint positions (m,) on any path."""
         model = self.model
         require_limits(model, self.bounds, start != goal)
@@ -366,7 +449,7 @@ class _Shaping:
                 break
         return found, after
 
-    def along(self, given: JointMotion) -> ShapedMotion:
+    def along(self, given: JointMotion) -> Plan:
         """Return a motion on the path of a motion of the joints."""
         t = np.linspace(0.0, float(given.t[-1]), DENSE)
         q = given.at(t)
@@ -413,7 +496,7 @@ class _Shaping:
 
     def _along(
         self, path: JointPath, progress: Progress, plain: Piecewise, before: dict[str, Residual], search: bool = True
-    ) -> ShapedMotion:
+    ) -> Plan:
         """Return a motion on a path: with the fastest timing if a `search` finds one, else by shapers.
 
         Parameters
@@ -460,19 +543,16 @@ class _Shaping:
     def _compared(
         self, found: Piecewise, plain: Piecewise, method: str, *, before: dict[str, Residual],
         after: dict[str, Residual],
-    ) -> ShapedMotion:  # fmt: skip
+    ) -> Plan:  # fmt: skip
         """Return the result from the motion that was found and the plain one, and the residual vibration of all arms
         `before` (plain) and `after` (found)."""
         run = after[DESCRIBED].run
-        t = np.linspace(0.0, found.end, ROWS)
-        tau = np.stack([np.interp(t, run.t, column) for column in run.tau.T], axis=1)[:, : found.n]
-        q, qd, qdd = found(t)
         taken = shares(found, self.bounds)
         taken["effort"] = float(np.abs(run.tau[run.t <= found.end, : found.n] / self.effort).max())
-        return ShapedMotion(
+        return Plan(
             trajectory=found,
             plain=plain,
-            motion=JointMotion(joints=tuple(self.model.joints), t=t, q=q, qd=qd, qdd=qdd, tau=tau),
+            motion=_rows(tuple(self.model.joints), found, run, np.linspace(0.0, found.end, ROWS)),
             method=method,
             compared={name: Compared(plain=before[name], shaped=after[name]) for name in self._arms},
             shares=taken,

@@ -1,4 +1,4 @@
-"""`pliant shape`: a motion of an arm without residual vibration."""
+"""`pliant plan`: a motion of an arm without residual vibration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pliant.cli.output import Facts, fresh_folder, number, print_json, table
 from pliant.errors import ModelError
 
 if TYPE_CHECKING:
-    from pliant.control.planning.plan import ShapedMotion
+    from pliant.control.planning.plan_motion import Plan
 
 Limit = Annotated[
     str | None, typer.Option(metavar="NUMBERS", help="Limit instead of the robot file's: one number, or one per joint.")
@@ -39,14 +39,17 @@ def command(
     ] = None,
     payload_error: Annotated[float, typer.Option(help="Relative error of the payload, such as 0.2.")] = 0.0,
     stiffness_error: Annotated[float, typer.Option(help="Relative error of stiffnesses.")] = 0.0,
-    speed: Limit = None,
-    acceleration: Limit = None,
-    jerk: Limit = None,
-    effort: Limit = None,
+    speed_limit: Limit = None,
+    acceleration_limit: Limit = None,
+    jerk_limit: Limit = None,
+    torque_limit: Limit = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the outputs; out/NAME of the arm by default.", metavar="DIR")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that is not empty.")] = False,
+    sample_time: Annotated[
+        float | None, typer.Option(help="Seconds between two rows of the motion, such as 0.004; 200 rows by default.")
+    ] = None,
     time_limit: Annotated[float | None, typer.Option(help="Most seconds of the search.")] = None,
     json: Json = False,
     package: Packages = None,
@@ -58,7 +61,7 @@ def command(
     Writes the motion with feedforward torques (motion.csv, and motion.yaml as a ROS JointTrajectory), a figure
     (motion.png) and the numbers (motion.json). Commands are positions of motors, as drives see them.
     """
-    from pliant.control.planning.plan import shape
+    from pliant.control.planning.plan_motion import plan
     from pliant.control.planning.trajectory_files import read_trajectory
 
     robot = robot_of(file, package, flexible, tip)
@@ -68,11 +71,14 @@ def command(
         None if text is None else positions_of(model, text, name)
         for name, text in (("--start", start), ("--goal", goal))
     )
-    limits = {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort}
-    chosen: Facts = {key: _numbers(key, text) for key, text in limits.items()}
-    folder = fresh_folder(out if out is not None else Path("out") / f"{Path(file).stem}-shaped", force)
+    limits = {
+        "speed_limit": speed_limit, "acceleration_limit": acceleration_limit, "jerk_limit": jerk_limit,
+        "torque_limit": torque_limit,
+    }  # fmt: skip
+    chosen: Facts = {key: _numbers(key.replace("_", "-"), text) for key, text in limits.items()}
+    folder = fresh_folder(out if out is not None else Path("out") / f"{Path(file).stem}-plan", force)
     try:
-        found = shape(
+        found = plan(
             model, begin, end, given, payload=payload, payload_error=payload_error, stiffness_error=stiffness_error,
             time_limit=time_limit, **chosen,
         )  # fmt: skip
@@ -80,7 +86,7 @@ def command(
         if not any(folder.iterdir()):
             folder.rmdir()
         raise
-    _write(found, folder)
+    _write(found, folder, sample_time)
     if json:
         print_json({"robot": robot.name, **found.to_dict()})
         return
@@ -101,15 +107,15 @@ def _numbers(name: str, text: str | None) -> list[float] | float | None:
 FILES = ("motion.csv", "motion.yaml", "motion.png", "motion.json")
 
 
-def _write(found: ShapedMotion, folder: Path) -> None:
-    found.motion.to_csv(folder / "motion.csv")
-    found.motion.to_ros(folder / "motion.yaml")
+def _write(found: Plan, folder: Path, sample_time: float | None) -> None:
+    found.to_csv(folder / "motion.csv", sample_time)
+    found.to_ros(folder / "motion.yaml", sample_time)
     found.plot(folder / "motion.png")
     with atomic_write(folder / "motion.json") as partial:
         partial.write_text(json_text.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def _tell(found: ShapedMotion, folder: Path) -> None:
+def _tell(found: Plan, folder: Path) -> None:
     head = ("arm", "plain mm", "shaped mm", "ratio")
     rows = [
         (name, number(1e3 * both.plain.peak, 3), number(1e3 * both.shaped.peak, 3), f"{both.ratio:.4f}")

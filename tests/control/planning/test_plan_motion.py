@@ -15,11 +15,16 @@ from pliant.control.planning.paths.following_shapers import followed
 from pliant.control.planning.paths.joint_paths import JointPath, Progress
 from pliant.control.planning.uncertainty import off_by, stiffness_paths
 from pliant.control.trajectories.splines import Piece, Piecewise
-from pliant.ringing import JointMotion, residual_vibration, shape
+from pliant.planning import JointMotion, plan, residual_vibration
 from sources import ROOT
 
 START, GOAL = [-1.1, 0.3], [-0.5, -0.3]
-LIMITS = {"speed": [2.0, 3.0], "acceleration": [8.0, 12.0], "jerk": [80.0, 150.0], "effort": [200.0, 60.0]}
+LIMITS = {
+    "speed_limit": [2.0, 3.0],
+    "acceleration_limit": [8.0, 12.0],
+    "jerk_limit": [80.0, 150.0],
+    "torque_limit": [200.0, 60.0],
+}
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +34,12 @@ def model():
 
 @pytest.fixture(scope="module")
 def exact(model):
-    return shape(model, START, GOAL, intervals=20, progress=False, **LIMITS)
+    return plan(model, START, GOAL, intervals=20, progress=False, **LIMITS)
 
 
 @pytest.fixture(scope="module")
 def robust(model):
-    return shape(model, START, GOAL, payload_error=0.5, intervals=20, progress=False, **LIMITS)
+    return plan(model, START, GOAL, payload_error=0.5, intervals=20, progress=False, **LIMITS)
 
 
 def within_limits(shaped) -> None:
@@ -43,10 +48,10 @@ def within_limits(shaped) -> None:
     _, qd, qdd = shaped.trajectory(t)
     jerk = np.diff(qdd, axis=0) / t[1]
     for name, found in (("speed", qd), ("acceleration", qdd), ("jerk", jerk)):
-        assert (np.abs(found).max(axis=0) <= np.array(LIMITS[name]) * (1 + 1e-5)).all(), name
-        assert shaped.shares[name] == pytest.approx((np.abs(found) / LIMITS[name]).max(), rel=1e-3)
+        assert (np.abs(found).max(axis=0) <= np.array(LIMITS[f"{name}_limit"]) * (1 + 1e-5)).all(), name
+        assert shaped.shares[name] == pytest.approx((np.abs(found) / LIMITS[f"{name}_limit"]).max(), rel=1e-3)
     run = shaped.compared["as described"].shaped.run
-    assert (np.abs(run.tau[run.t <= shaped.duration]) <= LIMITS["effort"]).all()
+    assert (np.abs(run.tau[run.t <= shaped.duration]) <= LIMITS["torque_limit"]).all()
 
 
 @pytest.mark.slow
@@ -58,10 +63,10 @@ def test_a_motion_at_rest_at_its_end(model, exact) -> None:
     within_limits(exact)
     np.testing.assert_allclose(exact.trajectory(exact.duration)[0], GOAL, atol=1e-9)
     names = {
-        "rate_limit": "speed",
-        "acceleration_limit": "acceleration",
-        "jerk_limit": "jerk",
-        "torque_limit": "effort",
+        "speed_limit": "speed_limit",
+        "acceleration_limit": "acceleration_limit",
+        "jerk_limit": "jerk_limit",
+        "torque_limit": "torque_limit",
     }
     given = {name: LIMITS[key] for name, key in names.items()}
     fastest = rest_to_rest(model, START, GOAL, objective="time", intervals=20, **given)
@@ -108,7 +113,7 @@ def bent(model):
 @pytest.mark.slow_cases("0.0")
 @pytest.mark.parametrize("error", [0.0, pytest.param(0.2, marks=pytest.mark.full)])
 def test_a_path_is_kept(model, bent, error: float) -> None:
-    shaped = shape(model, trajectory=bent, payload_error=error, progress=False, **LIMITS)
+    shaped = plan(model, trajectory=bent, payload_error=error, progress=False, **LIMITS)
     assert shaped.method == "timing"
     assert shaped.compared["as described"].ratio < 1 / 20
     assert all(both.ratio < 1 / 5 for both in shaped.compared.values())
@@ -191,33 +196,36 @@ def test_a_path_where_a_motion_crowds() -> None:
     [
         ({"start": START}, "expected both, or a trajectory"),
         ({"start": START, "goal": START}, "it is the start"),
-        ({"start": START, "goal": GOAL, "jerk": None}, "limits.jerk: joint upper has none"),
+        ({"start": START, "goal": GOAL, "jerk_limit": None}, "limits.jerk: joint upper has none"),
         ({"start": START, "goal": GOAL, "payload_error": 1.5}, "expected a share from 0"),
         ({"start": START, "goal": GOAL, "payload": -1.0}, "expected a mass"),
         ({"start": START, "goal": GOAL, "intervals": 3}, "intervals: got 3, expected at least 8"),
-        ({"start": START, "goal": GOAL, "speed": [1.0, 2.0, 3.0]}, "expected a positive number or 2"),
+        ({"start": START, "goal": GOAL, "speed_limit": [1.0, 2.0, 3.0]}, "expected a positive number or 2"),
         (
-            {"start": [0.0, 0.0], "goal": GOAL, "effort": 10.0},
+            {"start": [0.0, 0.0], "goal": GOAL, "torque_limit": 10.0},
             "start: holding joint upper there takes 140.3, limits.effort allows 10",
         ),
         ({"trajectory": JointMotion(("a",), np.arange(2.0), np.eye(2)[:, :1])}, "no joint `a`"),
         ({"trajectory": JointMotion(("upper",), np.arange(2.0), np.eye(2)[:, :1])}, "joint `fore` is missing"),
         ({"trajectory": "nowhere.csv"}, "nowhere.csv: cannot be read"),
         (
-            {"trajectory": JointMotion(("upper", "fore"), np.arange(2.0), np.array([START, GOAL])), "effort": 50.0},
+            {
+                "trajectory": JointMotion(("upper", "fore"), np.arange(2.0), np.array([START, GOAL])),
+                "torque_limit": 50.0,
+            },
             "trajectory: at 0 s: holding joint upper there takes",
         ),
     ],
 )
 def test_what_is_wrong_is_told(model, given, message: str) -> None:
     with pytest.raises(pliant.ModelError, match=message):
-        shape(model, progress=False, **(LIMITS | given))
+        plan(model, progress=False, **(LIMITS | given))
 
 
 def test_a_goal_beyond_the_limits() -> None:
     arm = pliant.load("boom").model()
     with pytest.raises(pliant.ModelError, match=r"goal: joint boom is at 1\.5, its limits are"):
-        shape(arm, [0.0, 0.5, -0.5], [0.0, 1.5, -0.5])
+        plan(arm, [0.0, 0.5, -0.5], [0.0, 1.5, -0.5])
 
 
 SHAPING = runpy.run_path(str(ROOT / "benchmarks" / "shaping.py"))
