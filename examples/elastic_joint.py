@@ -6,7 +6,7 @@ import pliant
 
 k, J = 800.0, 0.3
 body = pliant.RigidBody(mass=1.0, inertia=(J, J, J), tip=(0.5, 0, 0))
-joint = pliant.Joint(drive=pliant.Drive(stiffness=k, rotor_inertia=1e-4, gear_ratio=100))
+joint = pliant.Joint(drive=pliant.robot.Drive(stiffness=k, rotor_inertia=1e-4, gear_ratio=100))
 robot = pliant.Robot(name="elastic joint", gravity=(0, 0, 0), links=[pliant.Link(name="arm", joint=joint, rigid=body)])
 model = robot.model()
 

@@ -11,7 +11,7 @@ q[2:] *= 1e-4  # amplitudes of a tenth of a millimetre, and slow ones
 qd[2:] *= 1e-3
 
 found = {}
-for name in pliant.model.FORMULATIONS:
+for name in pliant.robot.FORMULATIONS:
     model = robot.model(formulation=name, stiffening=False)  # dual-screw has none
     found[name] = model.forward_dynamics(q, qd, tau)
     count = model.operation_count("forward_dynamics")

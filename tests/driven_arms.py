@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pliant import Drive, Joint, Link, RigidBody, Robot
-from pliant.robot import Friction, Hysteresis, Motor
+from pliant import Joint, Link, RigidBody, Robot
+from pliant.robot import Drive, Friction, Hysteresis, Motor
 
 MOTOR: dict[str, Any] = {"torque_constant": 0.08, "resistance": 2.5, "inductance": 0.02}
 

@@ -10,7 +10,7 @@ from mkdocs.structure.files import File
 import pliant
 
 GROUPS = {
-    "Describe": ("load", "Robot", "Link", "Joint", "Drive", "Beam", "Section", "Material", "Shapes", "RigidBody",
+    "Describe": ("load", "Robot", "Link", "Joint", "Beam", "Section", "Material", "Shapes", "RigidBody",
                  "Payload", "Frame"),
     "Compute": ("Model",),
     "Run": ("simulate", "simulate_batch", "Stepper", "Event", "Result", "Scenario"),
@@ -18,12 +18,13 @@ GROUPS = {
     "Errors": ("PliantError", "ModelError", "UnsupportedModel", "SimulationError", "Interrupted"),
 }  # fmt: skip
 PARTS = {
-    "Joints and drives": ("JointAxis", "Origin", "DH", "Limits", "Stop", "Restitution", "Motor", "GearError",
+    "Joints and drives": ("JointAxis", "Origin", "DH", "Limits", "Stop", "Restitution", "Drive", "Motor", "GearError",
                           "Hysteresis", "Friction"),
     "Bodies": ("BaseBody", "Lump", "TipLoad", "BeamStation", "Visual", "VisualCylinder", "MATERIALS"),
     "Loops, couplings, hydraulics, contacts": ("Loop", "LoopJoint", "Coupling", "LineSpring", "LineForce", "Cable",
                                                "Cylinder", "Cushion", "Valve", "Contact", "Surface"),
     "Bodies from files": ("ImportedBody", "BodyFrame"),
+    "Formulations": ("FORMULATIONS",),
     "Sections": ("area_moments", "beam_properties"),
     "Files": ("arms", "parse", "schema", "Expected"),
 }  # fmt: skip

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pliant.model import Model
     from pliant.robot import (
         Beam,
-        Drive,
         Frame,
         Joint,
         Link,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
         load,
     )
     from pliant.simulation import batch as batch
-    from pliant.simulation import gradients as gradients
+    from pliant.simulation import gradients
     from pliant.simulation import scenario as scenario
     from pliant.simulation.batch import simulate_batch
     from pliant.simulation.gradients import gradient
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 _NAMES = {
-    "robot": "load Robot Link Joint Beam Section Material Shapes RigidBody Payload Drive Frame",
+    "robot": "load Robot Link Joint Beam Section Material Shapes RigidBody Payload Frame",
     "model": "Model",
     "simulation.runs": "simulate Result Event",
     "simulation.batch": "simulate_batch",
@@ -67,10 +66,10 @@ _NAMES = {
 }
 """Public names, by the module that has them."""
 _LATER = {name: module for module, names in _NAMES.items() for name in names.split()}
-_ROOMS = ("analysis", "bodies", "control", "environments", "export", "identification", "loads", "planning", "robot",
-          "view")  # fmt: skip
+_ROOMS = ("analysis", "bodies", "control", "environments", "export", "gradients", "identification", "loads", "planning",
+          "robot", "view")  # fmt: skip
 """Public modules."""
-_INNER = ("batch", "compute", "errors", "gradients", "mechanics", "model", "scenario", "simulation", "sweeps",
+_INNER = ("batch", "compute", "errors", "mechanics", "model", "scenario", "simulation", "sweeps",
           "validation")  # fmt: skip
 """Modules that can be reached as attributes of `pliant`, and are not listed."""
 _LEARNERS = ("jax", "torch")  # not listed: what completes names would ask for libraries that take seconds to import
@@ -127,7 +126,6 @@ def __dir__() -> list[str]:
 # Everything public but `environments`, which needs an extra: `from pliant import *` must work without it.
 __all__ = [
     "Beam",
-    "Drive",
     "Event",
     "Frame",
     "Interrupted",
@@ -152,6 +150,7 @@ __all__ = [
     "control",
     "export",
     "gradient",
+    "gradients",
     "identification",
     "identify",
     "load",

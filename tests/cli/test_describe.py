@@ -147,7 +147,7 @@ def test_motors_follow_their_joints(run: Run) -> None:
 @pytest.mark.slow
 def test_count_lists_every_formulation(run: Run) -> None:
     facts = json.loads(run("count", "two-link", "--json").stdout)
-    assert set(facts["counts"]) | set(facts["refused"]) == set(pliant.model.FORMULATIONS)
+    assert set(facts["counts"]) | set(facts["refused"]) == set(pliant.robot.FORMULATIONS)
     model = pliant.load("two-link").model()
     assert facts["counts"]["denoc"]["forward_dynamics"] == dict(model.operation_count("forward_dynamics"))
     table = run("count", "two-link").stdout

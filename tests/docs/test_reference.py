@@ -175,7 +175,7 @@ def test_help_shows_the_fields(part: type[Description]) -> None:
 
 def test_a_key_in_words() -> None:
     """What is read off a field: unit, words, range, default; and what a beam's docstring makes of it."""
-    found = {key.name: key for key in keys(pliant.Drive)}
+    found = {key.name: key for key in keys(pliant.robot.Drive)}
     assert found["stiffness"].unit == "N m/rad (N/m)"
     assert (found["gear_ratio"].unit, found["gear_ratio"].admits, found["gear_ratio"].default) == (
         "",

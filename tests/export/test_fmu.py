@@ -23,13 +23,13 @@ from coupled_arms import boom
 from driven_arms import everything
 from exported import model, needs_compiler
 from mock_up import Unit
-from pliant import Drive, Joint, Shapes
+from pliant import Joint, Shapes
 from pliant.control import PD, Sampled
 from pliant.errors import ModelError, PliantError
 from pliant.export import export
 from pliant.export.compiling import find_compiler
 from pliant.export.targets.fmu import platform_folder
-from pliant.robot import Friction
+from pliant.robot import Drive, Friction
 from pliant.robot.parts.beam import beam_properties
 from pliant.simulation.runs.quantities.internal_forces import RunHistory
 

@@ -17,11 +17,10 @@ import pliant
 from arms import unequal_two_link
 from exported import needs_compiler
 from mock_up import Unit
-from pliant import Drive
 from pliant.export import export
 from pliant.export.targets.fmu import platform_folder
 from pliant.model import Model
-from pliant.robot import Limits, Robot
+from pliant.robot import Drive, Limits, Robot
 
 fmpy = pytest.importorskip("fmpy", reason="fmpy is not installed (extra: fmu)")
 pytestmark = needs_compiler

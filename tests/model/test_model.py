@@ -18,7 +18,7 @@ from pliant.model import Formulation
 from pliant.robot.coordinates import Layout
 from pliant.robot.stations import locate
 
-FORMULATIONS = list(pliant.model.FORMULATIONS)
+FORMULATIONS = list(pliant.robot.FORMULATIONS)
 
 
 @pytest.fixture(scope="module")
@@ -291,7 +291,7 @@ def test_linearisation_equals_differences() -> None:
 
 def test_a_formulation_that_is_not_in_the_registry() -> None:
     """Functions, runs and pickles use it; its name alone leads nowhere."""
-    by_matrix = replace(pliant.model.FORMULATIONS["denoc"], name="by matrix", forward=None)
+    by_matrix = replace(pliant.robot.FORMULATIONS["denoc"], name="by matrix", forward=None)
     robot = pliant.load("puma")
     model, usual = robot.model(by_matrix), robot.model()
     state = np.random.default_rng(5).normal(size=(3, 6))
@@ -381,7 +381,7 @@ def test_coordinate_without_inertia_is_named() -> None:
 def test_matrices_of_one_coordinate_stay_matrices(own: bool) -> None:
     """By a formulation of the registry and by one that is not in it."""
     robot = pliant.Robot(name="pendulum", links=[pliant.Link(name="rod", rigid=pliant.RigidBody.slender_rod(2.0, 0.7))])
-    denoc = pliant.model.FORMULATIONS["denoc"]
+    denoc = pliant.robot.FORMULATIONS["denoc"]
     model = robot.model(Formulation("own", "nobody", denoc.mass_matrix, denoc.inertial_forces) if own else "denoc")
     found = model.matrices([0.3], [0.1])
     assert [x.shape for x in found] == [(1, 1), (1,), (1,), (1, 1), (1,)]

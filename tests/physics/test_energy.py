@@ -15,7 +15,7 @@ from pliant.mechanics.formulations.generalized_forces import dissipation
 from pliant.robot import Friction, Lump
 
 CONSERVED = 1e-7  # of the peak kinetic energy, at rtol 1e-10: what the integrator leaves
-NONLINEAR = [name for name in pliant.model.FORMULATIONS if name != "dual-screw"]
+NONLINEAR = [name for name in pliant.robot.FORMULATIONS if name != "dual-screw"]
 
 
 def conservative(seed: int, links: int, **options: Any) -> Robot:
@@ -97,7 +97,7 @@ def test_energy_is_conserved_by_random_robots(seed: int, stiffening: bool) -> No
 def damped(**shapes: Any) -> Robot:
     beam = Beam(length=1.3, mass_per_length=2.0, EI_y=60.0, EI_z=80.0, GJ=30.0, polar_inertia=0.02)
     joint = Joint(friction=Friction(viscous=0.4, coulomb=0.3, coulomb_speed=0.05))
-    drive = pliant.Drive(stiffness=300.0, rotor_inertia=0.05, damping=0.5)
+    drive = pliant.robot.Drive(stiffness=300.0, rotor_inertia=0.05, damping=0.5)
     return Robot(
         name="damped",
         gravity=(0, -9.81, 0),

@@ -164,7 +164,7 @@ def test_axes_of_a_load() -> None:
 
 
 @pytest.mark.slow_cases("denoc", "gibbs-appell", "lagrange")
-@pytest.mark.parametrize("formulation", [name for name in pliant.model.FORMULATIONS if name != "dual-screw"])
+@pytest.mark.parametrize("formulation", [name for name in pliant.robot.FORMULATIONS if name != "dual-screw"])
 def test_power_of_loads_is_the_energy_gained(formulation: str) -> None:
     model = cantilever(modes(2), gravity=(0, -9.81, 0)).model(formulation=formulation)
     loads = [
@@ -278,8 +278,8 @@ def test_stations_and_lengths_that_vary() -> None:
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: pliant.Drive(stiffness=-1.0, rotor_inertia=1.0), ("stiffness", "above 0")),
-        (lambda: pliant.Joint(type="fixed", drive=pliant.Drive(rotor_inertia=1.0)), ("fixed", "drive")),
+        (lambda: pliant.robot.Drive(stiffness=-1.0, rotor_inertia=1.0), ("stiffness", "above 0")),
+        (lambda: pliant.Joint(type="fixed", drive=pliant.robot.Drive(rotor_inertia=1.0)), ("fixed", "drive")),
         (lambda: pliant.Beam(length=1.0, mass_per_length=1.0, EI_y=-2.0), ("EI_y", "above 0")),
         (lambda: Shapes(bending_y=1, rayleigh=(0.1, -0.1)), ("rayleigh", "0 or more")),
         (lambda: Shapes(bending_y=1, kelvin_voigt=-1.0), ("kelvin_voigt", "0 or more")),

@@ -14,10 +14,10 @@ import pytest
 
 import pliant
 from arms import unequal_arm, unequal_beam, unequal_two_link
-from pliant import Beam, Drive, Joint, Link, RigidBody, Robot, Shapes
+from pliant import Beam, Joint, Link, RigidBody, Robot, Shapes
 from pliant.errors import ModelError
 from pliant.loads import Wrench
-from pliant.robot import Lump, Origin
+from pliant.robot import Drive, Lump, Origin
 
 BETA = 1.8751040687119611  # first root of the clamped beam
 L, MU, EI_Y, EI_Z = 1.3, 2.1, 70.0, 160.0

@@ -71,7 +71,7 @@ def _controllers() -> dict[str, Call]:
     encoder = control.Encoder("upper", "link", noise=1e-3)
     observer = control.Observer([0.1, 0.2], [encoder, control.Encoder("fore", "link", noise=1e-3)])
 
-    drive = pliant.Drive(stiffness=400.0, rotor_inertia=1e-4, gear_ratio=50.0)
+    drive = pliant.robot.Drive(stiffness=400.0, rotor_inertia=1e-4, gear_ratio=50.0)
     rod = pliant.Link(name="rod", rigid=pliant.RigidBody.slender_rod(2.0, 0.5), joint=pliant.Joint(drive=drive))
     elastic = pliant.Robot(name="elastic", links=[rod]).model()
 

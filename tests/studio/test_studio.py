@@ -47,7 +47,9 @@ DRIVEN = pliant.load("two-link").model_copy(
     update={
         "links": tuple(
             link.model_copy(
-                update={"joint": pliant.Joint(drive=pliant.Drive(stiffness=4e3, rotor_inertia=1e-3, gear_ratio=50))}
+                update={
+                    "joint": pliant.Joint(drive=pliant.robot.Drive(stiffness=4e3, rotor_inertia=1e-3, gear_ratio=50))
+                }
             )
             for link in pliant.load("two-link").links
         )

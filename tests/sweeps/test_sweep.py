@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 
 import pliant
 from arms import unequal_two_link
-from pliant import Drive, ModelError, PliantError
+from pliant import ModelError, PliantError
 from pliant.cli import app
+from pliant.robot import Drive
 from pliant.robot.files.yaml import write_yaml
 from pliant.sweeps import METRICS, SweepStudy, sweep
 from pliant.sweeps.journal import Journal, _checksum

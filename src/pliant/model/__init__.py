@@ -10,14 +10,12 @@ from pliant.model.states import named_places, normalised, read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
 
 if TYPE_CHECKING:
-    from pliant.mechanics import FORMULATIONS
     from pliant.model.recipes import EXPRESSIONS
 
-__getattr__ = later(__name__, {"EXPRESSIONS": "recipes", "FORMULATIONS": "pliant.mechanics"})
+__getattr__ = later(__name__, {"EXPRESSIONS": "recipes"})
 
 __all__ = [
     "EXPRESSIONS",
-    "FORMULATIONS",
     "DenocMatrices",
     "Energy",
     "Formulation",

@@ -101,8 +101,8 @@ class Model:
         The model chooses numbers where the robot says `auto` (`shapes: auto`). `model.choices` gives them with reasons,
         and `model.robot` contains them.
     formulation : str or Formulation
-        One of `pliant.model.FORMULATIONS`: "denoc" (the default), "lagrange", ...; or one of your own. A saved run
-        keeps only its name, so a file can rebuild only those of `pliant.model.FORMULATIONS`.
+        One of `pliant.robot.FORMULATIONS`: "denoc" (the default), "lagrange", ...; or one of your own. A saved run
+        keeps only its name, so a file can rebuild only those of `pliant.robot.FORMULATIONS`.
     rotation : "exact" or "linear"
         Rotation of a bent link's tip: exp(theta^), or 1 + theta^ as printed in the papers.
     stiffening : "auto", "second-order" or bool

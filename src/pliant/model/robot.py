@@ -153,7 +153,7 @@ class Robot(RobotDescription):
         Parameters
         ----------
         formulation : str or Formulation
-            One of `pliant.model.FORMULATIONS`, or one of your own.
+            One of `pliant.robot.FORMULATIONS`, or one of your own.
         rotation : "exact" or "linear"
             Rotation of a bent link's tip.
         stiffening : "auto", "second-order" or bool

@@ -25,12 +25,18 @@ from pliant.robot.parts.materials import MATERIALS, Material
 from pliant.robot.parts.shapes import Shapes, TipLoad
 
 if TYPE_CHECKING:
+    from pliant.mechanics import FORMULATIONS
     from pliant.model.robot import Robot, load, parse, schema
 
-__getattr__ = later(__name__, dict.fromkeys(("Robot", "load", "parse", "schema"), "pliant.model.robot"))
+_HIGHER = {
+    "FORMULATIONS": "pliant.mechanics",
+    **dict.fromkeys(("Robot", "load", "parse", "schema"), "pliant.model.robot"),
+}
+__getattr__ = later(__name__, _HIGHER)
 
 __all__ = [
     "DH",
+    "FORMULATIONS",
     "MATERIALS",
     "BaseBody",
     "Beam",

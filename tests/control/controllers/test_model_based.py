@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from arms import two_links
-from pliant import Drive, Joint, Link, Payload, RigidBody, Robot, Shapes
+from pliant import Joint, Link, Payload, RigidBody, Robot, Shapes
 from pliant.analysis import closed_loop_eigenvalues
 from pliant.control import (
     PD,
@@ -21,7 +21,7 @@ from pliant.control import (
 )
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.loads import Wrench
-from pliant.robot import Origin
+from pliant.robot import Drive, Origin
 
 
 def elastic_arm(damping: float = 0.0, stiffness: float = 1.0) -> Robot:

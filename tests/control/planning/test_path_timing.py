@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from arms import unequal_two_link
-from pliant.control.planning import plan as shape_motion
+from pliant.control.planning import plan_motion
 from pliant.control.planning.paths.joint_paths import JointPath, hermite_pieces, shares
 from pliant.control.planning.paths.path_modes import PathModes, Timed, middles
 from pliant.control.planning.paths.path_shaping import PathTask
@@ -213,7 +213,7 @@ def test_shapers_where_no_timing_is_found(model, given, monkeypatch) -> None:
     def none(*_) -> None:
         raise Unsolved("none")
 
-    monkeypatch.setattr(shape_motion, "timed", none)
+    monkeypatch.setattr(plan_motion, "timed", none)
     monkeypatch.setattr(PathTask, "shaped", lambda task, way: (way.on(task.path), task.runs(way.on(task.path))))
     assert plan(model, trajectory=given, progress=False, **LIMITS).method == "shapers"
 

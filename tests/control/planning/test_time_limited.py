@@ -11,7 +11,7 @@ import pytest
 
 import pliant
 from pliant.control import rest_to_rest
-from pliant.control.planning import plan as shape_motion
+from pliant.control.planning import plan_motion
 from pliant.control.planning.search import motion_search, optimal, time_limited
 from pliant.control.planning.search.time_limited import Watch, in_process
 from pliant.errors import ModelError, PliantError, warn_user
@@ -70,7 +70,7 @@ def test_unknown_arms_are_searched_in_a_process(monkeypatch: pytest.MonkeyPatch)
         raise AssertionError("traced in the process of the caller")
 
     model = pliant.load("two-link").replace({"payload.mass": 0.731}).model()
-    for module, door in ((optimal, "RestEnds"), (shape_motion, "off_by")):
+    for module, door in ((optimal, "RestEnds"), (plan_motion, "off_by")):
         monkeypatch.setattr(module, "in_process", lambda *_, name, **__: asked.append(name))
         monkeypatch.setattr(module, "needs_process", lambda *_: True)
         monkeypatch.setattr(module, door, type("Door", (), {"at": never, "__call__": never})())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Drive, Joint, Link, Robot
+from pliant import Joint, Link, Robot
 from pliant.control import (
     LQR,
     PD,
@@ -30,7 +30,7 @@ from pliant.control.sensing.sensor_chain import Instrument
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.figures.plots import FIGURES
 from pliant.loads import Wrench
-from pliant.robot import Friction, RigidBody
+from pliant.robot import Drive, Friction, RigidBody
 
 OMEGA, WIDE = 7.0, 0.1
 SWING = {"upper": lambda t: WIDE * ca.sin(OMEGA * t), "fore": lambda t: 0.02 * ca.cos(OMEGA * t)}

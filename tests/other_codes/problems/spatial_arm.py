@@ -16,8 +16,8 @@ from scipy.spatial.transform import Rotation
 import pliant
 from other_codes.exudyn_space import Section, SpaceModel
 from other_codes.problems.table import Row, show
-from pliant import Drive, Joint, Link, Robot, Shapes
-from pliant.robot import Lump, Origin
+from pliant import Joint, Link, Robot, Shapes
+from pliant.robot import Drive, Lump, Origin
 
 E, G, DENSITY, GRAVITY, HEIGHT, TILT = 70e9, 26.3e9, 2700.0, (0.0, 0.0, -9.81), 0.3, 0.4
 LENGTHS = (0.9, 0.65)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Beam, Drive, Joint, Link, Robot, Shapes
+from pliant import Beam, Joint, Link, Robot, Shapes
 from pliant.control import Encoder, Measurement, StrainGauge
 from pliant.mechanics.shapes import pinned_free_roots
-from pliant.robot import Limits, Lump, Origin
+from pliant.robot import Drive, Limits, Lump, Origin
 
 UPPER = Beam(length=1.3, mass_per_length=2.1, EI_y=700.0, EI_z=1600.0)
 FORE = Beam(length=0.8, mass_per_length=1.2, EI_z=180.0)

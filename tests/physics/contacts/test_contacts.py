@@ -133,7 +133,7 @@ def test_all_formulations_have_the_same_contact(
 ) -> None:
     """Against gaps by hand, forces by differences of these, and friction that takes energy."""
     robot = reaching(kind, flexible, on_link)
-    names = [name for name in pliant.model.FORMULATIONS if not (flexible and name == "dual-screw")]
+    names = [name for name in pliant.robot.FORMULATIONS if not (flexible and name == "dual-screw")]
     models, bare = [robot.model(formulation=name) for name in names], robot.replace({"contacts": []}).model()
     n, h, met = bare.n, 1e-6, 0
 

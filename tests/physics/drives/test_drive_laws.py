@@ -13,13 +13,13 @@ from scipy.linalg import expm
 
 import pliant
 from driven_arms import MOTOR, everything
-from pliant import Drive, Joint, Link, RigidBody, Robot
+from pliant import Joint, Link, RigidBody, Robot
 from pliant.control import Sine
 from pliant.mechanics.actuation.friction.bristle import Bristle
 from pliant.mechanics.actuation.friction.dry_friction import DryLevel
 from pliant.mechanics.actuation.friction.lugre import LuGre
 from pliant.mechanics.actuation.gear_springs import GearSpring, Yielding
-from pliant.robot import Friction, Hysteresis, Motor
+from pliant.robot import Drive, Friction, Hysteresis, Motor
 
 PUBLISHED: dict[str, Any] = {
     "law": "lugre", "coulomb": 1.0, "stiction": 1.5, "stribeck_speed": 1e-3, "stiffness": 1e5,

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Drive, Joint, Link, RigidBody, Robot
+from pliant import Joint, Link, RigidBody, Robot
+from pliant.robot import Drive
 
-FULL = [name for name in pliant.model.FORMULATIONS if "flexible joints" in pliant.model.FORMULATIONS[name].supports]
+FULL = [name for name in pliant.robot.FORMULATIONS if "flexible joints" in pliant.robot.FORMULATIONS[name].supports]
 J = 0.3 + 2.0 * 0.4**2  # of the link, about its joint
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import pliant
 from arms import unequal_two_link
-from pliant import Drive, Joint, Link, RigidBody, Robot
+from pliant import Joint, Link, RigidBody, Robot
 from pliant.errors import UnsupportedModel
-from pliant.robot import Friction
+from pliant.robot import Drive, Friction
 
 LEVEL, INERTIA = 0.7, 0.5 + 1.6 * 0.3**2
 MINUTE = 60.0

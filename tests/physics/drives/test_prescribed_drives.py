@@ -11,8 +11,9 @@ import pytest
 
 import pliant
 from arms import unequal_arm
-from pliant import Drive, Joint, Link, RigidBody, Robot
+from pliant import Joint, Link, RigidBody, Robot
 from pliant.loads import Wrench
+from pliant.robot import Drive
 
 K, ROTOR, DAMPING = 500.0, 0.4, 0.0
 MASS, COM, OWN = 2.0, 0.4, 0.3

@@ -107,7 +107,7 @@ def test_all_formulations_meet_the_stops(bends: bool, rng: np.random.Generator) 
     """To rounding, beyond the limits and within them; of bending links those that have second order."""
     robot = swing() if bends else swing().replace({"links.upper.shapes": None, "links.fore.shapes": None})
     models = [
-        robot.model(formulation=name) for name in pliant.model.FORMULATIONS if not (bends and name == "dual-screw")
+        robot.model(formulation=name) for name in pliant.robot.FORMULATIONS if not (bends and name == "dual-screw")
     ]
     free, met = robot.replace({"links.upper.joint.limits": None}).model(), 0
     for _ in range(20):

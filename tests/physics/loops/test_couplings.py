@@ -189,7 +189,7 @@ def test_energy_of_springs_and_cables_is_kept() -> None:
 def test_all_formulations_have_the_same_forces(flexible: bool, rng: np.random.Generator) -> None:
     """Against the derivative of lengths that are measured between frames."""
     robot = strung(flexible)
-    names = [name for name in pliant.model.FORMULATIONS if not (flexible and name == "dual-screw")]
+    names = [name for name in pliant.robot.FORMULATIONS if not (flexible and name == "dual-screw")]
     models, bare = [robot.model(formulation=name) for name in names], robot.replace({"couplings": []}).model()
     n, h = bare.n, 1e-6
 

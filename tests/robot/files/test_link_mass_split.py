@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import eigh
 
 from pliant import ModelError, Robot, load
-from pliant.model import FORMULATIONS
+from pliant.robot import FORMULATIONS
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.skeleton import joined, skeleton
 

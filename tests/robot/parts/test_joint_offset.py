@@ -9,9 +9,9 @@ import pytest
 
 import pliant
 from arms import BOX, UNEQUAL
-from pliant import Beam, Drive, Joint, Link, RigidBody, Robot, Shapes, simulate
+from pliant import Beam, Joint, Link, RigidBody, Robot, Shapes, simulate
 from pliant.errors import ModelError
-from pliant.robot import Lump, Origin
+from pliant.robot import Drive, Lump, Origin
 
 OFFSETS = (0.079, -0.06)
 FORMULATIONS = ("denoc", "dual-screw", "gibbs-appell", "lagrange", "recursive-lagrange")

@@ -48,7 +48,7 @@ class FeedbackLinearization(Controller):
 
     Examples
     --------
-    >>> drive = pliant.Drive(stiffness=400.0, rotor_inertia=1e-4, gear_ratio=50.0)
+    >>> drive = pliant.robot.Drive(stiffness=400.0, rotor_inertia=1e-4, gear_ratio=50.0)
     >>> rod = pliant.RigidBody.slender_rod(2.0, 0.5)
     >>> link = pliant.Link(name="arm", rigid=rod, joint=pliant.Joint(drive=drive))
     >>> model = pliant.Robot(name="one", links=[link]).model()

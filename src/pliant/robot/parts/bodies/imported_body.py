@@ -75,7 +75,7 @@ class ImportedBody(Description):
     Examples
     --------
     >>> bar = pliant.bodies.brick_mesh(np.linspace(0, 0.4, 5), [-0.01, 0.01], [-0.005, 0.005])
-    >>> pliant.bodies.from_mesh(bar, "aluminium", "x = 0", "x = 0.4", unit="m", modes=2).save("forearm.npz")
+    >>> path = pliant.bodies.from_mesh(bar, "aluminium", "x = 0", "x = 0.4", unit="m", modes=2).save("forearm.npz")
     >>> pliant.robot.ImportedBody(file="forearm.npz", damping=0.01).reduced.frames
     ('root', 'tip')
     """
@@ -141,7 +141,7 @@ class ImportedBody(Description):
         Examples
         --------
         >>> bar = pliant.bodies.brick_mesh(np.linspace(0, 0.4, 5), [-0.01, 0.01], [-0.005, 0.005])
-        >>> pliant.bodies.from_mesh(bar, "aluminium", "x = 0", "x = 0.4", unit="m", modes=2).save("bar.npz")
+        >>> path = pliant.bodies.from_mesh(bar, "aluminium", "x = 0", "x = 0.4", unit="m", modes=2).save("bar.npz")
         >>> float(pliant.robot.ImportedBody(file="bar.npz").pose("tip")[1][0].round(9))
         0.4
         """

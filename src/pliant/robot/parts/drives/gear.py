@@ -60,7 +60,7 @@ class Drive(Description):
 
     Examples
     --------
-    >>> drive = pliant.Drive(stiffness=1e4, rotor_inertia=1e-4, gear_ratio=100.0)
+    >>> drive = pliant.robot.Drive(stiffness=1e4, rotor_inertia=1e-4, gear_ratio=100.0)
     >>> pliant.Joint(drive=drive).flexible
     True
     """

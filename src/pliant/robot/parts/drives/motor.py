@@ -25,7 +25,7 @@ class Motor(Description):
     Examples
     --------
     >>> motor = pliant.robot.Motor(command="current", torque_constant=0.119, efficiency=0.75, current_limit=0.94)
-    >>> pliant.Joint(drive=pliant.Drive(gear_ratio=100.0), motor=motor).motor.command
+    >>> pliant.Joint(drive=pliant.robot.Drive(gear_ratio=100.0), motor=motor).motor.command
     'current'
     """
 
