@@ -1,6 +1,24 @@
 """Pliant: robot arms whose links and joints bend.
 
-Names are imported on first use, so that a start brings in what it needs and no more.
+    arm = pliant.load("arm.yaml")                    # or a URDF; or Robot(name=..., links=[...])
+    model = arm.model()                              # equations of motion, compiled on first use
+    run = pliant.simulate(model, 3.0, q0=[0.5, 0], torque=[10, 0])
+    run.to_html("run.html")
+
+Describe     load, Robot, Link, Joint, Beam, Section, Material, Shapes, RigidBody, Payload, Frame
+             pliant.robot: drives, motors, friction, loops, hydraulics, contacts; pliant.bodies: links from meshes
+Compute      Model: forward_dynamics, inverse_dynamics, energy, equilibrium, frequencies, modes, linearize, ...
+Run          simulate -> Result; simulate_batch, Stepper, Scenario, Event; pliant.loads
+Control      pliant.control: trajectories, controllers, sensors, filters; plan -> a motion without residual vibration
+             (pliant.planning: its files and figures)
+Analyze      pliant.analysis; gradient, pliant.gradients: derivatives of runs; sweep: many points
+Measure      identify, validate; pliant.identification: Recording
+Show         Result.plot, Result.to_html; pliant.view
+Hand on      pliant.export: C, FMU, CUDA, Python, CasADi, LaTeX; pliant.environments: Gymnasium
+Errors       PliantError: ModelError, UnsupportedModel, SimulationError; Interrupted
+
+`help` of any of these, such as help(pliant.Beam), shows units, defaults and an example.
+On the command line: pliant --help.
 """
 
 from pliant.base.started import STARTED as _STARTED  # noqa: F401, I001 - the time of the first import, and Ctrl-C from then on
@@ -11,6 +29,8 @@ from typing import TYPE_CHECKING, Any
 from pliant.base.later import alias_modules as _alias_modules
 from pliant.base.later import provide as _provide
 from pliant.version import VERSION
+
+# Names are imported on first use, so that a start brings in what it needs and no more.
 
 if TYPE_CHECKING:
     from pliant import analysis, control, export, identification, robot
@@ -120,7 +140,19 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    if _asked_by("pydoc"):
+        return []  # `help(pliant)` is the text above; members have their own help
     return [*__all__, "__version__", "environments"]
+
+
+def _asked_by(module: str) -> bool:
+    """Whether a function of a module is among the callers."""
+    import sys
+
+    frame = sys._getframe(1).f_back
+    while frame is not None and frame.f_globals.get("__name__") != module:
+        frame = frame.f_back
+    return frame is not None
 
 
 # Everything public but `environments`, which needs an extra: `from pliant import *` must work without it.

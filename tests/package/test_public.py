@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pydoc
 import re
 import subprocess
 import sys
@@ -46,6 +47,18 @@ def test_public_names_are_one_set() -> None:
     assert {alias.asname or alias.name for node in lazy.body for alias in node.names} - UNLISTED == set(
         pliant._LATER
     ) | set(pliant._ROOMS)
+
+
+def test_help_is_short() -> None:
+    """`help(pliant)` is a map of the package, and that of a description shows nothing of pydantic."""
+    assert len(pydoc.plain(pydoc.render_doc(pliant)).splitlines()) < 70
+    told = pydoc.plain(pydoc.render_doc(pliant.Beam)).splitlines()
+    assert len(told) < 120
+    assert not any(name in line for line in told for name in ("model_dump", "model_copy", "__pydantic"))
+    beam = pliant.Beam(length=1.0, mass_per_length=1.0)
+    assert {"EI_y", "length", "from_dict"} <= set(dir(beam))
+    assert not any(name.startswith(("model_", "__")) or name in ("copy", "json") for name in dir(beam))
+    assert {name for name in pliant.__all__ if not re.search(rf"\b{name}\b", pliant.__doc__)} == set()
 
 
 @pytest.mark.parametrize("name", sorted({*pliant.__all__, *EXTRAS}))

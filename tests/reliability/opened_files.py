@@ -162,7 +162,8 @@ TAKEN: dict[str, tuple[str, ...] | str] = {
          "Robot.to_mjcf", "Robot.to_urdf", "Scenario.save", "Scenario.write", "simulate_batch", "Campbell.plot",
          "PoseMap.plot", "BatchResult.save", "ElementModel.save", "JointMotion.to_csv", "JointMotion.to_ros",
          "Plan.plot", "Plan.to_csv", "Plan.to_ros", "SweepResult.plot", "SweepResult.to_csv",
-         "SweepResult.to_parquet", "SweepResult.write", "compare", "frequency_map", "mode_shapes", "plot", "to_html", "to_video"],
+         "SweepResult.to_parquet", "SweepResult.write", "compare", "frequency_map", "mode_shapes", "plot",
+         "to_html", "to_video"],
         WRITES,
     ),
 }  # fmt: skip

@@ -36,7 +36,24 @@ MOST_ENTRIES = 1_000_000
 """Most entries of an array in a description."""
 
 
-class Description(BaseModel):
+PYDANTIC = frozenset(dir(BaseModel))
+"""Members of pydantic, which no reader of a description asks for."""
+
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+
+class DescriptionType(ModelMetaclass):
+    """Classes whose `dir`, `help` and completion show members of Pliant alone."""
+
+    def __dir__(cls) -> list[str]:
+        return [name for name in super().__dir__() if name not in PYDANTIC and not name.startswith("__")]
+
+
+class Description(BaseModel, metaclass=DescriptionType):
     """Base of all descriptions. Equal content means equal objects, equal hashes and equal files."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
@@ -67,6 +84,9 @@ class Description(BaseModel):
         handler.resolve_ref_schema(made)["description"] = prose(cls)
         return made
 
+    def __dir__(self) -> list[str]:
+        return [*dir(type(self)), *type(self).model_fields]
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise ModelError(
             f"{type(self).__name__}.{name} cannot be set: descriptions are frozen; make a new one, "
@@ -85,12 +105,7 @@ class Description(BaseModel):
         Returns
         -------
         Description
-            Of the class on which it is called, checked.
-
-        Raises
-        ------
-        ModelError
-            With the place of each fault, what was given and what was expected.
+            Of the class on which it is called, checked: a `ModelError` has the place of each fault.
 
         Examples
         --------
