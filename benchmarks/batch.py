@@ -31,7 +31,7 @@ STEPS = 10
 
 def loops(name: str, seconds: float) -> dict[str, Any]:
     """Evaluations per second of the stepping loop itself, on one thread and on two."""
-    model = chain(*ARMS[name]).model(stiffening=False)
+    model = chain(*ARMS[name]).model(stiffening="off")
     f = equations(model).function
     start = time.perf_counter()
     integrator = BatchIntegrator(f, explicit("rk4"))
@@ -51,7 +51,7 @@ def loops(name: str, seconds: float) -> dict[str, Any]:
 
 def whole(arms: int) -> float:
     """Seconds of `arms` two-link runs of 1 s at 1 ms, compile included."""
-    model = chain(*ARMS["2-link"]).model(stiffening=False)
+    model = chain(*ARMS["2-link"]).model(stiffening="off")
     q0 = np.random.default_rng(1).normal(size=(arms, model.n)) * [1.0, 1.0, 0.01, 0.01]
     start = time.perf_counter()
     result = simulate_batch(model, 1.0, q0, step=1e-3)

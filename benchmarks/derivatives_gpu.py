@@ -33,7 +33,7 @@ def prepare(folder: Path) -> None:
     arms = {"two-link": load("two-link"), "rigid 6R": arm(6), "24-dof flexible": arm(6, 3)}
     found = {}
     for name, robot in arms.items():
-        model = robot.model(stiffening=False)
+        model = robot.model(stiffening="off")
         kernel = model.kernel("forward_dynamics_derivatives")
         given = states(model.n, model.n_joints, CHECKED)
         expected = model.forward_dynamics_derivatives(*given)

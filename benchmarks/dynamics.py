@@ -74,7 +74,7 @@ def default_cost() -> None:
     print("arm, coordinates, mul and add of first and second order, kernel us, ratio")
     for name in arms():
         robot = load(name)
-        plain, default = robot.model(stiffening=False), robot.model()
+        plain, default = robot.model(stiffening="off"), robot.model()
         if not default.options.stiffening:
             continue
         x = plain.chain.rest(), np.zeros(plain.n), np.zeros(plain.n_joints)
@@ -90,7 +90,7 @@ def main(quick: bool = False) -> None:
     print("operations of the whole forward dynamics (mul, add, div, trig)")
     for links, modes in ((2, 1), (6, 0), (6, 3)):
         for rotation in ("linear", "exact"):
-            c = arm(links, modes).model(rotation=rotation, stiffening=False).operation_count()
+            c = arm(links, modes).model(rotation=rotation, stiffening="off").operation_count()
             print(f"  {links} x {modes} {rotation:7s} {c['mul']:5d} {c['add']:5d} {c['div']:4d} {c['trig']:3d}")
     default_cost()
     try:

@@ -83,15 +83,15 @@ def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
     from pliant.control.controllers.joint_controllers import PD
 
     found = {
-        "2-link": (chain(2, 1, 0, False).model(stiffening=False), {}),
-        "rigid 6R": (chain(6, 0, 0, True).model(stiffening=False), {}),
-        "planar modes 6 x 3": (chain(6, 3, 0, True).model(stiffening=False), {}),
-        "flexible 6 x 3": (chain(6, 2, 1, True).model(stiffening=False), {}),
-        "flexible 9 x 3": (chain(9, 2, 1, True).model(stiffening=False), {}),
-        "long tape": (chain(12, 3, 2, True).model(stiffening=False), {}),
+        "2-link": (chain(2, 1, 0, False).model(stiffening="off"), {}),
+        "rigid 6R": (chain(6, 0, 0, True).model(stiffening="off"), {}),
+        "planar modes 6 x 3": (chain(6, 3, 0, True).model(stiffening="off"), {}),
+        "flexible 6 x 3": (chain(6, 2, 1, True).model(stiffening="off"), {}),
+        "flexible 9 x 3": (chain(9, 2, 1, True).model(stiffening="off"), {}),
+        "long tape": (chain(12, 3, 2, True).model(stiffening="off"), {}),
         "spin-up in 8 pieces": (in_pieces(8).model(stiffening="second-order"), {}),
         "free-flying, rigid": (small().model(), {}),
-        "free-flying tree": (satellite().model(stiffening=False), {}),
+        "free-flying tree": (satellite().model(stiffening="off"), {}),
         "four-bar": (four_bar().model(), {}),
         **{name: (pliant.load(name).model(), {}) for name in STARTS if name != "four-bar"},
     }

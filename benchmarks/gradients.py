@@ -44,7 +44,7 @@ def inquiry(arms: int) -> Any:
     import pliant
     from pliant.simulation.gradients.request import Inquiry
 
-    model = pliant.load("two-link").model(stiffening=False)
+    model = pliant.load("two-link").model(stiffening="off")
     times, values, q0 = drawn(arms)
     drive = (times, values if arms > 1 else values[0])
     start = q0 if arms > 1 else q0[0]

@@ -146,7 +146,7 @@ def library(name: str, model: Model, effort: Effort, quick: bool) -> None:
 
 def main(quick: bool = False) -> None:
     """Print both tables."""
-    model = arm(6, 3).model(stiffening=False)
+    model = arm(6, 3).model(stiffening="off")
     effort = Effort(rounds=3, seconds=0.01, quick=True) if quick else Effort(rounds=15, seconds=0.2, most=60.0)
     length = model.kernel("forward_dynamics").function.n_instructions()
     print(f"{platform.machine()}, Python {platform.python_version()}, {get_threads()} threads; {length} instructions")

@@ -17,7 +17,7 @@ import pliant
 from pliant_bench.timing import best
 
 START = np.array([-np.pi / 2, np.radians(5), 0, 0])
-FIRST = "import pliant; m = pliant.load('two-link').model(stiffening=False); pliant.simulate(m, 1.0, [-1.5, 0.1, 0, 0])"
+FIRST = "import pliant; m = pliant.load('two-link').model(stiffening='off'); pliant.simulate(m, 1.0, [-1.5, 0.1, 0, 0])"
 
 
 def scipy_seconds(model: pliant.Model) -> float:
@@ -35,7 +35,7 @@ def stiff_arm() -> pliant.Model:
     beam = {"length": 0.5, "material": "steel", "section": {"shape": "rod", "diameter": 0.012}}
     shapes = pliant.Shapes(method="elements", count=4, bending_y=True, torsion=True, axial=True, damping=0.01)
     links = [pliant.Link(name=name, beam=pliant.Beam(**beam), shapes=shapes) for name in ("upper", "fore")]
-    return pliant.Robot(name="stiff arm", gravity=(0, -9.81, 0), links=links).model(stiffening=False)
+    return pliant.Robot(name="stiff arm", gravity=(0, -9.81, 0), links=links).model(stiffening="off")
 
 
 def stiff(t_end: float) -> tuple[float, float, float]:
@@ -62,7 +62,7 @@ def first_result(cache: str) -> float:
 
 def main(quick: bool = False) -> None:
     """Print the tables."""
-    model = pliant.load("two-link").model(stiffening=False)
+    model = pliant.load("two-link").model(stiffening="off")
     ours = best(lambda: pliant.simulate(model, 2.0, START, method="rk4", step=1e-4), 2.0)
     theirs = scipy_seconds(model)
     print(f"two-link, 2 s: rk4 at 0.1 ms {ours * 1e3:.1f} ms; SciPy {theirs * 1e3:.0f} ms; ratio {theirs / ours:.1f}")

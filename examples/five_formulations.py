@@ -12,7 +12,7 @@ qd[2:] *= 1e-3
 
 found = {}
 for name in pliant.robot.FORMULATIONS:
-    model = robot.model(formulation=name, stiffening=False)  # dual-screw has none
+    model = robot.model(formulation=name, stiffening="off")  # dual-screw has none
     found[name] = model.forward_dynamics(q, qd, tau)
     count = model.operation_count("forward_dynamics")
     print(f"{name:20s} qdd[0] = {found[name][0]:+.10f}   {count['mul']:5d} mul {count['add']:5d} add")
@@ -26,7 +26,7 @@ print("all agree to 1e-9; dual-screw to first order in the deflections")
 
 
 def picture(ax):
-    counts = [robot.model(name, stiffening=False).operation_count("forward_dynamics") for name in found]
+    counts = [robot.model(name, stiffening="off").operation_count("forward_dynamics") for name in found]
     for part, left in (("mul", 0), ("add", [count["mul"] for count in counts])):
         ax.barh(list(found), [count[part] for count in counts], left=left, label=part)
     ax.set(xlabel="operations of one evaluation", title="One arm, five ways")

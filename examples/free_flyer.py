@@ -9,7 +9,7 @@ import numpy as np
 import pliant
 from pliant.control import Constant, Quintic, Waypoints
 
-model = pliant.load("free-flyer").model(stiffening=False)
+model = pliant.load("free-flyer").model(stiffening="off")
 arm = ["shoulder", "upper", "fore", "wrist_pitch", "wrist_yaw", "hand"]
 wheels = ["wheel_x", "wheel_y", "wheel_z"]
 columns = [model.speed_index(name) - 6 for name in arm]

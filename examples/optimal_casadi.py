@@ -14,7 +14,7 @@ import numpy as np
 import pliant
 
 robot = pliant.load("two-link").replace({f"links.{name}.shapes.bending_y": 2 for name in ("upper", "fore")})
-model = robot.model(stiffening=False)
+model = robot.model(stiffening="off")
 n, m, nodes, seconds = model.n, model.n_joints, 40, 2.0
 start, goal = model.equilibrium([-1.2, 0.4]), model.equilibrium([-0.6, -0.2])
 path = np.array([model.equilibrium(joints) for joints in np.linspace(start[:m], goal[:m], nodes)])

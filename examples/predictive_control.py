@@ -16,7 +16,7 @@ links = [
     )
     for name, length, EI in zip(("upper", "fore", "hand"), LENGTHS, STIFFNESS)
 ]
-model = Robot(name="three flexible links", gravity=(0, 0, 0), links=links).model(stiffening=False)
+model = Robot(name="three flexible links", gravity=(0, 0, 0), links=links).model(stiffening="off")
 start, goal = [0.0, 0.0, 0.0], [0.9, -0.6, 0.5]
 period = 1 / model.frequencies(model.equilibrium(start))[0]
 

@@ -10,7 +10,7 @@ shapes = pliant.Shapes(bending_y=1, damping=0.002)
 upper = pliant.Link(name="upper", beam=pliant.Beam(length=1.0, mass_per_length=1.0, EI_z=300.0), shapes=shapes)
 fore = pliant.Link(name="fore", beam=pliant.Beam(length=0.8, mass_per_length=0.7, EI_z=150.0), shapes=shapes)
 robot = pliant.Robot(name="arm", gravity=(0, 0, 0), links=[upper, fore], payload=pliant.robot.Lump(mass=0.4))
-model, duration, goal = robot.model(stiffening=False), 0.6, np.array([0.6, -0.4, 0.0, 0.0])
+model, duration, goal = robot.model(stiffening="off"), 0.6, np.array([0.6, -0.4, 0.0, 0.0])
 
 times = np.linspace(0.0, duration, 31)
 weight, settle = ca.DM([1e3, 1e3, 1e4, 1e4]), 10.0

@@ -138,7 +138,7 @@ def drawn_bar(
     section = {"shape": "rectangle", "width": sides[0], "height": sides[1]}
     beam = {"length": length, "material": {"E": modulus, "G": 26e9, "density": 2700.0}, "section": section}
     link = Link(name="bar", beam=beam, shapes={"bending_y": 2, "bending_z": 2, "boundary": "clamped-free"})
-    shapes = Robot(name="bar", links=[link]).model(stiffening=False).link_shapes[0]
+    shapes = Robot(name="bar", links=[link]).model(stiffening="off").link_shapes[0]
     eta = np.repeat(np.linspace(0.0, 1.0, stations), 4)
     across = np.tile(half * [[1, -1], [1, 1], [-1, 1], [-1, -1]], (stations, 1))
     value, slope, bend = (shapes.evaluate(eta, order) / length**order for order in range(3))

@@ -101,7 +101,7 @@ def _drawn(seed: int, attempt: int) -> tuple[Robot, np.ndarray]:
         elements=False,
         bending_only=True,
     )
-    model = tree.model(stiffening=False)
+    model = tree.model(stiffening="off")
     q = tree_state(model.chain, seed)[0]
     q[model.layout.quaternions] = 1.0
     q = np.asarray(model.state(q))

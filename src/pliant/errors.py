@@ -50,7 +50,7 @@ class UnsupportedModel(PliantError):
 
     Examples
     --------
-    >>> pliant.load("two-link").model("dual-screw", stiffening=True)
+    >>> pliant.load("two-link").model("dual-screw", stiffening="third-order")
     Traceback (most recent call last):
     pliant.errors.UnsupportedModel: formulation 'dual-screw' does not support stiffening; use one of: denoc, ...
     """

@@ -9,8 +9,9 @@ from typing import Literal
 # Models
 FormulationName = Literal["denoc", "dual-screw", "gibbs-appell", "lagrange", "recursive-lagrange"]
 RotationName = Literal["exact", "linear"]
-StiffeningName = Literal["second-order"]
-StiffeningChoice = Literal["auto", "second-order"]
+StiffeningName = Literal["off", "second-order", "third-order"]
+BodyStiffeningName = Literal["off", "second-order"]
+StiffeningChoice = Literal["auto", "off", "second-order", "third-order"]
 ShapesName = Literal["exact", "nominal"]
 DerivativesName = Literal["compiled", "traced"]
 JointsName = Literal["locked", "free"]

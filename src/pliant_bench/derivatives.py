@@ -41,7 +41,7 @@ def measure(report: Report, effort: Effort) -> None:
         for name, robot in rigid:
             report.ask(PART, "Pinocchio", "pinocchio", partial(_pinocchio, name, robot, report, effort))
         flexible = arm(2, 1) if effort.quick else arm(6, 3)
-        _forward(flexible.model(stiffening=False), report, effort)
+        _forward(flexible.model(stiffening="off"), report, effort)
     finally:
         set_threads(None)
 

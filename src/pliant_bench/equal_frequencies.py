@@ -37,7 +37,7 @@ def measure(report: Report, effort: Effort) -> None:
 
 
 def _frequencies(upper: int, fore: int) -> Array:
-    model = two_link.robot(upper, fore).replace({"gravity": (0.0, 0.0, 0.0)}).model(stiffening=False)
+    model = two_link.robot(upper, fore).replace({"gravity": (0.0, 0.0, 0.0)}).model(stiffening="off")
     return model.frequencies(joints="free")[2 : 2 + COUNT]
 
 

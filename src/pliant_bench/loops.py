@@ -41,7 +41,7 @@ def scipy_run(model: Model, method: str, t_end: float) -> Callable[[], Array]:
 
 def measure(report: Report, effort: Effort) -> None:
     """Fill in the comparisons of this part."""
-    model = load("two-link").model(stiffening=False)
+    model = load("two-link").model(stiffening="off")
     t_end = T_QUICK if effort.quick else T_END
     run = partial(simulate, model, t_end, START, output_step=OUTPUT_STEP)
     exact = run(method="dop853", rtol=1e-13, atol=1e-15).q[:, : model.n_joints]

@@ -52,7 +52,7 @@ class Manoeuvre(NamedTuple):
         """The controller, over one period of the lowest frequency."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # links of the large arm bend further than the model is meant for
-            model = self.robot.model(stiffening=False)
+            model = self.robot.model(stiffening="off")
             rest = model.equilibrium(self.start)
             bounds = dict(self.bounds)
             if "torque" not in bounds:

@@ -37,7 +37,7 @@ def motion(speed: float, T: float) -> Callable[[float], tuple[float, float]]:
     return at
 
 
-def pliant_run(speed: float, T: float, stiffening: bool | StiffeningName = True, shapes: int = 3) -> PeerRun:
+def pliant_run(speed: float, T: float, stiffening: StiffeningName = "third-order", shapes: int = 3) -> PeerRun:
     """pliant over T + 1 seconds."""
     from pliant.simulation.runs.simulation import simulate
 

@@ -111,7 +111,7 @@ def _describe(folder: Path) -> None:
         robot.save(place / "arm.yaml")
         (place / "chain.json").write_text(rigid_chain(robot).to_json(), encoding="utf-8")
     for name in arms():
-        for arm, options in ((name, {}), (f"{name}, {FIRST}", {"stiffening": False})):
+        for arm, options in ((name, {}), (f"{name}, {FIRST}", {"stiffening": "off"})):
             (folder / arm).mkdir()
             (folder / arm / "arm.json").write_text(json.dumps({"arm": name, "options": options}), encoding="utf-8")
 

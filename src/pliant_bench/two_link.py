@@ -46,7 +46,7 @@ def pliant_run(
     *,
     method: str = "rk4",
     t_end: float = DURATION,
-    stiffening: bool | StiffeningName = "second-order",
+    stiffening: StiffeningName = "second-order",
     **options: Any,
 ) -> PeerRun:
     """pliant with stiffening; `options` go to `pliant.simulate`, such as step or rtol."""
@@ -78,7 +78,7 @@ def stable_step(upper: int, fore: int, margin: float = 0.9) -> float:
 
 def reference(upper: int = 10, fore: int = 9) -> PeerRun:
     """The converged motion: 21 coordinates, every product of the shortening, Dormand-Prince 8(5,3) at 1e-8."""
-    return pliant_run(upper, fore, method="dop853", stiffening=True, rtol=1e-8, atol=1e-11)
+    return pliant_run(upper, fore, method="dop853", stiffening="third-order", rtol=1e-8, atol=1e-11)
 
 
 def exudyn_run(elements: int = 8, step: float = 1.25e-4, t_end: float = DURATION, **cut: Any) -> PeerRun:

@@ -17,7 +17,7 @@ from pliant.model import read_state
 
 @pytest.fixture(scope="module")
 def model():
-    return satellite().model(stiffening=False)
+    return satellite().model(stiffening="off")
 
 
 @pytest.fixture(scope="module")

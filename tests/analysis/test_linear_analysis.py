@@ -128,7 +128,7 @@ def test_link_frequencies_with_a_load_beyond_the_tip() -> None:
     """Mass, inertia and first moment at the tip of a beam of 1.3 m: roots of the frequency equation, in both planes."""
     mu, L, EI_y, EI_z = 2.1, 1.3, 70.0, 160.0
     model = unequal_beam(Shapes(method="elements", count=5, bending_y=True, bending_z=True), SLENDER).model(
-        stiffening=False
+        stiffening="off"
     )
     load = TipLoad(mass=0.9, inertia=0.3, first_moment=0.35)
     found = link_frequencies(model, "arm", load=load)
@@ -158,7 +158,7 @@ def test_modes_of_a_spatial_arm() -> None:
 
 def test_observability_is_what_a_vibration_of_unit_energy_shows() -> None:
     """Each mode swings with kinetic and strain energy 1/2 in turn; the largest reading, beside that of other modes."""
-    model = unequal_arm().replace({"gravity": (0, 0, 0)}).model(stiffening=False)
+    model = unequal_arm().replace({"gravity": (0, 0, 0)}).model(stiffening="off")
     q = np.zeros(model.n)
     q[: model.n_joints] = 0.3, -0.5, 0.1
     q = model.equilibrium(q[: model.n_joints])
@@ -186,7 +186,7 @@ def test_control_cosines_span_the_torque(arm) -> None:
 
 
 def test_link_frequencies_of_a_loaded_beam() -> None:
-    model = pliant.load("crane-4dof").model(stiffening=False)
+    model = pliant.load("crane-4dof").model(stiffening="off")
     # steel tube 50/40 mm: clamped-mass 9.133, 70.48 Hz (1.8 m with 3.56 kg), 4.726, 53.08 Hz (2 m with 13.55 kg)
     for link, expected in (("outer", [9.133, 70.48]), ("inner", [4.726, 53.08])):
         found = link_frequencies(model, link) / (2 * np.pi)
@@ -248,6 +248,6 @@ def test_python_control_names_outputs_with_their_units() -> None:
 @pytest.mark.full
 def test_python_control_of_a_free_base() -> None:
     pytest.importorskip("control", reason="python-control is not installed (extra: control)")
-    model = pliant.load("free-flyer").model("denoc", stiffening=False)
+    model = pliant.load("free-flyer").model("denoc", stiffening="off")
     plant = to_control(model.linearize(), model)
     assert plant.output_labels[2:4] == ["base_wz [rad]", "base_vx [m]"]

@@ -36,7 +36,7 @@ def robot() -> pliant.Robot:
 
 @pytest.fixture(scope="module")
 def model(robot) -> pliant.Model:
-    return robot.model(parameters=PATHS, stiffening=False)
+    return robot.model(parameters=PATHS, stiffening="off")
 
 
 def tip(model):
@@ -52,16 +52,16 @@ def differences(robot, quantity, paths=PATHS) -> np.ndarray:
 def test_frequencies_of_a_sliding_arm_without_q() -> None:
     """About its rest state, at the free length of the robot file; joints that nothing holds have no gradient."""
     robot = pliant.load("rrp")
-    model = robot.model(parameters=["payload.mass", "links.boom.beam.EI_z"], stiffening=False)
+    model = robot.model(parameters=["payload.mass", "links.boom.beam.EI_z"], stiffening="off")
     found = frequency_sensitivity(model)
-    expected = differences(robot, lambda r: r.model(stiffening=False).frequencies(), list(model.parameters))
+    expected = differences(robot, lambda r: r.model(stiffening="off").frequencies(), list(model.parameters))
     assert np.abs(found.gradient - expected).max() < 1e-8 * np.abs(expected).max()
     free = frequency_sensitivity(model, joints="free")
     still = free.values == 0
     assert still.sum() == 3
     assert np.array_equal(np.isnan(free.gradient).all(axis=1), still)
     freed = differences(
-        robot, lambda r: r.model(stiffening=False).frequencies(joints="free")[still.sum() :], ["payload.mass"]
+        robot, lambda r: r.model(stiffening="off").frequencies(joints="free")[still.sum() :], ["payload.mass"]
     )
     assert np.abs(free.gradient[~still, 0] - freed[:, 0]).max() < 1e-8 * np.abs(freed).max()
 
@@ -70,7 +70,7 @@ def test_joints_that_nothing_holds_are_no_coincidence() -> None:
     model = (
         unequal_arm()
         .replace({"gravity": (0.0, 0.0, 0.0)})
-        .model(parameters=["payload.mass"], stiffening=False, shapes="nominal")
+        .model(parameters=["payload.mass"], stiffening="off", shapes="nominal")
     )
     found = frequency_sensitivity(model, joints="free")
     assert np.isnan(found.gradient).ravel().tolist() == (found.values == 0).tolist()
@@ -84,7 +84,7 @@ FAST_AND_ALL = [[0, 2], pytest.param([0, 1, 2, 3], marks=pytest.mark.full)]
 def test_frequencies(robot, model, chosen) -> None:
     q = np.array([*JOINTS, 0, 0])
     found = frequency_sensitivity(model, q)
-    expected = differences(robot, lambda r: r.model(stiffening=False).frequencies(q), [PATHS[k] for k in chosen])
+    expected = differences(robot, lambda r: r.model(stiffening="off").frequencies(q), [PATHS[k] for k in chosen])
     np.testing.assert_allclose(found.gradient[:, chosen], expected, rtol=1e-6)
     np.testing.assert_allclose(found.values, model.frequencies(q), rtol=1e-12)
     # stiffness and density alone scale a frequency by their square root, if all links change: here one of two does
@@ -99,7 +99,7 @@ def test_low_frequencies_beside_a_very_stiff_one_are_told_apart() -> None:
     shapes = {"bending_y": 2, "axial": 1}
     link = {"name": "rod", "joint": {}, "beam": beam, "shapes": shapes}
     robot = pliant.Robot(name="stiff rod", gravity=[0, 0, 0], links=[link])
-    found = frequency_sensitivity(robot.model(parameters=["links.rod.beam.EI_z"], stiffening=False))
+    found = frequency_sensitivity(robot.model(parameters=["links.rod.beam.EI_z"], stiffening="off"))
     np.testing.assert_allclose(found.logarithmic[:2, 0], 0.5, rtol=1e-6)  # f ~ sqrt(EI_z)
 
 
@@ -109,7 +109,7 @@ def test_frequencies_that_coincide_have_no_gradient() -> None:
     link = {"name": "rod", "joint": {}, "beam": beam, "shapes": {"bending_y": 1, "bending_z": 1}}
     robot = pliant.Robot(name="round rod", gravity=[0, 0, 0], links=[link])
     with pytest.raises(ModelError, match="frequencies coincide"):
-        frequency_sensitivity(robot.model(parameters=["links.rod.beam.EI_z"], stiffening=False))
+        frequency_sensitivity(robot.model(parameters=["links.rod.beam.EI_z"], stiffening="off"))
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-8, 1e-4])
@@ -127,7 +127,7 @@ def test_static_rest(robot, model, chosen) -> None:
     found = rest_sensitivity(model, tip(model), JOINTS)
 
     def quantity(r):
-        m = r.model(stiffening=False)
+        m = r.model(stiffening="off")
         return m.tip_pose(m.equilibrium(JOINTS))[:2, 3]
 
     expected = differences(robot, quantity, [PATHS[k] for k in chosen])
@@ -144,7 +144,7 @@ def test_outcome_of_a_run(robot, model) -> None:
     )  # fmt: skip
 
     def quantity(r):
-        m = r.model(stiffening=False)
+        m = r.model(stiffening="off")
         controller = PD(300, 60, reference)
         run = pliant.simulate(m, 0.35, q0=m.equilibrium(JOINTS), controller=controller, rtol=1e-11, atol=1e-13)
         return run.tip[-1, :2]
@@ -163,7 +163,7 @@ def test_outcome_of_a_prescribed_motion(robot, model, path: str) -> None:
     found = run_sensitivity(model, lambda t, q, qd: q[2:], 0.35, q0=[*JOINTS, 0, 0], motion=motion)
 
     def quantity(r):
-        m = r.model(stiffening=False)
+        m = r.model(stiffening="off")
         return pliant.simulate(m, 0.35, q0=[*JOINTS, 0, 0], motion=motion, rtol=1e-11, atol=1e-13).q[-1, 2:]
 
     expected = finite_difference(robot, path, quantity, step=1e-3)
@@ -172,7 +172,7 @@ def test_outcome_of_a_prescribed_motion(robot, model, path: str) -> None:
 
 def test_convergence_of_modes_is_first_order_where_links_follow(robot) -> None:
     def lowest(r):
-        m = r.model(stiffening=False)
+        m = r.model(stiffening="off")
         return m.frequencies([*JOINTS, *np.zeros(m.n - 2)])[0]
 
     found = convergence(robot, lowest, (1, 2, 3, 4, 6))
@@ -187,7 +187,7 @@ def test_convergence_of_elements_is_fourth_order() -> None:
     beam = pliant.Beam(length=1.0, mass_per_length=0.331, EI_y=1165.4916, EI_z=1165.4916)
     shapes = pliant.Shapes(method="elements", count=1, bending_y=True)
     single = pliant.Robot(name="one", gravity=(0, 0, 0), links=[pliant.Link(name="a", beam=beam, shapes=shapes)])
-    found = convergence(single, lambda r: r.model(stiffening=False).frequencies()[0], (4, 8, 12))
+    found = convergence(single, lambda r: r.model(stiffening="off").frequencies()[0], (4, 8, 12))
     assert found.order == pytest.approx(4, abs=0.1)  # cubic elements
     assert 2 * np.pi * found.limit == pytest.approx(208.637, rel=1e-5)
     law = convergence(single, lambda r: 3 + 2 * r.links[0].shapes.count ** -2.5, (2, 3, 5))
@@ -202,8 +202,8 @@ def test_convergence_of_elements_is_fourth_order() -> None:
         (lambda r: with_shapes(r, 0), "count: got 0"),
         (lambda r: with_shapes(r, 2, ["elbow"]), "links: elbow not flexible"),
         (lambda r: finite_difference(r, "links.9.mass", lambda x: 1.0), "is not a number of this robot"),
-        (lambda r: frequency_sensitivity(r.model(stiffening=False)), "make the model with"),
-        (lambda r: rest_sensitivity(r.model(stiffening=False), lambda q: q, JOINTS), "make the model with"),
+        (lambda r: frequency_sensitivity(r.model(stiffening="off")), "make the model with"),
+        (lambda r: rest_sensitivity(r.model(stiffening="off"), lambda q: q, JOINTS), "make the model with"),
     ],
 )
 def test_bad_input(robot, call, message: str) -> None:

@@ -50,7 +50,7 @@ def test_what_is_derived_and_traced_is_made_alone(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(building, name, watch.alone(getattr(building, name)))
     monkeypatch.setattr(records, "code_stamp", lambda: None)  # so that all is built
     arms = [pliant.load(name) for name in ("two-link", "rrp")]
-    ready = [arm.model(stiffening=False) for arm in arms]
+    ready = [arm.model(stiffening="off") for arm in arms]
 
     class Parts:
         """Has one."""
@@ -62,7 +62,7 @@ def test_what_is_derived_and_traced_is_made_alone(monkeypatch: pytest.MonkeyPatc
 
     watch.most = 0
     in_threads(
-        *(lambda arm=arm: arm.model("lagrange", stiffening=False) for arm in arms),
+        *(lambda arm=arm: arm.model("lagrange", stiffening="off") for arm in arms),
         *(lambda model=model: model.kernel("mass_matrix") for model in ready),
         *(lambda: Derived()("kind", 1, watch.alone(lambda: 1)) for _ in range(3)),
         *(lambda: Parts().part for _ in range(3)),

@@ -55,7 +55,7 @@ def test_what_cannot_be_seen() -> None:
 @pytest.mark.parametrize("name", NAMES[:3])
 def test_exports_carry_the_name_as_text(name: str, tmp_path: Path) -> None:
     arm = pliant.load("two-link").model_copy(update={"name": name})
-    folder = export(arm.model("lagrange", stiffening=False), "latex", tmp_path / "tex")
+    folder = export(arm.model("lagrange", stiffening="off"), "latex", tmp_path / "tex")
     (source,) = folder.glob("*.tex")
     lines = source.read_text(encoding="utf-8").splitlines()
     title = next(line for line in lines if line.startswith(r"\title{"))

@@ -126,7 +126,7 @@ def test_a_first_run_says_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(text.startswith("tracing a run of a crane") for text in heard)
     heard.clear()
     with stages.listening(heard.append):
-        pliant.simulate(robot.model("lagrange", stiffening=False), 0.01, limits=False, progress=False)
+        pliant.simulate(robot.model("lagrange", stiffening="off"), 0.01, limits=False, progress=False)
     assert not any("run of" in text for text in heard)
 
 

@@ -124,7 +124,7 @@ def test_a_changed_number_of_an_arm_with_six_joints_compiles_nothing(
     counted: Counter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))  # empty: the first run traces and compiles
-    tune_six_joints(six_joints({"bending_z": 1}), counted, stiffening=False)
+    tune_six_joints(six_joints({"bending_z": 1}), counted, stiffening="off")
 
 
 @pytest.mark.full
@@ -272,8 +272,8 @@ def plain_arm() -> pliant.Robot:
 
 def test_a_replaced_number_gives_what_a_model_built_anew_gives(plain_arm: pliant.Robot) -> None:
     changes = {"payload.mass": 1.5, "links.upper.beam.EI_z": 2.0 * plain_arm.paths()["links.upper.beam.EI_z"]}
-    model = plain_arm.model(stiffening=False)
-    tuned, anew = model.replace(changes), plain_arm.replace(changes).model(stiffening=False)
+    model = plain_arm.model(stiffening="off")
+    tuned, anew = model.replace(changes), plain_arm.replace(changes).model(stiffening="off")
     assert tuned.robot == anew.robot
     assert set(tuned.parameters) == set(changes)
     move = PD(500.0, 50.0, Quintic([0.0, 0.0], [0.2, 0.1], 0.1))
@@ -285,7 +285,7 @@ def test_a_replaced_number_gives_what_a_model_built_anew_gives(plain_arm: pliant
 
 
 def test_values_do_not_mix(plain_arm: pliant.Robot) -> None:
-    model = plain_arm.model(stiffening=False)
+    model = plain_arm.model(stiffening="off")
     light, heavy = (model.replace({"payload.mass": mass}) for mass in (1.0, 9.0))
     again = heavy.replace({"payload.mass": 1.0})
     q = np.array([0.1, 0.2, 0.01, 0.01])

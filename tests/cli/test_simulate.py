@@ -75,7 +75,7 @@ def test_formulation_may_be_chosen(run: Run, scenario: Write) -> None:
 
 def test_a_break_down_keeps_what_was_computed(run: Run, scenario: Write) -> None:
     """The sliding link of the RRP arm runs out of its travel: exit code 1, and a file up to that moment."""
-    given = "robot: rrp\nmodel: {stiffening: false}\ninitial: {qd: {slide: 1}}\nduration: 5\nmethod: dop853\n"
+    given = "robot: rrp\nmodel: {stiffening: off}\ninitial: {qd: {slide: 1}}\nduration: 5\nmethod: dop853\n"
     result = run("simulate", scenario(given))
     assert result.exit_code == 1
     assert "end of its travel" in result.stderr

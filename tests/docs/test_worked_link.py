@@ -74,7 +74,7 @@ def by_pliant() -> dict[str, float]:
     stiff = robot.model(stiffening="second-order")
     elements = pliant.Shapes(method="elements", count=8, bending_y=True)
     link = robot.links[0].model_copy(update={"shapes": elements})
-    many = robot.model_copy(update={"links": (link,)}).model(stiffening=False)
+    many = robot.model_copy(update={"links": (link,)}).model(stiffening="off")
     h, acceleration = (
         model.bias(names["q"], names["qd"]),
         model.forward_dynamics(*(names[n] for n in ("q", "qd", "tau"))),

@@ -41,7 +41,7 @@ class Case(NamedTuple):
 def case(name: str) -> Case:
     """By the arm: torques, their rates, deflections and a speed bounded, of which some cannot be kept at first."""
     if name == "two-link":
-        model = unequal_two_link().model(stiffening=False, parameters=("payload.mass",))
+        model = unequal_two_link().model(stiffening="off", parameters=("payload.mass",))
         mpc = MPC(
             model, 0.4, 8, [0.4, -0.3], Q, 1e-5, torque=[160.0, 45.0], torque_rate=1500.0, stages=4, damping=2.0,
             positions={"fore.bending_y.1": (-0.0042, 0.02)}, speeds={"upper": 1.2},
@@ -49,7 +49,7 @@ def case(name: str) -> Case:
         )  # fmt: skip
         start = np.concatenate([model.equilibrium([0.0, 0.0]), [4.0, 0.0, 0.0, 0.0]])
         return Case(mpc, start, 50)
-    model = unequal_arm().model(stiffening=False)
+    model = unequal_arm().model(stiffening="off")
     mpc = MPC(
         model, 1.4, 14, [0.3, 0.2, 0.1], Q, 1e-3, torque=[20.0, 13.5, 10.0], torque_rate=[100.0, 60.0, 120.0], steps=2,
         positions={"boom.bending_y.1": (-0.1, 0.02), "boom.bending_z.1": (-0.17, 0.0)}, speeds={"fore": 1.2},
@@ -269,8 +269,8 @@ def test_files_say_what_they_hold(two_link: Path) -> None:
 @pytest.mark.full
 def test_paths_and_costs_of_ones_own(tmp_path: Path) -> None:
     """A moving reference, a path of the tip, and a cost that is a function; no bounds; an arm believed lighter."""
-    arm = unequal_two_link().model(stiffening=False)
-    lighter = unequal_two_link().replace({"links.fore.beam.mass_per_length": 5.0}).model(stiffening=False)
+    arm = unequal_two_link().model(stiffening="off")
+    lighter = unequal_two_link().replace({"links.fore.beam.mass_per_length": 5.0}).model(stiffening="off")
     mpc = MPC(
         lighter, 0.3, 6, Quintic([0.0, 0.0], [0.3, -0.2], 0.5), Q, 1e-4, tip=[1.7, 0.3, 0.0], tip_weight=20.0,
         cost=lambda t, q, qd, tau: 0.1 * qd[0] * qd[1],

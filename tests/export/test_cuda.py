@@ -122,7 +122,7 @@ def test_values_in_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.full
 @pytest.mark.parametrize(("precision", "limit"), [("double", 99), ("single", 49.5)])  # two blocks share in single
 def test_a_long_arm_keeps_to_the_shared_memory_it_may_use(precision: str, limit: float) -> None:
-    source = stepping(pliant.load("lab-arm").model(stiffening=False), precision, 99 * 1024)
+    source = stepping(pliant.load("lab-arm").model(stiffening="off"), precision, 99 * 1024)
     assert source.choice.strategy == "shared"
     assert 0 < source.shared_bytes <= limit * 1024
     assert source.kernels == ("steps",)
@@ -256,4 +256,4 @@ def test_bad_shared_memory_is_named(size: object, tmp_path: Path) -> None:
 
 def test_friction_with_a_state_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedModel, match=r"cuda: Coulomb friction of \w+, .*friction\.bristle to 0"):
-        export(pliant.load("lab-arm").model(stiffening=False), "cuda", tmp_path / "arm")
+        export(pliant.load("lab-arm").model(stiffening="off"), "cuda", tmp_path / "arm")

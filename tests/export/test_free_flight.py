@@ -30,7 +30,7 @@ FEW = ("forward_dynamics", "tip_pose", "jacobian", "rates")
 
 @cache
 def flyer() -> Model:
-    return satellite().model(stiffening=False)
+    return satellite().model(stiffening="off")
 
 
 def wanted(name: str, values: list[np.ndarray]) -> list[np.ndarray]:

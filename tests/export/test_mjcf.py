@@ -256,7 +256,7 @@ def test_mujoco_moves_rigid_trees_as_we_do(seed: int) -> None:
     if "moments of inertia across an axis are raised" in text:
         pytest.skip("MuJoCo wants bodies that can be")
     mujoco, model, data = in_mujoco(text)
-    ours = robot.model("denoc", stiffening=False)
+    ours = robot.model("denoc", stiffening="off")
     rng = np.random.default_rng(seed)
     q, qd, tau = rng.normal(size=ours.n_q), rng.normal(size=ours.n), rng.normal(size=ours.n_joints)
     for link in ours.chain.links:

@@ -31,7 +31,7 @@ def result() -> Result:
 @pytest.fixture(scope="module")
 def driven() -> Result:
     """Five joints or fewer, elastic drives, bending in two planes."""
-    model = pliant.load("lab-arm").model(stiffening=False)
+    model = pliant.load("lab-arm").model(stiffening="off")
     sensors = [pliant.control.TipPosition(sample_time=0.01)]
     return pliant.simulate(model, 0.1, torque=np.full(model.n_joints, 0.5), method="dop853", sensors=sensors)
 
@@ -127,7 +127,7 @@ def test_the_spectrum_peaks_where_the_arm_vibrates_and_marks_it(result: Result) 
 def test_tip_deflection_of_a_bent_link() -> None:
     """Of one link it is what the link's own end does, turned into base axes."""
     robot = pliant.load("spin-up")
-    run = pliant.simulate(robot.model(stiffening=False), 0.01, {"arm": 0.3, "arm.bending_y.1": 0.02}, method="dop853")
+    run = pliant.simulate(robot.model(stiffening="off"), 0.01, {"arm": 0.3, "arm.bending_y.1": 0.02}, method="dop853")
     own = run.deflection("arm", "tip")
     c, s = np.cos(run["arm"]), np.sin(run["arm"])
     turned = np.column_stack([-s * own[:, 1], c * own[:, 1]])
@@ -207,7 +207,7 @@ import matplotlib
 def settings():
     return {k: matplotlib.rcParams[k] for k in matplotlib.rcParams if k != "backend"}  # to ask for it loads pyplot
 before = settings()
-run = pliant.simulate(pliant.load("spin-up").model(stiffening=False), 0.01)
+run = pliant.simulate(pliant.load("spin-up").model(stiffening='off'), 0.01)
 figure = run.plot()
 assert settings() == before
 assert "matplotlib.pyplot" not in sys.modules
@@ -267,7 +267,7 @@ sys.path.insert(0, {str(folder)!r})
 import matplotlib
 matplotlib.use({backend!r})
 import numpy as np, pliant
-run = pliant.simulate(pliant.load("spin-up").model(stiffening=False), 0.01)
+run = pliant.simulate(pliant.load("spin-up").model(stiffening='off'), 0.01)
 """
     done = subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr

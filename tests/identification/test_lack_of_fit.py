@@ -21,13 +21,15 @@ THREE = {"links.upper.shapes.bending_y": 3, "links.fore.shapes.bending_y": 3}
 
 @cache
 def plain_model() -> pliant.Model:
-    return arm().model(parameters=FOUR, stiffening=False)
+    return arm().model(parameters=FOUR, stiffening="off")
 
 
 @cache
 def real_model(modes: bool) -> pliant.Model:
     """What is measured: three modes in a beam, or terms of third order, with the four numbers as parameters."""
-    return arm().replace(THREE).model(parameters=FOUR) if modes else arm().model(parameters=FOUR, stiffening=True)
+    return (
+        arm().replace(THREE).model(parameters=FOUR) if modes else arm().model(parameters=FOUR, stiffening="third-order")
+    )
 
 
 def readings(real: pliant.Model, seed: int, known: bool, noise: float = 0.01, colour: float = 0.0) -> Recording:

@@ -109,7 +109,7 @@ def test_restarts_leave_a_valley_beside_the_right_one() -> None:
     """Seven periods of a beam that is taken for 30 % too soft: one of them too few fits them next best."""
     beam = Beam(length=0.7, mass_per_length=0.9, EI_y=40.0, EI_z=55.0)
     link = Link(name="rod", joint=Joint(type="fixed"), beam=beam, shapes=Shapes(bending_y=1))
-    rod = Robot(name="rod", gravity=(0, 0, 0), links=[link]).model(stiffening=False, parameters=["links.rod.beam.EI_z"])
+    rod = Robot(name="rod", gravity=(0, 0, 0), links=[link]).model(stiffening="off", parameters=["links.rod.beam.EI_z"])
     (name,), f = rod.coordinates, float(rod.frequencies()[0])
     run = pliant.simulate(rod, 7 / f, {name: 0.02}, output_step=0.05 / f)
     noisy = run[name] + 1e-5 * np.random.default_rng(0).normal(size=len(run.t))

@@ -25,7 +25,7 @@ def graph(f: ca.Function, sizes: list[int], weights: NDArray, count: int) -> ca.
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("function", ["forward_dynamics", "inverse_dynamics"])
 def test_derivatives_are_those_of_the_plain_expression(function: str, count: int, rng: np.random.Generator) -> None:
-    model = Model(unequal_two_link(), stiffening=False, parameters=["payload.mass"])
+    model = Model(unequal_two_link(), stiffening="off", parameters=["payload.mass"])
     sizes = [model.n, model.n, model.n_joints if function == "forward_dynamics" else model.n, 1]
     x, weights = 0.3 * rng.normal(size=(count, sum(sizes))), rng.normal(size=model.n)
     x[:, -1] = 0.7
@@ -38,7 +38,7 @@ def test_derivatives_are_those_of_the_plain_expression(function: str, count: int
 
 def test_a_solver_goes_as_far_with_kernels() -> None:
     """Newton's steps of IPOPT, with exact second derivatives, towards accelerations of a given size."""
-    model = Model(unequal_two_link(), stiffening=False)
+    model = Model(unequal_two_link(), stiffening="off")
     solved = []
     for kind in ("compiled", "traced"):
         f = model.casadi("forward_dynamics", kind)  # type: ignore[arg-type]

@@ -182,7 +182,7 @@ MORE = (lambda: pliant.load("rrp"), lambda: random_drawn(4), lambda: random_draw
 @pytest.mark.parametrize("make", [*FEW, *(pytest.param(make, marks=pytest.mark.full) for make in MORE)])
 def test_the_straight_arm_vibrates_as_its_model(make: Any) -> None:
     robot = resolved(make().replace({"gravity": [0.0, 0.0, 0.0]}))[0]
-    model, arm = robot.model(stiffening=False), StraightArm(build_chain(robot))
+    model, arm = robot.model(stiffening="off"), StraightArm(build_chain(robot))
     q = model.chain.followed(at_random(arm, np.random.default_rng(3)))
     M = model.mass_matrix(q)
     assert np.abs(arm.inertia(q) - M).max() <= 1e-14 * np.abs(M).max()
@@ -363,7 +363,7 @@ def flat(count: int = 2) -> Robot:
 
 
 def test_the_model_says_and_carries_its_choice(tmp_path: Path) -> None:
-    model = flat(1).model(stiffening=False)
+    model = flat(1).model(stiffening="off")
     assert numbers(model.robot) == {"upper": (3, 0, 0, 0)}
     assert model.choices == resolved(flat(1))[1]
     assert model.choices[0] in str(model)
@@ -456,7 +456,7 @@ def test_shapes_left_to_the_model_come_with_pieces() -> None:
     model = soft(pieces=None, shapes="auto").model()
     assert model.robot.links[0].pieces > 1
     assert "one element of bending_y in each of its 5 pieces" in model.choices[1]
-    fine = soft(pieces=None, shapes={"method": "elements", "count": 20, "bending_y": True}).model(stiffening=False)
+    fine = soft(pieces=None, shapes={"method": "elements", "count": 20, "bending_y": True}).model(stiffening="off")
     band = float(model.choices[1].split(" up to ")[1].split(" Hz")[0])
     exact = fine.frequencies({})[fine.frequencies({}) <= band]  # of straight arms: only one of them may sag far
     assert len(exact) >= 3

@@ -47,14 +47,14 @@ def told(found: pytest.WarningsRecorder | list[Any]) -> float:
 
 def test_a_heavier_payload_is_told_with_both_numbers() -> None:
     """20 kg on a light arm take the ratio from 0.02 to a tenth of it, as the eigenvalues of the arm itself say."""
-    model = arm().model(stiffening=False)
+    model = arm().model(stiffening="off")
     np.testing.assert_allclose(ratios(model), ASKED, rtol=1e-4)
     with pytest.warns(UserWarning, match="dampers stay") as found:
         heavy = model.replace({"payload.mass": 20.0})
     least = ratios(heavy)[0]
     assert 0.09 * ASKED < least < 0.12 * ASKED
     assert told(list(found)) == pytest.approx(least, rel=0.03)  # two digits are told
-    anew = arm().replace({"payload.mass": 20.0}).model(stiffening=False)
+    anew = arm().replace({"payload.mass": 20.0}).model(stiffening="off")
     np.testing.assert_allclose(ratios(anew), ASKED, rtol=1e-4)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -64,12 +64,12 @@ def test_a_heavier_payload_is_told_with_both_numbers() -> None:
 @pytest.mark.full
 def test_parameters_of_runs_and_batches_are_told() -> None:
     """The worst end of the range counts, whichever row it is in."""
-    model = arm().model(stiffening=False, parameters=["payload.mass"], shapes="nominal")
+    model = arm().model(stiffening="off", parameters=["payload.mass"], shapes="nominal")
     least = ratios(model.replace({"payload.mass": 20.0}))[0]
     with pytest.warns(UserWarning, match="dampers stay") as found:
         pliant.simulate_batch(model, 1e-3, p=[[0.05], [20.0], [0.05]], step=1e-4)
     assert told(list(found)) == pytest.approx(least, rel=0.03)
-    again = arm().model(stiffening=False, parameters=["payload.mass"], shapes="nominal")
+    again = arm().model(stiffening="off", parameters=["payload.mass"], shapes="nominal")
     with pytest.warns(UserWarning, match="dampers stay"):
         pliant.simulate(again, 1e-3, p=[20.0])
 
@@ -77,7 +77,7 @@ def test_parameters_of_runs_and_batches_are_told() -> None:
 @pytest.mark.full
 def test_damping_ratios_with_parameters_are_told() -> None:
     """Beside the ratio that they give, which is the right one of dampers that stayed."""
-    model = arm().model(stiffening=False, parameters=["payload.mass"], shapes="nominal")
+    model = arm().model(stiffening="off", parameters=["payload.mass"], shapes="nominal")
     with pytest.warns(UserWarning, match="dampers stay") as found:
         least = float(model.damping_ratios({}, p=[20.0])[0])
     assert told(list(found)) == pytest.approx(least, rel=0.03)
@@ -88,7 +88,7 @@ def test_damping_ratios_with_parameters_are_told() -> None:
 
 def test_parameters_of_steppers_gradients_and_linear_models_are_told() -> None:
     def new() -> pliant.Model:
-        return arm().model(stiffening=False, parameters=["payload.mass"], shapes="nominal")
+        return arm().model(stiffening="off", parameters=["payload.mass"], shapes="nominal")
 
     least = ratios(new().replace({"payload.mass": 20.0}))[0]
     cost: dict[str, Any] = {"terminal": lambda t, q, qd: q[0], "step": 1e-4}
@@ -106,7 +106,7 @@ def test_parameters_of_steppers_gradients_and_linear_models_are_told() -> None:
 
 @pytest.mark.full
 def test_links_in_pieces_are_told_too() -> None:
-    model = arm(pieces=3).model(stiffening=False)
+    model = arm(pieces=3).model(stiffening="off")
     with pytest.warns(UserWarning, match="dampers stay") as found:
         model.replace({"payload.mass": 20.0})
     assert told(list(found)) < 0.2 * ASKED

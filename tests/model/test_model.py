@@ -155,7 +155,7 @@ def test_parameters_equal_rebuilt_robots() -> None:
     name = next(link.name for link in robot.links if link.beam is not None)
     paths = [f"links.{name}.beam.EI_z", f"links.{name}.beam.mass_per_length", f"links.{name}.tip.mass", "gravity.1"]
     paths = [path for path in paths if path in robot.paths()]
-    model = robot.model(parameters=paths, shapes="nominal", stiffening=False)
+    model = robot.model(parameters=paths, shapes="nominal", stiffening="off")
     q, qd, tau = random_state(robot, model.n, model.n_joints, 1)
     assert np.array_equal(
         model.forward_dynamics(q, qd, tau), model.forward_dynamics(q, qd, tau, model.nominal_parameters)
@@ -163,10 +163,10 @@ def test_parameters_equal_rebuilt_robots() -> None:
     bare = {"boundary": "clamped-free", "bending_y": 1, "bending_z": 1}
     free = {f"links.{link.name}.shapes": bare for link in robot.links if link.shapes is not None}
     robot = robot.replace(free)  # clamped-free shapes do not depend on any parameter
-    model = robot.model(parameters=paths, stiffening=False)
+    model = robot.model(parameters=paths, stiffening="off")
     q, qd, tau = random_state(robot, model.n, model.n_joints, 1)
     values = np.array([robot.paths()[path] * 1.3 + 0.1 for path in paths])
-    rebuilt = robot.replace(dict(zip(paths, values))).model(stiffening=False)
+    rebuilt = robot.replace(dict(zip(paths, values))).model(stiffening="off")
     ours, theirs = model.forward_dynamics(q, qd, tau, values), rebuilt.forward_dynamics(q, qd, tau)
     assert np.abs(ours - theirs).max() < 1e-10 * np.abs(theirs).max()
 
@@ -181,10 +181,10 @@ def test_lengths_and_drives_as_parameters() -> None:
     free |= {f"links.{name}.shapes.tip_load": None for name in names}
     free |= {f"links.{name}.shapes.damping": 0.0 for name in names}  # dampers stay when numbers change
     robot = robot.replace(free)
-    model = robot.model(parameters=paths, stiffening=False)
+    model = robot.model(parameters=paths, stiffening="off")
     q, qd, tau = random_state(robot, model.n, model.n_joints, 2)
     values = model.nominal_parameters * 1.25
-    rebuilt = robot.replace(dict(zip(paths, values))).model(stiffening=False)
+    rebuilt = robot.replace(dict(zip(paths, values))).model(stiffening="off")
     ours, theirs = model.forward_dynamics(q, qd, tau, values), rebuilt.forward_dynamics(q, qd, tau)
     assert np.abs(ours - theirs).max() < 1e-10 * np.abs(theirs).max()
 
@@ -196,8 +196,8 @@ def test_parameter_that_changes_the_shapes_is_refused() -> None:
     outer = f"links.{robot.links[1].name}.beam.mass_per_length"
     with pytest.raises(ModelError, match=f"changes the shape functions of {name}"):
         loaded.model(parameters=[outer])
-    assert loaded.model(parameters=[outer], shapes="nominal", stiffening=False).parameters == (outer,)
-    assert loaded.model(parameters=[f"links.{name}.beam.EI_z"], stiffening=False).n == 4
+    assert loaded.model(parameters=[outer], shapes="nominal", stiffening="off").parameters == (outer,)
+    assert loaded.model(parameters=[f"links.{name}.beam.EI_z"], stiffening="off").n == 4
 
 
 # ------------------------------------------------------------------------------------------ statics and vibration

@@ -85,7 +85,7 @@ def test_a_boom_on_a_spring_is_right_to_a_percent() -> None:
     assert shapes is not None
     lateral = {"bending_y": 0, "torsion": 0, "bending_z": shapes.bending_z, "axial": shapes.axial}
     planar = made.replace({f"links.boom.shapes.{name}": number for name, number in lateral.items()})
-    found, true = planar.model(stiffening=False).frequencies(), in_plane(robot, 8e6)
+    found, true = planar.model(stiffening="off").frequencies(), in_plane(robot, 8e6)
     count = int(np.sum(true <= promised(choices)))
     assert count >= 1
     assert "forces of couplings (lift) are not counted" in choices[-1]
@@ -112,7 +112,7 @@ def test_a_contact_that_touches_is_among_what_is_looked_at() -> None:
     shapes = made.links[0].shapes
     changes = {"couplings.lift.spring.stiffness": 1e9, "links.boom.joint.actuated": True}
     held = [boom("spring", s, below=True).replace(changes) for s in (shapes, FINE)]
-    found, true = (robot.model(stiffening=False).frequencies() for robot in held)
+    found, true = (robot.model(stiffening="off").frequencies() for robot in held)
     count = int(np.sum(true <= promised(choices)))
     assert count >= 1
     np.testing.assert_allclose(found[:count], true[:count], rtol=0.01)

@@ -20,7 +20,7 @@ def ours(
     motion: Any = None,
     output_step: float = 0.002,
     formulation: str = "denoc",
-    stiffening: bool | str = True,
+    stiffening: Any = "third-order",
 ) -> PeerRun:
     """Joint angles and tip deflections of a planar arm with clamped shapes, from straight beams at rest."""
     model = robot.model(formulation, stiffening=stiffening)

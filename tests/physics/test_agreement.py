@@ -23,7 +23,7 @@ CARRIED = BasePath(position=lambda t: (ca.sin(t), t**2, 0), rpy=lambda t: (0.3 *
 
 @pytest.mark.slow_cases("3-False-base1", "4-second-order-base2")
 @pytest.mark.parametrize(
-    ("seed", "stiffening", "base"), [(2, False, None), (3, False, SHAKEN), (4, "second-order", CARRIED)]
+    ("seed", "stiffening", "base"), [(2, "off", None), (3, "off", SHAKEN), (4, "second-order", CARRIED)]
 )
 def test_formulations_agree(seed: int, stiffening: bool, base: Base | None) -> None:
     check(seed, stiffening, base)

@@ -47,7 +47,7 @@ def robot() -> Robot:
 
 @cache
 def model() -> pliant.Model:
-    return robot().model(stiffening=False)
+    return robot().model(stiffening="off")
 
 
 @pytest.mark.slow
@@ -124,7 +124,7 @@ def test_stiffening_is_none_of_a_body() -> None:
     """Levels change beams and leave bodies; an arm of bodies alone is not asked for one."""
     alone = Robot(name="arm", links=[Link(name="fore", body=body())])
     q, qd = np.array([0.2, 0.01, 0.02]), np.array([3.0, 0.1, 0.2])
-    levels = [alone.model(stiffening=level).bias(q, qd) for level in (False, "second-order", True)]
+    levels = [alone.model(stiffening=level).bias(q, qd) for level in ("off", "second-order", "third-order")]
     assert np.array_equal(levels[0], levels[1])
     assert np.array_equal(levels[0], levels[2])
     assert str(alone.model().level) == "off (auto: no beam bends, and no file of a body has its second order)"
@@ -163,7 +163,7 @@ def test_a_body_without_second_order_that_spins_is_told() -> None:
         assert "got a body without second order for link fore" in text
         assert "axial force changes link fore by up to" in text
         assert "pliant body mesh --stiffening" in text
-    assert told(lambda model: model.frequencies(rates=[rate]), stiffening=False) == []
+    assert told(lambda model: model.frequencies(rates=[rate]), stiffening="off") == []
     assert told(lambda model: model.frequencies(rates=[0.02 * rate])) == []
 
 

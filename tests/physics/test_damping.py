@@ -120,12 +120,12 @@ def test_loads_beside_the_axis_and_links_beyond() -> None:
     shapes = Shapes(bending_y=2, bending_z=2, torsion=1, damping=ZETA)
     inner = Link(name="inner", beam=UNEQUAL, shapes=shapes, tip=Lump(mass=0.4, com=(0.03, 0.04, -0.02)))
     robot = Robot(name="coupled", gravity=(0.0, 0.0, 0.0), links=[inner, outer], payload=Lump(mass=2.0))
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     found = held(model)
     np.testing.assert_allclose(-found.real / np.abs(found), ZETA, rtol=1e-9)
     np.testing.assert_allclose(model.damping_ratios(), ZETA, rtol=1e-9)
     carried = robot.model_copy(update={"links": (outer, inner)})  # the same beam as the last link: less lies beyond it
-    np.testing.assert_allclose(carried.model(stiffening=False).damping_ratios(), ZETA, rtol=1e-9)
+    np.testing.assert_allclose(carried.model(stiffening="off").damping_ratios(), ZETA, rtol=1e-9)
     turned = held(model, np.array([0.3, 2.0, 0, 0, 0, 0, 0]))
     assert (
         np.abs(-turned.real / np.abs(turned) - ZETA).max() > 1e-3
@@ -136,15 +136,15 @@ def test_the_dampers_stay_when_numbers_change() -> None:
     """Their forces are those of the nominal arm whatever payload and stiffness a run has; the ratio scales them."""
     paths = ["payload.mass", "links.arm.beam.EI_z", "links.arm.beam.length", "links.arm.shapes.damping"]
     robot = arm(**KINDS["clamped-free"])
-    model = robot.model(parameters=paths, stiffening=False)
+    model = robot.model(parameters=paths, stiffening="off")
     q, p = np.zeros(model.n), model.nominal_parameters
     rate = np.array([0.0, 0.3, -0.2, 0.1])
-    expected = robot.model(stiffening=False).bias(q, rate) - robot.model(stiffening=False).bias(q, 0 * rate)
+    expected = robot.model(stiffening="off").bias(q, rate) - robot.model(stiffening="off").bias(q, 0 * rate)
     for factor, scale in (([1, 1, 1, 1], 1.0), ([0.1, 1, 1, 1], 1.0), ([1, 3, 1.2, 1], 1.0), ([1, 1, 1, 2.5], 2.5)):
         changed = p * factor
         found = model.bias(q, rate, changed) - model.bias(q, 0 * rate, changed)
         np.testing.assert_allclose(found[1:], scale * expected[1:], rtol=1e-12)
-    rebuilt = robot.replace({"payload.mass": 1.0}).model(stiffening=False)
+    rebuilt = robot.replace({"payload.mass": 1.0}).model(stiffening="off")
     np.testing.assert_allclose(rebuilt.damping_ratios()[:2], ZETA, rtol=1e-9)  # another arm has dampers of its own
 
 
@@ -170,5 +170,5 @@ def test_material_laws_are_untouched() -> None:
         ({"kelvin_voigt": 2e-3}, lambda w: 1e-3 * w),
         ({"rayleigh": (0.0, 2e-3)}, lambda w: 1e-3 * w),
     ):
-        found = held(arm(0.0, **KINDS["elements"], **given).model(stiffening=False))[:3]
+        found = held(arm(0.0, **KINDS["elements"], **given).model(stiffening="off"))[:3]
         np.testing.assert_allclose(-found.real / np.abs(found), expected(np.abs(found)), rtol=1e-9)

@@ -51,7 +51,7 @@ def test_a_tumbling_body_keeps_its_angular_momentum(seconds: float) -> None:
 @pytest.mark.slow_cases("1.5")
 @pytest.mark.parametrize("seconds", [1.5, pytest.param(200.0, marks=pytest.mark.full)])
 def test_a_flexible_arm_on_a_free_base_keeps_both_momenta(seconds: float, rng) -> None:
-    model = satellite(ball=seconds < 100).model(stiffening=False)
+    model = satellite(ball=seconds < 100).model(stiffening="off")
     q, qd = states(model, rng)
     torque = np.array([0.5, -0.2, 0.02, -0.03, 0.01])[: model.n_joints]
     run = simulate(model, seconds, q0=q, qd0=qd, torque=lambda t, q, qd: torque * np.cos(t), rtol=1e-11, atol=1e-13)
@@ -64,11 +64,11 @@ def test_a_heavy_base_stands_still() -> None:
     """Gravity is carried by a force on the base, since a free one falls."""
     gravity = np.array([0.5, 0.2, -1.0])
     given = {"q0": {"upper": 0.3, "fore": 0.5}, "torque": [3.0, -1.0, 0.1, 0.05, -0.02], "rtol": 1e-11, "atol": 1e-13}
-    held = simulate(satellite(base={"type": "fixed"}, gravity=tuple(gravity)).model(stiffening=False), 0.6, **given)
+    held = simulate(satellite(base={"type": "fixed"}, gravity=tuple(gravity)).model(stiffening="off"), 0.6, **given)
     away = []
     for mass in (4e5, 4e9):  # 1e4 and 1e8 times that of the arm
         base = {**BODY, "mass": mass, "inertia": [mass, 1.4 * mass, 1.2 * mass]}
-        free = satellite(base=base, gravity=tuple(gravity)).model(stiffening=False)
+        free = satellite(base=base, gravity=tuple(gravity)).model(stiffening="off")
         run = simulate(free, 0.6, loads=[_Support(-mass * gravity, np.array(BODY["com"]))], **given)
         away.append(np.abs(run.tip[-1] - held.tip[-1]).max())
     assert away[1] < 1e-6
@@ -112,8 +112,8 @@ def chebyshev(t, values, degree: int = 80):
 
 @pytest.mark.slow
 def test_a_free_base_moves_the_arm_as_the_same_motion_prescribed() -> None:
-    free = satellite(ball=False).model(stiffening=False)
-    fixed = satellite(ball=False, base={"type": "fixed"}).model(stiffening=False)
+    free = satellite(ball=False).model(stiffening="off")
+    fixed = satellite(ball=False, base={"type": "fixed"}).model(stiffening="off")
     start = {"upper": 0.4, "fore": -0.7}
     torque = {"q0": start, "torque": [6.0, -5.0], "rtol": 1e-11, "atol": 1e-13}
     spin = {"base": {"angular": [0.3, -0.2, 0.5], "linear": [0.4, 0.1, -0.2]}}

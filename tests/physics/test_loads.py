@@ -27,7 +27,7 @@ CASES = [(modes(3), 2e-3), (modes(4), 1e-3), (ELEMENTS, 1e-9)]  # series of mode
 @pytest.mark.parametrize(("shapes", "tolerance"), CASES)
 @pytest.mark.parametrize(("axis", "stiffness"), [(1, EI_Z), (2, EI_Y)])
 def test_tip_force_bends_a_cantilever(shapes: Shapes, tolerance: float, axis: int, stiffness: float) -> None:
-    model = cantilever(shapes).model(stiffening=False)
+    model = cantilever(shapes).model(stiffening="off")
     force = [0.0, 0.0, 0.0]
     force[axis] = F
     load = Wrench(force=force)
@@ -39,7 +39,7 @@ def test_tip_force_bends_a_cantilever(shapes: Shapes, tolerance: float, axis: in
 @pytest.mark.slow_cases("shapes1-1e-09")
 @pytest.mark.parametrize(("shapes", "tolerance"), [CASES[0], CASES[2]])
 def test_distributed_load_and_its_halves(shapes: Shapes, tolerance: float) -> None:
-    model = cantilever(shapes).model(stiffening=False)
+    model = cantilever(shapes).model(stiffening="off")
     whole = [Distributed(force=(0, F, 0))]
     halves = [Distributed(force=(0, F, 0), end=LENGTH / 2), Distributed(force=(0, F, 0), start="middle")]
     q = model.equilibrium([0.0], whole)
@@ -50,7 +50,7 @@ def test_distributed_load_and_its_halves(shapes: Shapes, tolerance: float) -> No
 
 
 def test_moment_and_torque_at_the_tip() -> None:
-    model = cantilever(ELEMENTS).model(stiffening=False)
+    model = cantilever(ELEMENTS).model(stiffening="off")
     bent = model.equilibrium([0.0], [Wrench(moment=(0, 0, 0.2), axes="link")])
     assert model.tip_pose(bent)[1, 3] == pytest.approx(0.2 * LENGTH**2 / (2 * EI_Z), rel=1e-9)
     twisted = model.equilibrium([0.0], [Wrench(moment=(0.3, 0, 0), axes="link")])
@@ -58,7 +58,7 @@ def test_moment_and_torque_at_the_tip() -> None:
 
 
 @pytest.mark.slow_cases("1-second-order", "5-second-order")
-@pytest.mark.parametrize(("seed", "stiffening"), [(0, False), (1, "second-order"), (2, False), (5, "second-order")])
+@pytest.mark.parametrize(("seed", "stiffening"), [(0, "off"), (1, "second-order"), (2, "off"), (5, "second-order")])
 def test_generalised_forces_are_virtual_work(seed: int, stiffening: bool) -> None:
     """A dead force has the potential -F . p; a wrench at the tip works through the Jacobian of the tip."""
     robot = random_robot(seed, 3)
@@ -124,7 +124,7 @@ FORCE, MOMENT = np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.7, -0.4])
 @pytest.mark.parametrize("axes", ["base", "link", "section"])
 def test_wrench_inside_a_link_is_virtual_work(axes: str) -> None:
     """Force and moment at a third of a beam that is bent in both planes and twisted, by differences."""
-    model = unequal_arm().model(stiffening=False)
+    model = unequal_arm().model(stiffening="off")
     q = np.linspace(0.25, 0.4, model.n)  # sections turn by some 0.5 rad: rotations do not commute
     load = Wrench(force=tuple(FORCE), moment=tuple(MOMENT), link="boom", x=1.3 / 3, axes=axes)
     found = applied(model, [load], None)(q)[0]
@@ -136,7 +136,7 @@ def test_wrench_inside_a_link_is_virtual_work(axes: str) -> None:
 @pytest.mark.parametrize("axes", ["link", "section"])
 def test_distributed_load_is_virtual_work(axes: str) -> None:
     """Force and moment per length between two stations, under a profile, against a rule of our own."""
-    model = unequal_arm().model(stiffening=False)
+    model = unequal_arm().model(stiffening="off")
     q = np.linspace(0.1, 0.2, model.n)
     start, end, L = 0.2, 1.1, 1.3
     load = Distributed(
@@ -151,7 +151,7 @@ def test_distributed_load_is_virtual_work(axes: str) -> None:
 
 
 def test_axes_of_a_load() -> None:
-    model = cantilever(modes(2)).model(stiffening=False)
+    model = cantilever(modes(2)).model(stiffening="off")
     state = np.concatenate([[0.7], [0.05, 0.0, 0.0, 0.0]])
 
     def forces(load: Wrench) -> np.ndarray:
@@ -193,7 +193,7 @@ def test_euler_load(count: int, tolerance: float) -> None:
     assert critical == pytest.approx(euler, rel=tolerance)  # Ritz: above by what the series of modes misses
     assert critical > euler
     assert lowest(-0.5 * euler) > free > lowest(0.5 * euler) > 0 > lowest(1.1 * euler)
-    plain = beam.model(stiffening=False)
+    plain = beam.model(stiffening="off")
     assert plain.frequencies(loads=[Wrench(force=(-euler, 0, 0))])[0] == pytest.approx(free, rel=1e-12)
 
 
@@ -201,7 +201,7 @@ def test_euler_load(count: int, tolerance: float) -> None:
 def crane() -> tuple[Robot, Model, Model]:
     """The arm of [CE21], its model, and one without gravity."""
     robot = pliant.load("crane-4dof")
-    return robot, robot.model(stiffening=False), robot.replace({"gravity": (0, 0, 0)}).model(stiffening=False)
+    return robot, robot.model(stiffening="off"), robot.replace({"gravity": (0, 0, 0)}).model(stiffening="off")
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_droop_of_the_crane(pose: tuple[float, ...], inner: float, outer: float)
     ],
 )
 def test_bad_loads(load: object, words: tuple[str, ...]) -> None:
-    model = cantilever(modes(1)).model(stiffening=False)
+    model = cantilever(modes(1)).model(stiffening="off")
     for ask in (lambda: pliant.simulate(model, 0.1, loads=[load]), lambda: model.equilibrium([0.0], [load])):
         with pytest.raises(pliant.ModelError) as caught:
             ask()
@@ -259,7 +259,7 @@ def test_names_of_places_are_refused_at_once(option: str, given: str) -> None:
 
 
 def test_what_is_not_a_load() -> None:
-    model = cantilever(modes(1)).model(stiffening=False)
+    model = cantilever(modes(1)).model(stiffening="off")
     with pytest.raises(pliant.ModelError, match="Wrench"):
         pliant.simulate(model, 0.1, loads=[(0, 0, 1)])
     with pytest.raises(pliant.ModelError, match="Base"):

@@ -110,12 +110,12 @@ def test_a_governor_with_a_spring() -> None:
 
 
 def test_a_spin_that_does_not_settle_is_refused() -> None:
-    model = unequal_two_link().model(stiffening=False)  # gravity across the axis
+    model = unequal_two_link().model(stiffening="off")  # gravity across the axis
     with pytest.raises(ModelError, match=r"rates: forces on the arm change as upper turns"):
         model.equilibrium([0.2, 0.3], rates=[2.0, 0.0])
     with pytest.raises(ModelError, match=r"rates: forces on the arm change"):
         model.frequencies(rates=[2.0, 0.0])
-    level = unequal_two_link().replace({"gravity": (0.0, 0.0, -9.81)}).model(stiffening=False)
+    level = unequal_two_link().replace({"gravity": (0.0, 0.0, -9.81)}).model(stiffening="off")
     with pytest.raises(ModelError, match=r"rates: forces on the arm change as fore turns"):
         level.equilibrium([0.2, 0.3], rates=[2.0, 1.0])  # an elbow that turns changes the shape of the arm
     with pytest.raises(ModelError, match=r"rates: got one of 'upper.bending_y.1'"):
@@ -126,7 +126,7 @@ def test_a_spin_that_does_not_settle_is_refused() -> None:
 def test_an_arm_in_steady_spin_stays_there() -> None:
     """What `equilibrium` gives with rates is a state of the run: joints prescribed, amplitudes at rest."""
     robot = unequal_two_link().replace({"gravity": (0.0, 0.0, -9.81)})
-    model, push = robot.model(stiffening=False), Wrench(force=(0.0, 4.0, 0.0), axes="section")
+    model, push = robot.model(stiffening="off"), Wrench(force=(0.0, 4.0, 0.0), axes="section")
     q = model.equilibrium([0.2, 0.7], [push], rates=[3.0, 0.0])
     motion = {"upper": lambda t: 0.2 + 3.0 * t, "fore": lambda t: 0.7 + 0 * t}
     run = pliant.simulate(model, 0.5, q, motion=motion, loads=push)
@@ -174,11 +174,11 @@ def test_the_message_for_follower_loads_points_to_what_works() -> None:
 
 def test_linearize_under_loads_predicts_a_run() -> None:
     """Slopes by differences of the accelerations of `lagrange`, a dead load and a follower at once; torques balance."""
-    model = unequal_arm().model(stiffening=False)
+    model = unequal_arm().model(stiffening="off")
     loads = [Wrench(force=(1.0, 2.0, -3.0)), Wrench(force=(0.0, 4.0, 1.0), moment=(0.1, 0.2, 0.3), axes="section")]
     q = model.equilibrium([0.3, -0.5, 0.1], loads)
     system = model.linearize(q, loads=loads)
-    reference = unequal_arm().model(formulation="lagrange", stiffening=False)
+    reference = unequal_arm().model(formulation="lagrange", stiffening="off")
     tau = model.holding_torque(q, loads)
 
     state, e = ca.SX.sym("x", 2 * model.n), reference.equations
@@ -203,7 +203,7 @@ def test_linearize_under_loads_predicts_a_run() -> None:
 
 @pytest.mark.full
 def test_locked_joints_are_no_part_of_the_linear_system() -> None:
-    model = unequal_arm().model(stiffening=False)
+    model = unequal_arm().model(stiffening="off")
     q = model.equilibrium([0.3, -0.5, 0.1])
     whole, locked = model.linearize(q), model.linearize(q, joints="locked", outputs=lambda q, qd: q[0])
     held = [model.index(name) for name in ("boom.motor", "fore", "hand")]
@@ -220,7 +220,7 @@ def test_locked_joints_are_no_part_of_the_linear_system() -> None:
 
 def test_motors_held_at_rest() -> None:
     """Joints settle behind the springs of their drives: a run with the motors held stays there."""
-    model = unequal_arm().model(stiffening=False)
+    model = unequal_arm().model(stiffening="off")
     given = np.array([0.3, -0.5, 0.1])
     q = model.equilibrium(given, held="motors")
     motor = model.index("boom.motor")
@@ -232,7 +232,7 @@ def test_motors_held_at_rest() -> None:
     motion: dict[str, Any] = {name: (lambda t, x=x: x + 0 * t) for name, x in names.items()}
     run = pliant.simulate(model, 0.2, q, motion=motion)
     assert np.abs(run.q - q).max() < 1e-8
-    stiff = unequal_two_link().model(stiffening=False)
+    stiff = unequal_two_link().model(stiffening="off")
     assert np.array_equal(stiff.equilibrium([0.2, 0.3], held="motors"), stiff.equilibrium([0.2, 0.3]))
 
 

@@ -34,7 +34,7 @@ def test_statics_by_hand(shapes: Shapes) -> None:
     """Weight along the beam, a payload and a force in the middle: shear and moment of the textbook at every station."""
     g, m, F = 9.81, 0.3, 2.0
     robot = cantilever(shapes, gravity=(0, -g, 0)).replace({"payload": Lump(mass=m)})
-    run = at_rest(robot, [Wrench(force=(0, F, 0), x=1.2, axes="link")], stiffening=False)
+    run = at_rest(robot, [Wrench(force=(0, F, 0), x=1.2, axes="link")], stiffening="off")
     for x in (0.0, 0.5, 1.1, 1.3, LENGTH):
         forces, left, beyond = run.internal("arm", x), LENGTH - x, max(1.2 - x, 0.0)
         # in the axes of the bent section: the cosine of its slope stands in for the small difference
@@ -70,7 +70,7 @@ def test_curvature_follows_from_the_forces_and_not_from_a_few_modes() -> None:
 @pytest.mark.slow
 def test_stations_are_read_alike(tmp_path: Path) -> None:
     """Metres, names, and what is refused: for deflections, section forces and loads."""
-    run = at_rest(cantilever(modes(2)), [Wrench(force=(0, 1e-3, 0))], stiffening=False)
+    run = at_rest(cantilever(modes(2)), [Wrench(force=(0, 1e-3, 0))], stiffening="off")
     for ask in (run.deflection, run.internal, run.curvature):
         np.testing.assert_array_equal(ask("arm", "middle"), ask("arm", LENGTH / 2))
         for wrong in (-0.1, 1.01 * LENGTH, float("inf"), "root"):
@@ -78,12 +78,12 @@ def test_stations_are_read_alike(tmp_path: Path) -> None:
                 ask("arm", wrong)
     beam, bent = cantilever(modes(2)), {"arm.bending_y.1": 1e-3}
     found = pliant.simulate(
-        beam.model(parameters=["links.arm.beam.length"], stiffening=False), 0.01, bent, p=[2 * LENGTH]
+        beam.model(parameters=["links.arm.beam.length"], stiffening="off"), 0.01, bent, p=[2 * LENGTH]
     )
-    whole = pliant.simulate(beam.replace({"links.arm.beam.length": 2 * LENGTH}).model(stiffening=False), 0.01, bent)
+    whole = pliant.simulate(beam.replace({"links.arm.beam.length": 2 * LENGTH}).model(stiffening="off"), 0.01, bent)
     x = 1.5 * LENGTH
     np.testing.assert_allclose(found.deflection("arm", x), whole.deflection("arm", x), rtol=0, atol=1e-9)
-    sliding = pliant.load("rrp").model(stiffening=False)
+    sliding = pliant.load("rrp").model(stiffening="off")
     name = sliding.joints[-1]
     run = pliant.simulate(sliding, 0.001)
     assert run.deflection(name, "middle").shape == (1001, 3)
@@ -97,7 +97,7 @@ def test_stations_are_read_alike(tmp_path: Path) -> None:
 
 def test_internal_moment_of_elements_is_stiffness_times_curvature() -> None:
     """Under a tip force elements are exact, so that EI v'' is the moment everywhere."""
-    run = at_rest(cantilever(ELEMENTS), [Wrench(force=(0, 1e-3, 2e-3))], stiffening=False)
+    run = at_rest(cantilever(ELEMENTS), [Wrench(force=(0, 1e-3, 2e-3))], stiffening="off")
     for x in (0.0, 0.7, 1.9):
         forces, curvature, drawn = run.internal("arm", x), run.curvature("arm", x), of_the_shapes(run, x)
         assert forces.moment_z == pytest.approx(EI_Z * drawn[2], rel=1e-5)  # up to squares of the slope

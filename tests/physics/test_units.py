@@ -48,9 +48,9 @@ def scales(model, metre: float) -> np.ndarray:
     [arm if arm in ("two-link", "lab-arm", "puma") else pytest.param(arm, marks=pytest.mark.full) for arm in BUNDLED],
 )
 def test_bundled_arms_in_other_units(arm, metre):
-    model = load(arm).model(stiffening=False)
+    model = load(arm).model(stiffening="off")
     q = model.chain.rest() + np.where(np.isin(np.arange(model.n), turning(model)), 0.4, 0.0)
-    other, scale = in_unit(load(arm), metre).model(stiffening=False), scales(model, metre)
+    other, scale = in_unit(load(arm), metre).model(stiffening="off"), scales(model, metre)
     for joints in ("locked", "free"):
         np.testing.assert_allclose(other.modes(q * scale, joints)[0], model.modes(q, joints)[0], rtol=1e-9)
     ours, theirs = (m.equilibrium(x[: m.n_joints]) for m, x in ((model, q), (other, q * scale)))
@@ -86,7 +86,7 @@ def arm(**changes) -> Robot:
 @pytest.mark.slow_cases("1000.0", "1000000.0")
 @pytest.mark.parametrize("metre", [pytest.param(1e-3, marks=pytest.mark.full), 1e3, 1e6])
 def test_elements_springs_and_torsion_in_other_units(metre):
-    model, other = arm().model(stiffening=False), in_unit(arm(), metre).model(stiffening=False)
+    model, other = arm().model(stiffening="off"), in_unit(arm(), metre).model(stiffening="off")
     scale = scales(model, metre)
     q = model.equilibrium([0.4, -0.7])
     np.testing.assert_allclose(other.equilibrium([0.4, -0.7]) / scale, q, rtol=1e-9, atol=1e-14)
@@ -107,7 +107,7 @@ def test_what_is_refused_is_refused_in_every_unit(metre):
         {"name": "roll", "joint": {"axis": (1, 0, 0)}, "beam": {**beam, "length": 0.6}},
     ]
     with pytest.raises(ModelError, match=r"^roll: the inertia matrix is singular, 0e\+00 of this"):
-        in_unit(Robot(name="roll", links=links), metre).model(stiffening=False)
+        in_unit(Robot(name="roll", links=links), metre).model(stiffening="off")
 
 
 def test_small_arms_are_accepted():
@@ -120,9 +120,9 @@ def test_small_arms_are_accepted():
         link = {"name": "rod", "joint": joint, "beam": beam, "shapes": {"bending_y": 2, "bending_z": 2}}
         return Robot(name="rod", links=[link], payload={"mass": 0.5 * size**3}, gravity=(0, 0, 0))
 
-    frequencies = rod(1.0).model(stiffening=False).frequencies()
+    frequencies = rod(1.0).model(stiffening="off").frequencies()
     for size in (1e-3, 1e-6):
-        np.testing.assert_allclose(rod(size).model(stiffening=False).frequencies() * size, frequencies, rtol=1e-9)
+        np.testing.assert_allclose(rod(size).model(stiffening="off").frequencies() * size, frequencies, rtol=1e-9)
 
 
 @pytest.mark.parametrize("ratio", [1e10, 1e16, 1e24])
@@ -131,7 +131,7 @@ def test_a_soft_plane_beside_a_stiff_one(ratio):
     beam = {"length": 1.3, "mass_per_length": 0.7, "EI_y": 2.0, "EI_z": 2.0 * ratio}
     shapes = {"bending_y": 1, "bending_z": 1}
     robot = Robot(name="blade", gravity=(0, 0, 0), links=[{"name": "blade", "beam": beam, "shapes": shapes}])
-    found = robot.model(stiffening=False).modes(np.zeros(3), "locked")[0]
+    found = robot.model(stiffening="off").modes(np.zeros(3), "locked")[0]
     beta = 1.8751040687119611
     soft = beta**4 * 2.0 / (0.7 * 1.3**4)
     np.testing.assert_allclose(found, [soft, soft * ratio], rtol=1e-12)
@@ -146,7 +146,7 @@ def test_a_light_body_beside_a_heavy_one(ratio):
     post = {"name": "post", "joint": {"type": "fixed"}, "beam": beam, "shapes": {"bending_z": 1}}
     found = (
         Robot(name="wheel", gravity=(0, 0, 0), links=[wheel, post])
-        .model(stiffening=False)
+        .model(stiffening="off")
         .modes(np.zeros(3), "free")[0]
     )
     whole = 0.3 + 0.7 * 1.3**3 / 3  # about the axis of the drive, across which the post bends
@@ -197,9 +197,9 @@ def test_runs_in_other_units(name, metre, monkeypatch):
     """Contacts, couplings, loops, cylinders, bodies, motors and friction: the same motion under the same commands. The
     pressure at which oil lets air go is a number of nature, which has to be stated in the other unit too."""
     robot = everything() if name == "everything" else load(name)
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     text, other = written_out(robot, metre)
-    theirs = text.model(stiffening=False)
+    theirs = text.model(stiffening="off")
     push = np.sin(1.0 + np.arange(model.layout.n_inputs))
     more = push * [other.factor(unit.replace(".", " ")) for _, unit in commands(model)]
     runs = []

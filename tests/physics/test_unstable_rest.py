@@ -27,7 +27,7 @@ PIECE = Shapes(method="elements", count=1, bending_y=True)
 
 
 @cache
-def column(pieces: int | None, stiffening: Any = True) -> pliant.Model:
+def column(pieces: int | None, stiffening: Any = "third-order") -> pliant.Model:
     beam: dict[str, Any] = {"length": LENGTH, "mass_per_length": MASS, "EI_y": EI_Y, "EI_z": EI_Z}
     shapes = Shapes(bending_y=3) if pieces is None else PIECE
     beam |= {"pieces": pieces} if pieces else {}

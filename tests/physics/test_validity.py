@@ -181,7 +181,7 @@ def test_slopes_of_a_run() -> None:
 def test_what_a_run_says() -> None:
     """Slope, time and error per link that bends, in `validity`, in the text of the result and after reading a file."""
     robot = arm("steel", 1.5, Section(shape="rectangle", width=0.002, height=0.02), gravity=(0, 0, 0))
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     bent = np.zeros(model.n)
     bent[1] = 0.21 / (model.chain.links[0].body.shapes.evaluate(1.0, 1)[0, 0] / 1.5)
     held: dict[str, Any] = {"motion": {"arm": lambda t: 0 * t}, "method": "rk4", "step": 1e-4}
@@ -206,7 +206,7 @@ def test_what_a_run_says() -> None:
 def test_what_is_not_judged(tmp_path: Path) -> None:
     """Loads of which nobody says where they act, and those that a file does not keep."""
     robot = arm("steel", 1.5)
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     load = Wrench(force=[0.0, 1.0, 0.0])
 
     class Unplaced:
@@ -240,7 +240,7 @@ def test_a_link_in_pieces_is_one_beam() -> None:
         return Link(name=name, joint=Joint(type=kind), beam=beam, shapes=shapes, **given)
 
     links = [link("a", "revolute", 2), link("b", "fixed", 1), link("c", "fixed", 3, parent="a", at={"x": 0.2})]
-    found = bent_beams(Robot(name="three", links=links).model(stiffening=False))
+    found = bent_beams(Robot(name="three", links=links).model(stiffening="off"))
     assert [(beam.name, [piece.number for piece in beam.pieces]) for beam in found] == [
         ("a", [0, 1]), ("b", [2]), ("c", [3, 4, 5]),
     ]  # fmt: skip

@@ -246,7 +246,7 @@ def test_a_mass_beyond_the_tip_has_its_lever() -> None:
     """From the end of a beam that is bent, in axes of the section there; its weight in axes of the root."""
     lump = Lump(mass=2.3, com=(0.4, 0.2, -0.1))
     link = Link(name="boom", joint=Joint(type="fixed", origin=TURNED), beam=ROD, shapes=PLANES, tip=lump)
-    model = Robot(name="loaded", gravity=(0.0, -0.3, 0.2), links=[link]).model(stiffening=False)
+    model = Robot(name="loaded", gravity=(0.0, -0.3, 0.2), links=[link]).model(stiffening="off")
     bent = np.full((1, model.n), 0.1)
     history = RunHistory(model, np.zeros(1), bent, 0 * bent, 0 * bent, np.zeros(0), *2 * [np.zeros((1, 0))])
     (shape,) = known_shapes(history, bent_beams(model)[0])
@@ -264,7 +264,7 @@ def test_damping_does_not_count(damped: dict[str, float]) -> None:
     for own in ({}, damped):
         shapes = Shapes(bending_y=1, **own)
         link = in_pieces(Link(name="boom", joint=Joint(type="fixed"), beam=ROD, shapes=shapes), 2)
-        model = Robot(name="damped", gravity=(0, 0, 0), links=[link]).model(stiffening=False)
+        model = Robot(name="damped", gravity=(0, 0, 0), links=[link]).model(stiffening="off")
         run = pliant.simulate(model, 0.2, q0=[0.05, 0.03], output_step=0.02, **STEPS)
         swings.append(run.validity[0].error)
     assert swings[1] == pytest.approx(swings[0], rel=0.1)
@@ -290,7 +290,7 @@ def struck(width: float, shapes: Shapes) -> Result:
     """A clamped strip under a pulse at its tip."""
     strip = Beam(length=1.3, mass_per_length=0.7, EI_y=2.3, EI_z=41.0)
     link = Link(name="boom", joint=Joint(type="fixed"), beam=strip, shapes=shapes)
-    model = Robot(name="struck", gravity=(0, 0, 0), links=[link]).model(stiffening=False)
+    model = Robot(name="struck", gravity=(0, 0, 0), links=[link]).model(stiffening="off")
     pulse = Wrench(force=lambda t: ca.vertcat(0, ca.if_else(t < width, ca.sin(np.pi * t / width) ** 2, 0.0), 0))
     return pliant.simulate(model, 2 * width, loads=[pulse], output_step=width / 100, breaks=[width], **STEPS)
 

@@ -342,7 +342,7 @@ def _bodies(folder: Path) -> dict[str, Call]:
     bar = bodies.brick_mesh([0.0, 0.1, 0.2], [0.0, 0.01], [0.0, 0.01])
     whole = bodies.mesh_model(bar, "steel", unit="m")
     held = {"root": "x = 0", "tip": bodies.Interface("x = 0.2"), "frames": {}, "damping": 0.0,
-            "stiffening": False, "unit": "m"}  # fmt: skip
+            "stiffening": "off", "unit": "m"}  # fmt: skip
     made = {"mesh": bar, "material": "steel", "unit": "m", "size": None}
     return {
         "brick_mesh": Call(bodies.brick_mesh, {"x": [0.0, 0.1], "y": [0.0, 1.0], "z": [0.0, 1.0], "without": None}),
@@ -413,7 +413,7 @@ def _descriptions() -> dict[str, Call]:
     later: dict[str, tuple[Any, dict[str, Any]]] = {
         "Scenario": (pliant.Scenario, {**sound.SCENARIO}),
         "Initial": (scenario.Initial, {"q": [0.1, 0.2], "qd": {"upper": 0.1}, "equilibrium": True}),
-        "ModelOptions": (scenario.ModelOptions, {"formulation": "denoc", "rotation": "exact", "stiffening": False}),
+        "ModelOptions": (scenario.ModelOptions, {"formulation": "denoc", "rotation": "exact", "stiffening": "off"}),
         "Outputs": (scenario.Outputs, {"netcdf": "a.nc", "csv": "b.csv", "figures": ["joints"], "formats": ["png"]}),
         "Part": (scenario.Part, {"kind": "trajectory", "type": "quintic", "parameters": {}}),
         "TorqueSamples": (scenario.TorqueSamples, {"times": [0, 1], "values": {"upper": [0, 1]}}),
@@ -429,7 +429,7 @@ def _methods() -> dict[str, Call]:
     m, run, robot, q = model(), sound.result(), pliant.load("two-link"), np.array([0.1, 0.2, 0.01, 0.0])
     state, push = {"q": q, "qd": q}, loads.Wrench(force=(1.0, 0.0, 0.0))
     calls: dict[str, tuple[Any, dict[str, Any]]] = {
-        "Model": (pliant.Model, {"robot": robot, "formulation": "denoc", "rotation": "exact", "stiffening": False,
+        "Model": (pliant.Model, {"robot": robot, "formulation": "denoc", "rotation": "exact", "stiffening": "off",
                                  "parameters": ["payload.mass"], "shapes": "exact"}),
         "mass_matrix": (m.mass_matrix, {"q": q, "p": None}),
         "bias": (m.bias, state),

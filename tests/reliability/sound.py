@@ -34,7 +34,7 @@ def robots() -> dict[str, Any]:
 SCENARIO = {
     "format": 1,
     "robot": "two-link",
-    "model": {"formulation": "gibbs-appell", "rotation": "exact", "stiffening": False},
+    "model": {"formulation": "gibbs-appell", "rotation": "exact", "stiffening": "off"},
     "initial": {"q": {"upper": "-90 deg", "fore": 0.1}, "qd": [0.0, 0.1], "equilibrium": True},
     "torque": {"times": [0.0, 0.05, 0.1], "values": {"upper": [0.0, 1.0, 2.0]}},
     "duration": 0.02,

@@ -162,7 +162,7 @@ def test_schema_is_json_and_knows_the_keys() -> None:
 
 def test_the_slider_crank_closes_as_its_triangle_says() -> None:
     """Crank 0.14 m, rod 0.42 m, guide 20 mm beside the axis; the piston counts from 0.56 m."""
-    model = load("slider-crank").model(stiffening=False)
+    model = load("slider-crank").model(stiffening="off")
     for crank in (0.3, 1.1, -0.9):
         q = model.assemble({"crank": crank}, held=["crank"])
         tilt = math.asin((0.02 - 0.14 * math.sin(crank)) / 0.42)
@@ -179,7 +179,7 @@ def test_the_slider_crank_closes_as_its_triangle_says() -> None:
 
 def test_the_fore_arm_of_the_parallelogram_keeps_its_direction() -> None:
     """It follows the crank alone: 10 deg below the horizontal where that is zero, whatever the upper arm does."""
-    model = load("parallelogram").model(stiffening=False)
+    model = load("parallelogram").model(stiffening="off")
     for turret, crank, upper in ((0.0, 0.0, 0.0), (0.4, 0.0, -0.6), (0.4, 0.0, 0.3), (0.0, -0.5, 0.3)):
         q = model.assemble({"turret": turret, "crank": crank, "upper": upper}, held=["turret", "crank", "upper"])
         x = model.pose(q, frame="tip")[:3, 0]
@@ -190,7 +190,7 @@ def test_the_fore_arm_of_the_parallelogram_keeps_its_direction() -> None:
 
 
 def test_the_five_bar_meets_where_its_circles_do() -> None:
-    model = load("five-bar").model(stiffening=False)
+    model = load("five-bar").model(stiffening="off")
     for right, left in ((0.0, 0.0), (0.5, -0.4), (-0.3, 0.2)):
         q = model.assemble({"right": right, "left": left}, held=["right", "left"])
         a, b = math.radians(50) + right, math.radians(120) + left

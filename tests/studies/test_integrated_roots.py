@@ -28,7 +28,7 @@ def accelerations(model: Model) -> Array:
 def test_accelerations_are_those_of_solved_roots() -> None:
     """At roots that are right every derivative is, first and second; at others the arm is another one."""
     robot, beta = with_modes(), true_roots(LENGTHS)
-    expected = accelerations(robot.model(stiffening=False))
+    expected = accelerations(robot.model(stiffening="off"))
     found, other = (accelerations(IntegratedRoots.of(robot, LENGTHS, roots)) for roots in (beta, 1.001 * beta))
     size = np.abs(expected).max()
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * size)
@@ -38,7 +38,7 @@ def test_accelerations_are_those_of_solved_roots() -> None:
 @pytest.mark.slow
 def test_roots_follow_a_length_that_is_prescribed() -> None:
     """A run without vibration takes long steps; Runge-Kutta steps between its rows err in fourth order."""
-    model = with_modes().model(stiffening=False)
+    model = with_modes().model(stiffening="off")
     errors = []
     for step in (0.01, 0.005):
         run = simulate(model, 0.1, motion={"slide": lambda t: 0.3 + 2 * t}, output_step=step, progress=False)

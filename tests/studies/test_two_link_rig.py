@@ -30,7 +30,7 @@ RINGING = [(6.6, 7.8), (16.6, 17.8), (26.6, 27.8)]
 
 @cache
 def from_encoders(rig: str, name: str) -> Any:
-    run, model = measured_run(name), load_rig(rig).model(stiffening=False)
+    run, model = measured_run(name), load_rig(rig).model(stiffening="off")
     t = run["t_s"] - run["t_s"][0]
     angles = np.column_stack([run["theta1_rad"], run["theta2_rad"]])
     motion = MeasuredMotion(t, angles, order=4, window=17)
@@ -82,7 +82,7 @@ def test_frequencies_of_the_locked_arm() -> None:
         assert 5.4 < decay.frequencies[1] < 5.85
         assert (decay.damping < 0.05).all()
     for rig, wanted in (("2dsfl-nominal", (1.86, 6.46, 35.3, 65.7)), ("2dsfl-estimated", (1.84, 5.76, 34.9, 58.8))):
-        model = load_rig(rig).model(stiffening=False)
+        model = load_rig(rig).model(stiffening="off")
         held = model.frequencies()
         np.testing.assert_allclose(held[:4], wanted, rtol=0.01)
 
@@ -99,7 +99,7 @@ def test_runs_can_be_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", RIGS)
 def test_robots_can_be_read(name: str) -> None:
-    assert load_rig(name).model(stiffening=False).n > 1
+    assert load_rig(name).model(stiffening="off").n > 1
 
 
 def test_unknown_names() -> None:

@@ -246,7 +246,7 @@ def test_side_files_do_not_lead_out(shelf: Shelf) -> None:
 
 
 def test_scenario_gives_its_start_and_equations(shelf: Shelf) -> None:
-    text = "robot: arm.yaml\nduration: 2\ninitial: {q: {upper: 0.5}}\nmodel: {stiffening: true}\n"
+    text = "robot: arm.yaml\nduration: 2\ninitial: {q: {upper: 0.5}}\nmodel: {stiffening: third-order}\n"
     (shelf.folder / "s.yaml").write_text(text)
     chosen = Choices.of_scenario(shelf.read("s.yaml"))
     assert (chosen.start, chosen.duration, chosen.stiffening) == ((0.5, 0.0), 2.0, True)

@@ -29,7 +29,7 @@ time: t
 columns: [upper, fore]
 torque: {upper: motor, fore: other}
 ringing: [[0.6, 1.0]]
-model: {stiffening: false}
+model: {stiffening: off}
 """
 
 
@@ -39,7 +39,7 @@ def swing() -> str:
     t, rng = np.linspace(0, 1, 401), np.random.default_rng(1)
     torque = 10 * np.column_stack([np.sin(9 * t), np.cos(7 * t)])
     arm = pliant.load("two-link").replace({STIFFNESS: 800.0})
-    run = pliant.simulate(arm.model(stiffening=False), 1.0, torque=(t, torque), output_step=0.0025)
+    run = pliant.simulate(arm.model(stiffening="off"), 1.0, torque=(t, torque), output_step=0.0025)
     noisy = run.q[:, :2] + 1e-5 * rng.normal(size=(len(t), 2))
     rows = np.column_stack([t, noisy, torque])
     return "t,upper,fore,motor,other\n" + "\n".join(",".join(f"{v:.9g}" for v in row) for row in rows)
@@ -141,14 +141,14 @@ def test_friction_is_told_where_it_is_wrong() -> None:
     arm = pliant.load("two-link").replace({"links.upper.joint.friction": {"viscous": 0.5}})
     t = np.linspace(0, 1, 201)
     torque = (t, np.column_stack([8 * np.sin(6 * t), 0 * t]))
-    run = pliant.simulate(arm.replace({path: 0.6}).model(stiffening=False), 1.0, torque=torque, output_step=0.005)
-    model = arm.model(stiffening=False)
+    run = pliant.simulate(arm.replace({path: 0.6}).model(stiffening="off"), 1.0, torque=torque, output_step=0.005)
+    model = arm.model(stiffening="off")
     found = validate(model, pliant.identification.Recording(run.t, {"upper": run["upper"]}, torque=torque))
     assert found.shares["upper"].friction > 0.98
 
 
 def test_a_sampled_controller_is_replayed() -> None:
-    model = pliant.load("two-link").model(stiffening=False)
+    model = pliant.load("two-link").model(stiffening="off")
     law = pliant.control.Sampled(pliant.control.PD(30.0, 3.0, [0.1, 0.0]), sample_time=0.01)
     run = pliant.simulate(model, 0.5, controller=law, output_step=0.005)
     gauge = pliant.identification.Strain("upper", 0.05, (0.01, 0.0))

@@ -31,7 +31,7 @@ def fitting(scene: Scene, name: str) -> Fitting:
 
 def crane(count: int = 4) -> tuple[pliant.Model, np.ndarray]:
     """A bent hydraulic crane, and places of it."""
-    model = pliant.load("hydraulic-crane").model(stiffening=False)
+    model = pliant.load("hydraulic-crane").model(stiffening="off")
     q = np.zeros((count, model.n))
     q[:, :3] = np.linspace((0.1, 0.2, -1.2), (0.9, 0.8, -0.4), count)
     q[:, 3:] = 1e-2 * np.sin(np.arange(count * (model.n - 3))).reshape(count, -1)
@@ -104,7 +104,7 @@ def test_a_loop_has_its_pin() -> None:
 
 def test_deflections_are_magnified_as_far_as_loops_look_closed() -> None:
     """Drawn larger, the end of the rod leaves the piston; it is drawn with twice as much at most of what is allowed."""
-    model = pliant.load("slider-crank").model(stiffening=False)
+    model = pliant.load("slider-crank").model(stiffening="off")
     result = pliant.simulate(model, 0.3, {"crank": 0.5}, motion={"crank": lambda t: 0.5 + 20 * t}, progress=False)
     scene = scene_of(result, 60)
     assert scene.torn(1.0) < 1e-6
@@ -114,7 +114,7 @@ def test_deflections_are_magnified_as_far_as_loops_look_closed() -> None:
 
 
 def test_springs_cables_and_forces_are_drawn() -> None:
-    model = strung().model(stiffening=False)
+    model = strung().model(stiffening="off")
     scene = make_scene(model, np.zeros(1), np.full((1, model.n), 0.1))
     names = [part.name for part in scene.fittings]
     assert [name for name in names if name.startswith("coupling/")] == [
@@ -256,7 +256,7 @@ def test_the_page_has_them_where_the_scene_has(chromium: Any, tmp_path: Path) ->
 
 
 def crane_run() -> Result:
-    model = pliant.load("hydraulic-crane").model(stiffening=False)
+    model = pliant.load("hydraulic-crane").model(stiffening="off")
     return pliant.simulate(model, 0.05, {"boom": 0.4, "jib": -1.0}, equilibrium=True, progress=False)
 
 
@@ -267,7 +267,7 @@ def test_deflections_are_magnified_as_far_as_contacts_look_touched() -> None:
     ground = pliant.Frame(name="ground", link="base", origin={"xyz": (0, 0, -0.03)})
     robot = Robot(name="leaning", links=[link], frames=[ground], contacts=[contact])
     free = robot.model_copy(update={"contacts": ()})
-    scenes = [make_scene(arm.model(stiffening=False), np.zeros(1), np.array([[0.0, -1e-3]])) for arm in (robot, free)]
+    scenes = [make_scene(arm.model(stiffening="off"), np.zeros(1), np.array([[0.0, -1e-3]])) for arm in (robot, free)]
     with_ground, without = (readable_magnification(scene) for scene in scenes)
     assert 1 < with_ground < without
     assert scenes[0].torn(with_ground) <= 0.02 * scenes[0].reach

@@ -29,7 +29,7 @@ from pliant.viewer.video_drawing import FrameDrawing
 
 @pytest.fixture(scope="module")
 def flyer() -> Model:
-    return satellite().model(stiffening=False)
+    return satellite().model(stiffening="off")
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_the_base_is_the_box_of_its_inertia(scene: Scene) -> None:
 def test_odd_bases_have_boxes_that_can_be_seen(size: float) -> None:
     """A base of a point mass, or as large as a house: between 6 and 60 % of the reach."""
     robot = satellite().replace({"base.inertia": [size, size, size]})
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     scene = make_scene(model, np.zeros(1), model.chain.rest()[None])
     box = scene.links[0].box
     assert box is not None

@@ -31,7 +31,7 @@ def runs() -> list[pliant.Result]:
     """Also with hostile words where a file of a stranger may have them."""
     found = []
     for name in NAMES:
-        run = pliant.simulate(_arm(name).model(stiffening=False), 0.05, progress=False)
+        run = pliant.simulate(_arm(name).model(stiffening="off"), 0.05, progress=False)
         run.options["formulation"] = name
         found.append(run)
     return found

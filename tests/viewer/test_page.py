@@ -147,7 +147,7 @@ def data_of(text: str) -> dict[str, Any]:
 
 def test_names_cannot_leave_their_place() -> None:
     """A title of markup is text, and cannot end the script that holds the data."""
-    result = pliant.simulate(pliant.load("spin-up").model(stiffening=False), 0.1)
+    result = pliant.simulate(pliant.load("spin-up").model(stiffening="off"), 0.1)
     text = page(result, "</script><script>alert(1)</script> @@DATA@@")
     assert "<script>alert" not in text
     assert data_of(text)["title"].startswith("</script>")
@@ -164,7 +164,7 @@ def test_a_payload_that_is_a_parameter_shows_what_the_run_had() -> None:
 
 @pytest.mark.slow
 def test_notices_of_the_libraries_are_kept() -> None:
-    text = page(pliant.simulate(pliant.load("spin-up").model(stiffening=False), 0.1))
+    text = page(pliant.simulate(pliant.load("spin-up").model(stiffening="off"), 0.1))
     assert "three.js authors" in text
     assert "Leon Sorokin" in text
     assert text.count("Permission is hereby granted") >= 2

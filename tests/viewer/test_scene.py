@@ -20,7 +20,7 @@ from pliant.viewer.scenes.scene_tubes import rings, tube_faces
 @pytest.mark.parametrize("name", ["two-link", "lab-arm", "rrp", "puma", "canadarm2"])
 def test_tip_is_the_models(name: str) -> None:
     """Rigid, flexible, sliding and driven links: the outermost frame is `tip_pose`, but for rounding."""
-    model = pliant.load(name).model(stiffening=False)
+    model = pliant.load(name).model(stiffening="off")
     q = model.chain.rest() + 0.05 * np.random.default_rng(1).normal(size=(7, model.n))
     scene = make_scene(model, np.arange(7.0), q)
     *_, last = scene.lines()
@@ -56,7 +56,7 @@ def test_magnified_deflection_is_a_multiple(swing: pliant.Result) -> None:
 @pytest.mark.parametrize(("sag", "times"), [(0.0, 1.0), (1e-6, 1000.0), (3e-4, 500.0), (0.04, 5.0), (0.25, 1.0)])
 def test_deflections_are_magnified_until_they_are_seen(sag: float, times: float) -> None:
     """No point moves by more than a tenth of the reach, here 2 m, and what is as large as that stays as it is."""
-    model = pliant.load("two-link").model(stiffening=False)
+    model = pliant.load("two-link").model(stiffening="off")
     state = model.state({"fore.bending_y.1": sag / 2.0})  # a unit mode moves the tip by two
     scene = make_scene(model, np.zeros(1), state[None])
     assert readable_magnification(scene) == times
@@ -64,7 +64,7 @@ def test_deflections_are_magnified_until_they_are_seen(sag: float, times: float)
 
 def test_wind_up_of_a_drive_is_magnified() -> None:
     """The rigid arm's joint stands where the motor does; the spring's twist counts as deflection."""
-    model = pliant.load("lab-arm").model(stiffening=False)
+    model = pliant.load("lab-arm").model(stiffening="off")
     q = np.zeros((1, model.n))
     q[0, model.index("upper")], q[0, model.index("upper.motor")] = 0.3, 0.4
     upper = make_scene(model, np.zeros(1), q).links[1]
@@ -82,7 +82,7 @@ def test_strain_is_the_curvatures(swing: pliant.Result) -> None:
 def test_sliding_beam_has_material_behind_its_mouth() -> None:
     """The part inside the sleeve ends where the total length says."""
     robot = pliant.load("rrp")
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     scene = make_scene(model, np.zeros(1), model.chain.rest()[None])
     beam = robot.link("slide").beam
     assert beam is not None
@@ -122,7 +122,7 @@ def test_strain_of_a_sagging_beam(field: str, half: float) -> None:
     section = Section(shape="rectangle", width=WIDTH, height=HEIGHT)
     beam = Beam(length=0.73, material="aluminium", section=section)
     link = Link(name="arm", joint=Joint(), beam=beam, shapes=Shapes(**{field: 4}))
-    model = Robot(name="sag", gravity=gravity, links=(link,)).model(stiffening=False)
+    model = Robot(name="sag", gravity=gravity, links=(link,)).model(stiffening="off")
     (drawn,) = make_scene(model, np.zeros(1), model.equilibrium([0.0])[None]).links
     properties = beam_properties(beam)
     x = np.linspace(0, 0.73, len(drawn.half))
@@ -183,7 +183,7 @@ def test_the_camera_sees_everything_and_the_floor_is_below(crooked: pliant.Resul
 def test_a_flat_motion_is_seen_from_its_side(gravity: tuple[float, float, float], least: float) -> None:
     """The two-link arm moves in the plane of x and y, upright or lying."""
     robot = pliant.load("two-link").model_copy(update={"gravity": gravity})
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     q = np.array([[0.1, 0.4, 0.0, 0.0], [-0.7, 0.2, 0.0, 0.0]])
     scene = make_scene(model, np.array([0.0, 1.0]), q)
     assert abs(outlook(scene, list(scene.lines())).towards[2]) > least

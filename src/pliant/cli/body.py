@@ -10,7 +10,7 @@ import typer
 from pliant.cli.options import Json
 from pliant.cli.output import Facts, megabytes, number, print_json, say, table
 from pliant.errors import ModelError
-from pliant.options import LengthUnit, MassUnit
+from pliant.options import BodyStiffeningName, LengthUnit, MassUnit
 
 if TYPE_CHECKING:
     from pliant.mechanics.bodies.element_model import ElementModel
@@ -34,9 +34,7 @@ Average = Annotated[
 Modes = Annotated[int | None, typer.Option(help="Number of modes with all interfaces fixed.", metavar="N")]
 Frequency = Annotated[float | None, typer.Option(help="Take all such modes up to this frequency.", metavar="HZ")]
 Damping = Annotated[float, typer.Option(help="Damping ratio of the modes.", metavar="RATIO")]
-Stiffening = Annotated[
-    bool, typer.Option("--stiffening", help="Keep terms of second order, so that loads stiffen or soften the body.")
-]
+Stiffening = Annotated[BodyStiffeningName, typer.Option(help="second-order: loads stiffen or soften the body.")]
 Unit = Annotated[LengthUnit, typer.Option(help="Unit of lengths in the file and in WHERE.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Body file; FILE.body.npz by default.", metavar="FILE")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing body file.")]
@@ -56,7 +54,7 @@ def mesh(
     modes: Modes = None,
     frequency: Frequency = None,
     damping: Damping = 0.0,
-    stiffening: Stiffening = False,
+    stiffening: Stiffening = "off",
     size: Annotated[
         float | None, typer.Option(help="Edge length of tetrahedra that fill an STL.", metavar="LENGTH")
     ] = None,
@@ -151,7 +149,7 @@ def _reduced(
     frequency: float | None,
     damping: float,
     unit: LengthUnit,
-    stiffening: bool = False,
+    stiffening: BodyStiffeningName = "off",
 ) -> None:
     """Reduce a model, write the body file and show it."""
     from pliant.mechanics.bodies.craig_bampton import reduce_model
@@ -197,7 +195,7 @@ def _facts(body: ReducedBody) -> Facts:
         "hz": body.frequencies.tolist(),
         "vertices": len(body.vertices),
         "triangles": len(body.triangles),
-        "stiffening": bool(body.beyond),
+        "stiffening": "second-order" if body.beyond else "off",
         "about": body.about,
     }
 

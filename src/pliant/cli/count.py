@@ -19,7 +19,6 @@ from pliant.cli.options import (
     Rotation,
     Stiffening,
     Tip,
-    level_of,
     robot_of,
 )
 from pliant.cli.output import Facts, print_json, say, table
@@ -52,9 +51,7 @@ def command(
     counts, refused = {}, {}
     for name in formulation or FORMULATIONS:
         try:
-            counts[name] = _counts(
-                robot.model(cast(FormulationName, name), rotation=rotation, stiffening=level_of(stiffening))
-            )
+            counts[name] = _counts(robot.model(cast(FormulationName, name), rotation=rotation, stiffening=stiffening))
         except PliantError as error:
             if formulation or len(FORMULATIONS) == 1:
                 raise

@@ -7,10 +7,10 @@ from typing import Annotated, cast, get_args
 
 import typer
 
-from pliant.cli.options import Flexible, Floating, LevelName, Packages, RobotFile, Rotation, Tip, level_of, robot_of
+from pliant.cli.options import Flexible, Floating, Packages, RobotFile, Rotation, Tip, robot_of
 from pliant.cli.output import Facts
 from pliant.errors import ModelError
-from pliant.options import ExportName, FmiVersion, FormulationName, PrecisionName
+from pliant.options import ExportName, FmiVersion, FormulationName, PrecisionName, StiffeningChoice
 
 FLAGS = {
     "functions": "--function", "fmi": "--fmi", "limits": "--no-limits", "compilers": "--compiler and --sources-only",
@@ -39,7 +39,7 @@ def command(
     ] = None,
     rotation: Rotation = "exact",
     stiffening: Annotated[
-        LevelName | None, typer.Option(help="Order of geometric stiffening; off for latex, else auto.")
+        StiffeningChoice | None, typer.Option(help="Order of geometric stiffening; off for latex, else auto.")
     ] = None,
     parameter: Annotated[
         list[str] | None,
@@ -105,7 +105,7 @@ def command(
     model = robot_of(file, package, flexible, tip, floating).model(
         cast(FormulationName, formulation or target.formulation),
         rotation=rotation,
-        stiffening=level_of(stiffening or cast(LevelName, target.stiffening)),
+        stiffening=stiffening or target.stiffening,
         parameters=tuple(parameter or ()),
     )
     path = out or Path(f"{export_name(model)}{target.ending or f'_{to}'}")

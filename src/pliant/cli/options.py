@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from pydantic_core import PydanticCustomError
@@ -33,8 +33,7 @@ Packages = Annotated[
     ),
 ]
 Rotation = Annotated[RotationName, typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")]
-LevelName = Literal["auto", "off", "second-order", "third-order"]
-Stiffening = Annotated[LevelName, typer.Option(help="Order of geometric stiffening; off as in the papers.")]
+Stiffening = Annotated[StiffeningChoice, typer.Option(help="Order of geometric stiffening; off as in the papers.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 At = Annotated[
     str | None,
@@ -67,13 +66,6 @@ def search_paths(packages: list[str] | None) -> dict[str, str]:
             raise ModelError(f"--package {name}: given twice; leave one of them out")
         found[name] = folder
     return found
-
-
-def level_of(name: LevelName) -> bool | StiffeningChoice:
-    """Order of geometric stiffening as a model takes it."""
-    if name == "off" or name == "third-order":
-        return name == "third-order"
-    return name
 
 
 def state_at(model: Model, text: str | None) -> Array:

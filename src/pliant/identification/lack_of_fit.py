@@ -151,7 +151,7 @@ def _lacking(residuals: Residuals, u: Array) -> Iterator[str]:
     """Effects that the fitted arm lacks, by its runs in these motions."""
     said: dict[str, str] = {}
     for run in _runs(residuals, u):
-        stiffened = bool(run.model.options.stiffening)
+        stiffened = run.model.options.stiffening != "off"
         effect = None if stiffened else second_order_effect(run.history, chosen=True)
         if effect is not None and effect.size > NOTICED:
             said.setdefault(effect.link, f"{effect}: give the model stiffening='second-order'")

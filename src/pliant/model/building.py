@@ -95,7 +95,7 @@ def _nominal_values(robot: Robot, parameters: tuple[str, ...], shapes: ShapesNam
 
 @lru_cache(maxsize=KEPT)
 def _chain(
-    robot: Robot, rotation: RotationName, stiffening: bool | StiffeningName, parameters: tuple[str, ...]
+    robot: Robot, rotation: RotationName, stiffening: StiffeningName, parameters: tuple[str, ...]
 ) -> tuple[Chain, Expression]:
     """The arm as maps and the symbols of its parameters; one chain serves all formulations."""
     symbols = {path: ca.SX.sym(path) for path in parameters}
@@ -104,9 +104,7 @@ def _chain(
 
 
 @lru_cache(maxsize=KEPT)
-def _check(
-    robot: Robot, rotation: RotationName, stiffening: bool | StiffeningName, parameters: tuple[str, ...]
-) -> None:
+def _check(robot: Robot, rotation: RotationName, stiffening: StiffeningName, parameters: tuple[str, ...]) -> None:
     """Raise an error for an arm that cannot move as its equations say."""
     chain, p = _chain(robot, rotation, stiffening, parameters)
     paths = robot.paths() if parameters else {}

@@ -138,7 +138,7 @@ class Model:
         robot: Robot,
         formulation: FormulationName | Formulation = "denoc",
         rotation: RotationName = "exact",
-        stiffening: bool | StiffeningChoice = "auto",
+        stiffening: StiffeningChoice = "auto",
         parameters: Sequence[str] = (),
         shapes: ShapesName = "exact",
     ) -> None:

@@ -13,6 +13,6 @@ class Options:
 
     formulation: str = "denoc"
     rotation: RotationName = "exact"
-    stiffening: bool | StiffeningChoice = False
+    stiffening: StiffeningChoice = "off"
     parameters: tuple[str, ...] = ()
     shapes: ShapesName = "exact"

@@ -144,7 +144,7 @@ class Robot(RobotDescription):
         self,
         formulation: FormulationName | Formulation = "denoc",
         rotation: RotationName = "exact",
-        stiffening: bool | StiffeningChoice = "auto",
+        stiffening: StiffeningChoice = "auto",
         parameters: Sequence[str] = (),
         shapes: ShapesName = "exact",
     ) -> Model:

@@ -66,9 +66,9 @@ class Choices:
     edits: tuple[tuple[str, float], ...] = ()
 
     @property
-    def level(self) -> StiffeningChoice | bool:
+    def level(self) -> StiffeningChoice:
         """Choice of geometric stiffening, as a model takes it."""
-        return "auto" if self.stiffening else False
+        return "auto" if self.stiffening else "off"
 
     @classmethod
     def of(cls, robot: Robot, **changes: Any) -> Choices:
@@ -95,7 +95,7 @@ class Choices:
             start=tuple(float(q[built.index(name)]) for name in placed_names(given.robot)),
             duration=float(given.duration),
             formulation=given.model.formulation,
-            stiffening=bool(given.model.stiffening),
+            stiffening=given.model.stiffening != "off",
         )
 
     @classmethod
@@ -108,7 +108,7 @@ class Choices:
             start=tuple(float(run[name][0]) for name in placed_names(robot)),
             duration=float(run.t[-1] - run.t[0]) or cls.duration,
             formulation=str(run.options["formulation"]),
-            stiffening=bool(run.options["stiffening"]),
+            stiffening=run.options["stiffening"] != "off",
         )
 
 

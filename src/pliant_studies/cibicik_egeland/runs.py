@@ -90,7 +90,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
     effort = TURNS if quick else LONG_TURNS
     laws: dict[str, PD] = {}
     for name, formulation in (*MODELS.items(), ("matrices", "gibbs-appell")):
-        runs.models[name], laws[name] = robot.model(formulation, stiffening=False), law(RATES["stiff wrist"])
+        runs.models[name], laws[name] = robot.model(formulation, stiffening="off"), law(RATES["stiff wrist"])
     for name in MODELS:
         tell(f"manoeuvre, {name}")
         runs.histories[name] = manoeuvre(runs.models[name], laws[name], runs.settings)
@@ -100,7 +100,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
     tasks = {name: partial(manoeuvre, model, laws[name], runs.settings, 1.0) for name, model in runs.models.items()}
     runs.times = alternating(tasks, effort)
     tell("operations")
-    for model in (*runs.models.values(), *(() if quick else (robot.model("lagrange", stiffening=False),))):
+    for model in (*runs.models.values(), *(() if quick else (robot.model("lagrange", stiffening="off"),))):
         runs.operations[model.options.formulation] = model.operation_count("forward_dynamics")
     tell("derivatives")
     runs.derivatives = derivative_cost(robot, effort)
@@ -114,7 +114,7 @@ def _other_manoeuvres(runs: Runs, tell: Tell) -> None:
     """Run the maneuver without damping, with other gains, and so fast that the linear model breaks down."""
     for name, formulation in MODELS.items():
         tell(f"manoeuvre without damping, {name}")
-        undamped = arm(0.0).model(formulation, stiffening=False)
+        undamped = arm(0.0).model(formulation, stiffening="off")
         runs.histories[f"{name}, undamped"] = manoeuvre(undamped, law(RATES["stiff wrist"]), runs.settings)
         tell(f"manoeuvre with other gains, {name}")
         for gains in ("equal", "slow"):
@@ -128,7 +128,7 @@ def _other_manoeuvres(runs: Runs, tell: Tell) -> None:
 
 def law(rates: tuple[float, ...]) -> PD:
     """PD control along the commands: every joint on its own at its rate (rad/s), critically damped."""
-    kp, kd = natural_gains(load("crane-4dof").model(stiffening=False), START, 1.0)
+    kp, kd = natural_gains(load("crane-4dof").model(stiffening="off"), START, 1.0)
     w = np.asarray(rates)
     return PD(w**2 * kp, w * kd, Commands())
 
@@ -177,5 +177,5 @@ def derivative_cost(robot: Robot, effort: Effort) -> dict[str, Derivative]:
 def spin(speed: float) -> Result:
     """Spin up the beam of [ZZZ] by dual screws, which have no stiffening."""
     shapes = Shapes(boundary="clamped-free", bending_y=2)
-    model = load("spin-up").replace({"links.arm.shapes": shapes}).model("dual-screw", stiffening=False)
+    model = load("spin-up").replace({"links.arm.shapes": shapes}).model("dual-screw", stiffening="off")
     return spin_up(model, speed, 60.0)

@@ -32,7 +32,7 @@ DIVERGED = 1e3
 MODES = 3
 ORDERS = ("zero", "first", "high")
 """Coupling models, with the same modes for all."""
-STIFFENING: dict[str, bool | StiffeningName] = {"zero": False, "high": "second-order"}
+STIFFENING: dict[str, StiffeningName] = {"zero": "off", "high": "second-order"}
 INERTIAS, HEAVY = (5.0, 10.0, 15.0), (5e3, 1e4, 1.5e4)
 STIFFNESSES = (0.60, 1.33, 2.66, 5.00)
 READINGS = {"MN m": 1e6, "kN m": 1e3}
@@ -202,7 +202,7 @@ def _falls(runs: Runs, model: Model, tell: Tell) -> None:
     tell("free fall, rigid joints")
     runs.falls["rigid joints"] = _simulated(rigid_joints(robot).model(stiffening="second-order"), FALL)
     tell("free fall, no shortening")
-    runs.falls["no shortening"] = _simulated(robot.model(stiffening=False), FALL)
+    runs.falls["no shortening"] = _simulated(robot.model(stiffening="off"), FALL)
 
 
 def _braked(runs: Runs, model: Model, tell: Tell) -> None:
@@ -216,7 +216,7 @@ def _braked(runs: Runs, model: Model, tell: Tell) -> None:
     tell("on the brakes, rigid joints and no shortening")
     locked = {link.name: _constant(angle) for link, angle in zip(robot.links, POSE)}
     runs.braked["rigid joints"] = _simulated(rigid_joints(robot).model(stiffening="second-order"), BRAKED, locked)
-    runs.braked["no shortening"] = _simulated(robot.model(stiffening=False), BRAKED, held)
+    runs.braked["no shortening"] = _simulated(robot.model(stiffening="off"), BRAKED, held)
 
 
 def _constant(value: float) -> Callable[[Expression], Expression]:
@@ -264,7 +264,7 @@ def _rigid_limit(runs: Runs, model: Model) -> None:
     for factor in (30.0, 300.0):
         runs.extra[f"fall {factor:g} times stiffer"] = fall(model, stiffer=factor, t_end=0.25)
     robot = load("canadarm2").replace({f"links.{boom}.shapes": None for boom in BOOMS})
-    runs.extra["rigid fall"] = _simulated(rigid_joints(robot).model(stiffening=False), 0.25)
+    runs.extra["rigid fall"] = _simulated(rigid_joints(robot).model(stiffening="off"), 0.25)
 
 
 def pendulum(stiffness: float | None, rotor: float = 0.5, inertia: float = 2.0, gravity: float = 0.0) -> Model:

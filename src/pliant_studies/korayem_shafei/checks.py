@@ -319,7 +319,7 @@ def _stiffening(frequencies: Numbers) -> Check:
         text="The hanging links carry weight, and tension stiffens a beam against bending. A model of first order in "
         "the deflections, as the paper's, has no such term. The shift is larger than what three modes leave against "
         "elements, and it stays however many modes or elements are taken: only the shortening of the bent beam "
-        "(stiffening=True) brings it in.",
+        '(stiffening="third-order") brings it in.',
     )
 
 

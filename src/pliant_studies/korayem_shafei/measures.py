@@ -43,7 +43,7 @@ def measure(runs: Runs) -> Measured:
 def _formulation(fields: int) -> Measured:
     """Differences of corrected Gibbs-Appell from the energy formulation for a random spatial arm."""
     robot = counted_arm(3, 3, fields)
-    model, energy = robot.model("gibbs-appell", stiffening=False), robot.model("lagrange", stiffening=False)
+    model, energy = robot.model("gibbs-appell", stiffening="off"), robot.model("lagrange", stiffening="off")
     states = {"straight": _random(model, 0.0), "bent": _random(model, 0.01)}
     M, reference = (mass_matrix(m, states["bent"][0]) for m in (model, energy))
     return {
@@ -71,8 +71,8 @@ def _printed_rotation(fields: int) -> list[float]:
     """Errors of the linear rotation E for a deflection, its half and its quarter."""
     robot = counted_arm(3, 3, fields)
     linear, exact = (
-        robot.model("gibbs-appell", rotation="linear", stiffening=False),
-        robot.model("gibbs-appell", stiffening=False),
+        robot.model("gibbs-appell", rotation="linear", stiffening="off"),
+        robot.model("gibbs-appell", stiffening="off"),
     )
     return [_residual(linear, exact, *_random(exact, 0.004 * scale)) for scale in (1.0, 0.5, 0.25)]
 
@@ -82,9 +82,9 @@ def _printed(fields: int) -> dict[str, dict[str, float]]:
     arms = {"spatial arm": counted_arm(3, 3, fields), "planar example": load("two-link")}
     found: dict[str, dict[str, float]] = {equation: {} for equation in EQUATIONS}
     for name, robot in arms.items():
-        model = robot.model("gibbs-appell", stiffening=False)
+        model = robot.model("gibbs-appell", stiffening="off")
         state = _random(model, 0.01)
-        size = np.abs(inverse_dynamics(robot.model("lagrange", stiffening=False), *state)).max()
+        size = np.abs(inverse_dynamics(robot.model("lagrange", stiffening="off"), *state)).max()
         for equation in EQUATIONS:
             found[equation][name] = float(np.abs(printed_change(model, equation, *state)).max() / size)
     return found
@@ -94,7 +94,7 @@ def _rigid_limit() -> float:
     """Relative difference of the forces of four rigid links from those by the recursion of [MS07]."""
     robot = counted_arm(4, 0, 0)
     q, qd, qdd = np.random.default_rng(1).normal(size=(3, 4))
-    return _residual(robot.model("gibbs-appell", stiffening=False), robot.model("denoc", stiffening=False), q, qd, qdd)
+    return _residual(robot.model("gibbs-appell", stiffening="off"), robot.model("denoc", stiffening="off"), q, qd, qdd)
 
 
 # ------------------------------------------------------------------------------------------------- the swing

@@ -85,8 +85,8 @@ def _inertia_matrix() -> Measured:
     """Inertia matrix at theta = 0 by composite inertias, by columns of inverse dynamics, and by second derivatives of
     the energy."""
     robot, rest = puma("about z"), np.zeros(6)
-    model = robot.model(stiffening=False)
-    M, energy = mass_matrix(model, rest), mass_matrix(robot.model("lagrange", stiffening=False), rest)
+    model = robot.model(stiffening="off")
+    M, energy = mass_matrix(model, rest), mass_matrix(robot.model("lagrange", stiffening="off"), rest)
     forces = model.inverse_dynamics(np.zeros((7, 6)), np.zeros((7, 6)), np.vstack([rest, np.eye(6)]))
     columns = (forces[1:] - forces[0]).T
     scale = np.abs(M).max()
@@ -129,7 +129,7 @@ def _other_joints() -> float:
                   links=[Link(name="turn", joint=turn, rigid=body),
                          Link(name="slide", joint=slide, rigid=body)])  # fmt: skip
     q, qd, qdd = np.random.default_rng(2).normal(size=(3, 2))
-    ours, theirs = (inverse_dynamics(robot.model(f, stiffening=False), q, qd, qdd) for f in ("denoc", "lagrange"))
+    ours, theirs = (inverse_dynamics(robot.model(f, stiffening="off"), q, qd, qdd) for f in ("denoc", "lagrange"))
     return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
 
 

@@ -72,13 +72,13 @@ def fit(runs: Sequence[str]) -> Identification:
 
 def fit_once(runs: Sequence[str], robot: Robot) -> Identification:
     """Fit of the bar that begins with the numbers of `robot`."""
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     return identify(model, [window(name) for name in runs], FITTED, stages=(0.3, 1.0), clocks="ignore", **SETTINGS)
 
 
 def predict(robot: Robot, name: str, calibration: Mapping[str, float], before: bool = True) -> tuple[Recording, Array]:
     """Window of a run, and predicted hub and deflection (N, 2) there."""
-    recording, model = window(name, calibration, before), robot.model(stiffening=False)
+    recording, model = window(name, calibration, before), robot.model(stiffening="off")
     response = Response(model, recording, **SETTINGS)
     none = np.zeros(0)
     return recording, response.predict(none, none, none).y

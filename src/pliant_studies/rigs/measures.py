@@ -24,7 +24,7 @@ def measure(runs: RigRuns) -> Measured:
         "elbow held, mrad rms": _held(runs),
         "loops": {name: _columns(found) for name, found in runs.loops.items()},
         "bar": {name: _columns(found) for name, found in runs.bars.items()},
-        "bar frequency": {name: float(load_rig(BARS[name]).model(stiffening=False).frequencies()[0])
+        "bar frequency": {name: float(load_rig(BARS[name]).model(stiffening="off").frequencies()[0])
                           for name in bar.RUNS},
         "friction": {name: {path: load_rig(IDENTIFIED[name]).paths()[path] for path in FRICTION}
                      for name in two_link.RUNS},

@@ -53,7 +53,7 @@ def motion(run: Mapping[str, Array], model: Model) -> Mapping[str, PositionLaw]:
 
 def built(robot: Robot, parameters: tuple[str, ...] = ()) -> Model:
     """Model of all comparisons."""
-    return robot.model(stiffening=False, parameters=parameters)
+    return robot.model(stiffening="off", parameters=parameters)
 
 
 def from_encoders(robot: Robot, name: str, calibration: Mapping[str, float]) -> tuple[Array, Array, Array]:

@@ -21,7 +21,7 @@ GOAL, DURATION, END = (0.5, 0.5, 2.4), 0.7, 1.0
 
 def model_of(kind: str, count: int = 2) -> Model:
     """Model of the arm; modes that follow the load need `lagrange`, where a shape may depend on any coordinate."""
-    return elbow_arm(kind, count).model("lagrange" if kind == "followed" else "denoc", stiffening=False)
+    return elbow_arm(kind, count).model("lagrange" if kind == "followed" else "denoc", stiffening="off")
 
 
 def loads() -> list[list[float]]:

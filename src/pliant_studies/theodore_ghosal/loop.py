@@ -164,9 +164,9 @@ def boundary_load_errors(path: Trajectory) -> dict[str, list[float]]:
     robots |= {"3 modes, mass and J_L": with_modes(3, True)}
     robots |= {"two elements": with_elements(2), "four elements": with_elements(4)}
     joints = path(np.linspace(0.0, 0.5, 11))[0]
-    true = _lowest(with_elements(8).model(stiffening=False), joints)
+    true = _lowest(with_elements(8).model(stiffening="off"), joints)
     return {
-        name: np.abs(_lowest(robot.model(stiffening=False), joints) / true - 1).max(axis=0).tolist()
+        name: np.abs(_lowest(robot.model(stiffening="off"), joints) / true - 1).max(axis=0).tolist()
         for name, robot in robots.items()
     }
 

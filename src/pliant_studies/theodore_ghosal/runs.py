@@ -74,7 +74,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
     tell("roots solved and integrated")
     runs.numbers["integrated roots"], histories = sliding.solved_and_integrated()
     runs.histories |= histories
-    models = {"modes": with_modes().model(stiffening=False), "elements": with_elements().model(stiffening=False)}
+    models = {"modes": with_modes().model(stiffening="off"), "elements": with_elements().model(stiffening="off")}
     laws = {name: controller() for name in models}
     for name, model in models.items():
         tell(f"controlled motion, {name}")
@@ -83,7 +83,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
     tasks = {name: partial(controlled, model, laws[name], runs.settings) for name, model in models.items()}
     runs.times = alternating(tasks, FEW if quick else TURNS)
     tell("closed-loop eigenvalues")
-    _loops(runs, {**models, "mass alone": with_modes(2, False).model(stiffening=False)}, quick)
+    _loops(runs, {**models, "mass alone": with_modes(2, False).model(stiffening="off")}, quick)
     tell("free motion of the sliding arm")
     runs.histories["free"] = free_motion(models["modes"])
     tell("by Lagrange")
@@ -112,7 +112,7 @@ def table_1() -> dict[str, list[float]]:
     found = {
         f"{count} el.": 2
         * np.pi
-        * single(Shapes(method="elements", count=count, bending_y=True)).model(stiffening=False).frequencies()
+        * single(Shapes(method="elements", count=count, bending_y=True)).model(stiffening="off").frequencies()
         for count in (1, 2, 3)
     }
     return {**{k: v.tolist() for k, v in found.items()}, "exact": (_SCALE * clamped_free_roots(6) ** 2).tolist()}
@@ -125,7 +125,7 @@ def loaded_beams() -> dict[str, float]:
     """Largest relative difference of two frequencies with a tip load: by elements, and by the frequency equation."""
     from pliant.analysis.closed_loop import link_frequencies
 
-    model = single(Shapes(method="elements", count=8, bending_y=True), 1.0).model(stiffening=False)
+    model = single(Shapes(method="elements", count=8, bending_y=True), 1.0).model(stiffening="off")
     found = {}
     for text, (M, J, D) in {"M": (0.5, 0.0, 0.0), "M, J": (0.5, 0.05, 0.0), "M, J, D": (0.5, 0.05, 0.1)}.items():
         tip = TipLoad(mass=M * RHO_A, inertia=J * RHO_A, first_moment=D * RHO_A)
@@ -180,7 +180,7 @@ def free_motion(model: Model) -> Result:
 def by_lagrange(runs: Runs, quick: bool) -> dict[str, float]:
     """Relative differences of `lagrange` from the recursion: forces at a state, and runs (joints over their range,
     amplitudes over the largest)."""
-    model = with_modes().model("lagrange", stiffening=False)
+    model = with_modes().model("lagrange", stiffening="off")
     run = runs.run("modes")
     q, qd = run.q[300], run.qd[300]  # in the middle of the motion
     forces = [inverse_dynamics(m, q, qd, np.ones(model.n)) for m in (model, run.model)]
@@ -211,7 +211,7 @@ def prescribed(robot: Robot) -> Result:
     path = {joint: Cycloidal([a], [b], DURATION) for joint, a, b in zip(("waist", "boom", "slide"), START, GOAL)}
     q0 = {"slide": START[2]}
     return simulate(
-        robot.model(stiffening=False), DURATION, q0, motion=path, rtol=1e-7, atol=1e-9, output_step=1e-3, progress=False
+        robot.model(stiffening="off"), DURATION, q0, motion=path, rtol=1e-7, atol=1e-9, output_step=1e-3, progress=False
     )
 
 
@@ -220,14 +220,14 @@ def prescribed(robot: Robot) -> Result:
 
 def _overestimate(runs: Runs) -> None:
     link = single(Shapes(boundary="clamped-free", bending_y=2), 0.05)
-    model = link.model(stiffening=False)
+    model = link.model(stiffening="off")
     runs.overestimated = {
         "arm": overestimation(runs.run("modes").model, GOAL, **GAINS),
         "link": overestimation(model, [0.0], **GAINS),
         "damped link": overestimation(model, [0.0], **GAINS, damping=1e-5),
     }
     believed = {
-        f: link.replace({"links.link.beam.EI_z": f * EI}).model(stiffening=False) for f in (0.9, 0.99, 1.01, 1.1)
+        f: link.replace({"links.link.beam.EI_z": f * EI}).model(stiffening="off") for f in (0.9, 0.99, 1.01, 1.1)
     }
     laws = {f: ComputedTorque(reference=[0.0], estimate=estimate, **GAINS) for f, estimate in believed.items()}
     for factor in (1.1, 0.9):

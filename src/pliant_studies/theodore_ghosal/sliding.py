@@ -115,7 +115,7 @@ def solved_and_integrated() -> tuple[Measured, dict[str, Result | dict[str, Arra
     """Numbers and histories of runs that solve for the roots, of roots that are integrated beside them, and of runs of
     the arm that has the integrated roots."""
     robot = with_modes()
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     law = joint_controller(model)
     truth = moved(model, law, TIGHT)
     table: dict[str, Measured] = {}
@@ -193,7 +193,7 @@ class IntegratedRoots(Model):
         """Model with series of a degree through these roots (N, 2) at free lengths (N,)."""
         # under another name no trace of the plain arm is taken for this one
         denoc = replace(FORMULATIONS["denoc"], name="denoc, integrated roots")
-        model = cls(robot, denoc, stiffening=False)
+        model = cls(robot, denoc, stiffening="off")
         low, high = model.over = float(lengths.min()), float(lengths.max())
         found = chebyshev.chebfit((2 * lengths - low - high) / (high - low), beta, degree)
         model.series = tuple(tuple(column.tolist()) for column in found.T)

@@ -101,7 +101,7 @@ def tapes() -> dict[str, Tape]:
     arm = pliant.load("two-link")
     more = arm.replace(dict.fromkeys(("links.upper.shapes.bending_y", "links.fore.shapes.bending_y"), 6))
     kernels = {
-        name: robot.model(stiffening=False).kernel("forward_dynamics")
+        name: robot.model(stiffening="off").kernel("forward_dynamics")
         for name, robot in (("short", arm), ("parts", more))
     }
     found = {name: Tape.from_function(kernel.function) for name, kernel in kernels.items()}

@@ -16,7 +16,7 @@ from pliant.model import Model
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    return pliant.load("two-link").model(stiffening=False)
+    return pliant.load("two-link").model(stiffening="off")
 
 
 def stepped(model: Model, stages: int = 3, steps: int = 1) -> Dynamics:

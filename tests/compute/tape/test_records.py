@@ -235,14 +235,14 @@ class OwnPD(PD):
 
 
 def test_equal_content_is_equal_text() -> None:
-    model = pliant.load("two-link").model(stiffening=False)
-    other = pliant.load("two-link").replace({"links.fore.beam.length": 1.25}).model(stiffening=False)
+    model = pliant.load("two-link").model(stiffening="off")
+    other = pliant.load("two-link").replace({"links.fore.beam.length": 1.25}).model(stiffening="off")
     made = [PD(kp=[1.0, 2.0], kd=[0.1, 0.2], reference=[0.0, 1.0]) for _ in range(2)]
     assert content(made[0], {"a": np.eye(2)}, model) == content(made[1], {"a": np.eye(2)}, model) is not None
     different = [
         (1, 1.0), (0.0, -0.0), ([1, 2], (1, 2)), ("1", 1), (np.eye(2), np.eye(2).ravel()), (None, False),
         (np.ones(2), np.ones(2, dtype=int)), (made[0], PD(kp=[1.0, 2.0], kd=[0.1, 0.25], reference=[0.0, 1.0])),
-        (model, other), (model, model.robot.model("lagrange", stiffening=False)), ({"a": 1}, {"b": 1}),
+        (model, other), (model, model.robot.model("lagrange", stiffening="off")), ({"a": 1}, {"b": 1}),
     ]  # fmt: skip
     for one, another in different:
         assert content(one) != content(another), one

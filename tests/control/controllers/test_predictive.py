@@ -19,7 +19,7 @@ ACCURATE: dict[str, Any] = {"stages": 8, "steps": 2}
 
 @pytest.fixture(scope="module")
 def arm() -> Model:
-    return pliant.load("two-link").model(stiffening=False)
+    return pliant.load("two-link").model(stiffening="off")
 
 
 def rest(model: Model, joints: Any = (0.0, 0.0)) -> np.ndarray:

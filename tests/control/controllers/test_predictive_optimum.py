@@ -28,7 +28,7 @@ COUNT, FINE = 30, 32
 
 @pytest.mark.slow
 def test_the_loop_pays_what_the_optimum_of_the_whole_run_does() -> None:
-    arm = pliant.load("two-link").model(stiffening=False)
+    arm = pliant.load("two-link").model(stiffening="off")
     start = arm.equilibrium([0.0, 0.0])
     bounds: dict[str, Any] = {"torque": TORQUE, "positions": {"upper.bending_y.1": DEFLECTION}}
     mpc = MPC(arm, 1 / float(arm.frequencies(start)[0]), 20, GOAL, Q, R, stages=8, steps=2, **bounds)

@@ -27,7 +27,7 @@ def arm(kind: str) -> pliant.Model:
             for link in data["links"][1:]:
                 link["shapes"] = {"method": "elements", "count": 2, "bending_y": True, "bending_z": True}
             robot = pliant.Robot.model_validate(data)
-        _MODELS[kind] = robot.model(stiffening=False)
+        _MODELS[kind] = robot.model(stiffening="off")
     return _MODELS[kind]
 
 

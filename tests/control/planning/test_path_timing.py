@@ -100,7 +100,7 @@ def test_a_beam_that_turns_about_its_own_axis() -> None:
         beam=beam,
         shapes=shapes,
     )
-    model = pliant.Robot(name="mast", gravity=(0, 0, 0), links=[link]).model(stiffening=False)
+    model = pliant.Robot(name="mast", gravity=(0, 0, 0), links=[link]).model(stiffening="off")
     u, way = np.linspace(0, 1, 21), 0.9
     modes = PathModes(model, JointPath.of(u, 0.2 + way * u[:, None], ("mast",))[0])
     for pose, axes in zip(modes.poses, modes.axes):

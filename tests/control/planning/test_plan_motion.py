@@ -156,7 +156,7 @@ def test_residual_is_the_swing_of_a_beam(zeta: float, T: float) -> None:
         name="beam", beam=pliant.Beam(length=1.0, mass_per_length=0.3, EI_y=9.0, EI_z=9.0),
         shapes=pliant.Shapes(bending_y=1, damping=zeta),
     )  # fmt: skip
-    model = pliant.Robot(name="beam", gravity=(0, 0, 0), links=[link]).model(stiffening=False)
+    model = pliant.Robot(name="beam", gravity=(0, 0, 0), links=[link]).model(stiffening="off")
     w, angle = 2 * np.pi * model.frequencies(model.equilibrium([0.0]))[0], 1e-3
     M = model.mass_matrix(np.zeros(2))
     steady = Piecewise([Piece(0.0, np.array([[0.0], [angle / T]]))], T, ("beam",))

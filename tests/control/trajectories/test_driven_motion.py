@@ -17,7 +17,7 @@ from pliant.control.planning.search.motion_response import Driven
 @pytest.fixture(scope="module")
 def geared():
     """Elastic and stiff drives, a slide, oblique axes, and light enough to bend little."""
-    return pliant.Model(unequal_arm().replace({"gravity": [0.3, -0.5, -1.1]}), stiffening=False)
+    return pliant.Model(unequal_arm().replace({"gravity": [0.3, -0.5, -1.1]}), stiffening="off")
 
 
 def guess(model, intervals: int = 5, degree: int = 3, duration: float = 0.8):

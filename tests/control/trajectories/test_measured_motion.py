@@ -37,7 +37,7 @@ def sampled(count: int = 201, until: float = END, **options: Any) -> MeasuredMot
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    return unequal_arm().model(stiffening=False)
+    return unequal_arm().model(stiffening="off")
 
 
 # ------------------------------------------------------------------------------------------------------ polynomials

@@ -30,7 +30,7 @@ def arms() -> tuple[Any, Any]:
     shapes = pliant.Shapes(boundary="clamped-mass", tip_load="auto", bending_y=4, bending_z=4, torsion=2)
     other = pliant.Link(name="bar", beam=beam, shapes=shapes)
     made = [pliant.Robot(name="x", links=[one], payload=pliant.Payload(**PAYLOAD)) for one in (link, other)]
-    return made[0].model(), made[1].model(stiffening=False)
+    return made[0].model(), made[1].model(stiffening="off")
 
 
 def test_frequencies_with_a_payload(arms: tuple[Any, Any]) -> None:

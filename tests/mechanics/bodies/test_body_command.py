@@ -48,7 +48,7 @@ def test_from_mesh_to_body_to_numbers(run: Callable[..., Any]) -> None:
     shown = run("info", "bar.npz").stdout
     assert "mass 0.11664 kg" in shown
     assert "mode.14" in shown
-    assert facts["stiffening"] is False
+    assert facts["stiffening"] == "off"
     again = run("mesh", "bar.vtk", "--material", "steel", *ENDS, "--unit", "mm", "-o", "bar.npz")
     assert (again.exit_code, "--force replaces it" in again.stderr) == (2, True)
     before = Path("bar.vtk").read_bytes()
@@ -89,7 +89,9 @@ def test_mistakes(run: Callable[..., Any], words: tuple[str, ...], message: str)
 
 
 def test_second_order_is_asked_for(run: Callable[..., Any]) -> None:
-    made = run("mesh", "bar.vtk", "--material", "steel", *ENDS, "--unit", "mm", "--modes", 1, "--stiffening")
+    made = run(
+        "mesh", "bar.vtk", "--material", "steel", *ENDS, "--unit", "mm", "--modes", 1, "--stiffening", "second-order"
+    )
     assert made.exit_code == 0, made.output
     assert "known to second order" in made.stdout
-    assert json.loads(run("info", "bar.body.npz", "--json").stdout)["stiffening"] is True
+    assert json.loads(run("info", "bar.body.npz", "--json").stdout)["stiffening"] == "second-order"

@@ -34,7 +34,9 @@ def ends(kind: Any, length: float = LENGTH) -> tuple[Interface, Interface]:
 
 
 def meshed(kind: Any = "average", **options: Any) -> ReducedBody:
-    return from_mesh(bar((16, 1, 1), SIZE), "aluminium", *ends(kind), unit="m", modes=6, stiffening=True, **options)
+    return from_mesh(
+        bar((16, 1, 1), SIZE), "aluminium", *ends(kind), unit="m", modes=6, stiffening="second-order", **options
+    )
 
 
 def arm(body: ReducedBody, joint: str = "fixed", **options: Any) -> pliant.Robot:
@@ -106,7 +108,7 @@ def test_tension_stiffens_and_pressure_buckles(body: ReducedBody) -> None:
         beam=pliant.Beam(length=LENGTH, material="aluminium", section=section),
     )  # fmt: skip
     judge = pliant.Robot(name="beam", links=[beam], gravity=(0, 0, 0)).model(stiffening="second-order")
-    ours, linear = (arm(body).model(stiffening=level) for level in ("second-order", False))
+    ours, linear = (arm(body).model(stiffening=level) for level in ("second-order", "off"))
     still = under(linear, [0.0, 0, 0])[:2]
     for part in (-0.5, 0.0, 5.0):
         force = [part * EULER, 0.0, 0.0]
@@ -121,7 +123,9 @@ def test_tension_stiffens_and_pressure_buckles(body: ReducedBody) -> None:
 def test_a_strip_buckles_sideways() -> None:
     """Under a force across it, where twist and bending meet: at 4.013 sqrt(EI GJ) / L^2, to 2 %."""
     size = length, width, height = 0.9, 0.003, 0.03
-    body = from_mesh(bar((24, 1, 4), size), "aluminium", *ends("average", length), unit="m", modes=14, stiffening=True)
+    body = from_mesh(
+        bar((24, 1, 4), size), "aluminium", *ends("average", length), unit="m", modes=14, stiffening="second-order"
+    )
     twisting = ALUMINIUM.G * height * width**3 / 3 * (1 - 0.63 * width / height)
     force = 4.013 * np.sqrt(ALUMINIUM.E * height * width**3 / 12 * twisting) / length**2
     model = arm(body).model()
@@ -138,7 +142,13 @@ def test_a_rigid_interface_turns_as_one_piece(where: str) -> None:
 
     frame = Interface(where, origin=(LENGTH, 0.0, 0.0))
     body = from_mesh(
-        bar((16, 1, 1), SIZE), "aluminium", Interface("x = 0", "average"), frame, unit="m", modes=6, stiffening=True
+        bar((16, 1, 1), SIZE),
+        "aluminium",
+        Interface("x = 0", "average"),
+        frame,
+        unit="m",
+        modes=6,
+        stiffening="second-order",
     )
     lever = LENGTH / 4 if ">" in where else 1e-9
     free = LENGTH - lever
@@ -199,4 +209,4 @@ def test_fewer_modes_keep_what_loads_do(body: ReducedBody) -> None:
 def test_matrices_alone_do_not_say_it(tmp_path: Path) -> None:
     path = mesh_model(bar((3, 1, 1), SIZE), "aluminium", unit="m").save(tmp_path / "bar.npz")
     with pytest.raises(ModelError, match=r"\Astiffening: needs a mesh; "):
-        reduce_model(read_model(path, unit="m", mass_unit="kg"), *ends("rigid"), modes=1, stiffening=True)
+        reduce_model(read_model(path, unit="m", mass_unit="kg"), *ends("rigid"), modes=1, stiffening="second-order")

@@ -64,7 +64,7 @@ def test_a_flying_link_is_not_held_half_a_turn_off(kind: str, rpy: tuple[float, 
     seat = Frame(name="seat", link="a", origin=Origin(xyz=(0.1, 0.2, -0.1), rpy=rpy))
     held = Loop(name="cut", between=("seat", "b.root"), joint=LoopJoint(type=kind))
     links = [bar("a", 0.4, Joint(axis=(0.2, 0.3, 1.0))), flying]
-    model = Robot(name="held", links=links, frames=[seat], loops=[held]).model(stiffening=False)
+    model = Robot(name="held", links=links, frames=[seat], loops=[held]).model(stiffening="off")
     assert model.redundant == ()
     assert model.freedom == {"fixed": 1, "prismatic": 2}[kind]
 
@@ -128,7 +128,7 @@ def test_a_rod_that_nothing_moves_is_redundant() -> None:
     q, qd = np.array([0.3, 0.4, 0.5]), np.ones(3)
     np.testing.assert_allclose(alone.forward_dynamics(q, qd, [1.0]), tree.forward_dynamics(q, qd, [1.0]), rtol=1e-12)
     assert pliant.simulate(alone, 0.01).stats.status == "finished"
-    assert random_linkage(22)[0].model(stiffening=False).redundant == ("loop0.length",)
+    assert random_linkage(22)[0].model(stiffening="off").redundant == ("loop0.length",)
 
 
 def test_loops_that_cannot_close_are_named() -> None:
@@ -235,7 +235,7 @@ def numbers(given: list[np.ndarray], build) -> list[np.ndarray]:
 @pytest.mark.parametrize("seed", sampled(range(40), 8))
 def test_formulations_agree_with_a_dense_solve(seed: int) -> None:
     robot, q = random_linkage(seed)
-    models = {name: robot.model(name, stiffening=False) for name in ABLE}
+    models = {name: robot.model(name, stiffening="off") for name in ABLE}
     judge = models["denoc"]  # of poses alone
     assert np.abs(judge.gaps(q)).max(initial=0.0) < 1e-12
     rng = np.random.default_rng(seed)

@@ -27,15 +27,17 @@ def robot_of(seed: int) -> tuple[Robot, dict[str, object]]:
     """Sixty arms: chains with and without drives, stiffened ones, trees, free bases, links in pieces."""
     kind, number = seed % 6, 300 + seed
     if kind == 0:
-        return random_robot(number, drives=True), {"stiffening": False}
+        return random_robot(number, drives=True), {"stiffening": "off"}
     if kind == 1:
         return random_robot(number, bending_only=True, prismatic=False), {"stiffening": "second-order"}
     if kind == 2:
-        return random_tree(number), {"stiffening": False}
+        return random_tree(number), {"stiffening": "off"}
     if kind == 3:
-        return random_tree(number, flying=True), {"stiffening": False}
+        return random_tree(number, flying=True), {"stiffening": "off"}
     if kind == 4:
-        return random_robot(number, links=2, bending_only=True, elements=False, all_flexible=True), {"stiffening": True}
+        return random_robot(number, links=2, bending_only=True, elements=False, all_flexible=True), {
+            "stiffening": "third-order"
+        }
     robot = random_robot(number, links=2, elements=False, prismatic=False, all_flexible=True)
     links = [link.model_copy(update={"beam": link.beam.model_copy(update={"pieces": 2})}) for link in robot.links]  # type: ignore[union-attr]
     return Robot(**{**robot.model_dump(), "links": [link.model_dump() for link in links]}), {}
@@ -84,7 +86,7 @@ def test_derivatives_are_those_of_complex_steps(seed: int) -> None:
 @pytest.mark.slow_cases("gibbs-appell", "lagrange", "recursive-lagrange")
 @pytest.mark.parametrize("formulation", ["lagrange", "gibbs-appell", "recursive-lagrange", "dual-screw"])
 def test_other_formulations_by_their_own_matrix(formulation: str) -> None:
-    model = Model(unequal_two_link(), formulation, stiffening=False)  # type: ignore[arg-type]
+    model = Model(unequal_two_link(), formulation, stiffening="off")  # type: ignore[arg-type]
     state = state_of(model, 3)
     found = model.forward_dynamics_derivatives(*state)
     exact = by_complex_steps(model, "forward_dynamics", *state)
@@ -98,9 +100,9 @@ def products(request: pytest.FixtureRequest) -> Model:
     if request.param == "free":
         return Model(small())
     if request.param == "satellite":
-        return Model(satellite(damping=0.01), stiffening=False)
+        return Model(satellite(damping=0.01), stiffening="off")
     paths = ["payload.mass", "links.boom.beam.EI_y", "links.hand.rigid.com.1"] if request.param == "parameters" else []
-    return Model(unequal_arm(), stiffening=False, parameters=paths, shapes="nominal")
+    return Model(unequal_arm(), stiffening="off", parameters=paths, shapes="nominal")
 
 
 @pytest.mark.slow_cases(
@@ -173,7 +175,7 @@ def test_batches_have_the_bits_of_single_states(rng: np.random.Generator) -> Non
 
 @pytest.mark.slow
 def test_jacobian_of_a_run_is_that_of_complex_steps(rng: np.random.Generator) -> None:
-    model = Model(unequal_arm(), stiffening=False, parameters=["payload.mass"], shapes="nominal")
+    model = Model(unequal_arm(), stiffening="off", parameters=["payload.mass"], shapes="nominal")
     push = Wrench(force=lambda t: ca.vertcat(1.0, ca.sin(3 * t), -2.0), axes="section")
     law = PD(kp=[30.0, 20.0, 50.0], kd=[3.0, 2.0, 5.0], reference=[0.3, 0.2, 0.1])
     run = compose(model, None, law, {}, (push,), None, False)

@@ -248,7 +248,7 @@ def test_a_wrench_at_any_station_does_virtual_work(seed: int, axes: str) -> None
 
 
 def test_refuses_maps_that_are_not_linear() -> None:
-    chain = build_chain(four_dof(), stiffening=True)
+    chain = build_chain(four_dof(), stiffening="third-order")
     with pytest.raises(UnsupportedModel, match=r"dual-screw.*stiffening.*denoc"):
         equations(chain, "dual-screw")
 

@@ -56,7 +56,7 @@ def at_rest(chain: Chain, seed: int) -> tuple[np.ndarray, np.ndarray]:
 # --------------------------------------------------------------------------------------------------------- agreement
 
 
-def check_against_judge(robot: Robot, seed: int, stiffening: bool = False) -> None:
+def check_against_judge(robot: Robot, seed: int, stiffening: str = "off") -> None:
     chain = build_chain(robot, stiffening=stiffening)
     check_chain(chain, seed, *random_state(robot, chain.n, chain.n_joints, seed))
 

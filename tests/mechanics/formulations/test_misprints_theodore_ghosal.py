@@ -160,7 +160,7 @@ def test_24_25_and_algorithm_3_let_things_fall_upwards() -> None:
     printed_V = printed_V + 0.7 * ca.dot(ca.DM(g), placed.p_tip)  # (25)
     V = ca.Function("V", [Q], [printed_V, ca.gradient(printed_V, Q)])
     h = ca.Function("h", [Q], [lagrange.inertial_forces(chain, Q, ca.SX.zeros(6))])
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     q = np.array([0.7, -0.4, 0.03, 0.02, -0.04, 0.05])
     value, S2_2 = (np.array(out).ravel() for out in V(q))
     assert model.energy(q, 0 * q).gravity == pytest.approx(-value[0], rel=1e-12)

@@ -80,11 +80,11 @@ def test_bodies_of_other_numbers_share_functions(rng: np.random.Generator) -> No
 def test_shared_and_written_out_are_the_same_arm(seed: int) -> None:
     kind, number = seed % 4, 700 + seed
     if kind == 0:
-        model = Model(random_robot(number, links=4, drives=True), stiffening=False)
+        model = Model(random_robot(number, links=4, drives=True), stiffening="off")
     elif kind == 1:
-        model = Model(random_tree(number), stiffening=False)
+        model = Model(random_tree(number), stiffening="off")
     elif kind == 2:
-        model = Model(random_tree(number, flying=True), stiffening=False)
+        model = Model(random_tree(number, flying=True), stiffening="off")
     else:
         model = Model(random_robot(number, links=3, bending_only=True, prismatic=False), stiffening="second-order")
     agree(*both_ways(model.chain, seed))
@@ -93,35 +93,35 @@ def test_shared_and_written_out_are_the_same_arm(seed: int) -> None:
 def test_damping_that_grows_with_amplitudes() -> None:
     """Of one link out of two kinds; the other numbers are unequal as well."""
     arm = unequal_links(4).replace({"links.l0.shapes.damping_per_amplitude": 0.7, "links.l3.shapes.damping": 0.01})
-    agree(*both_ways(arm.model(stiffening=False).chain, 5))
+    agree(*both_ways(arm.model(stiffening="off").chain, 5))
 
 
 @pytest.mark.slow_cases("links", "satellite", "unequal")
 @pytest.mark.parametrize("robot", [unequal_arm(), satellite(), unequal_links(9)], ids=["unequal", "satellite", "links"])
 def test_arms_unequal_in_everything(robot: Robot) -> None:
-    agree(*both_ways(Model(robot, stiffening=False).chain, 5))
+    agree(*both_ways(Model(robot, stiffening="off").chain, 5))
 
 
 def test_pieces() -> None:
     shapes = Shapes(method="elements", count=1, bending_y=True, bending_z=True)
     beam = pliant.load("spin-up").replace({"links.arm.beam.pieces": 4, "links.arm.shapes": shapes})
-    agree(*both_ways(beam.model(stiffening=False).chain, 1))
+    agree(*both_ways(beam.model(stiffening="off").chain, 1))
 
 
 @pytest.mark.full
 def test_sliding_beams() -> None:
-    agree(*both_ways(pliant.load("rrp").model(stiffening=False).chain, 2))
+    agree(*both_ways(pliant.load("rrp").model(stiffening="off").chain, 2))
 
 
 @pytest.mark.slow
 def test_prescribed_coordinates() -> None:
     """Of a joint and of an amplitude, in one link of several that share their functions otherwise."""
-    chain = Model(unequal_links(5), stiffening=False).chain
+    chain = Model(unequal_links(5), stiffening="off").chain
     agree(*both_ways(chain, 3, held=(1, chain.links[3].body_indices[0])))
 
 
 @pytest.mark.slow_cases("6-False")
-@pytest.mark.parametrize(("count", "stiffening"), [(6, False), (2, "second-order")])
+@pytest.mark.parametrize(("count", "stiffening"), [(6, "off"), (2, "second-order")])
 def test_parameters_stay_symbols(count: int, stiffening: bool | str) -> None:
     """As data of a linear beam, and as symbols inside the functions of others."""
     robot = unequal_links(count)
@@ -144,7 +144,7 @@ def functions(count: int, planar: bool = False) -> Tape:
         links = [link.model_copy(update={"joint": Joint(), "tip": Lump(mass=0.1)}) for link in robot.links[:2]]
         links = [link.model_copy(update={"name": f"l{k}"}) for k, link in enumerate(links * (count // 2))]
         robot = robot.model_copy(update={"links": tuple(links)})
-    chain = replace(Model(robot, stiffening=False).chain, steps=Called())
+    chain = replace(Model(robot, stiffening="off").chain, steps=Called())
     return Tape.from_function(traced(chain), [0], calls=True)
 
 
@@ -159,13 +159,13 @@ def test_code_grows_with_kinds_and_not_with_links() -> None:
 @pytest.mark.slow
 def test_little_is_computed_in_vain() -> None:
     """Beside the same arm written out; a planar one stays planar."""
-    chain = Model(unequal_links(24), stiffening=False).chain
+    chain = Model(unequal_links(24), stiffening="off").chain
     called, written = functions(24), Tape.from_function(traced(chain), [0])
     assert sum(called.count().values()) < 1.25 * sum(written.count().values())
 
 
 def test_contents() -> None:
-    one, other = (Model(unequal_links(3), stiffening=False).chain.links for _ in range(2))
+    one, other = (Model(unequal_links(3), stiffening="off").chain.links for _ in range(2))
     assert content_of(one[0].body) == content_of(other[0].body) != content_of(one[1].body)
     assert content_of(np.array([1.0])) != content_of(np.array([1]))
     assert content_of(len) == content_of(len)
@@ -173,11 +173,11 @@ def test_contents() -> None:
 
 @pytest.fixture(scope="module")
 def long_arm() -> Model:
-    return unequal_links(21).model(stiffening=False)
+    return unequal_links(21).model(stiffening="off")
 
 
 def test_a_long_arm_is_built_with_shared_functions_and_says_so(long_arm: Model) -> None:
-    short, long = unequal_links(3).model(stiffening=False).statistics(), long_arm.statistics()
+    short, long = unequal_links(3).model(stiffening="off").statistics(), long_arm.statistics()
     assert short["calls"] == 0
     assert short["compiled"] == short["instructions"]
     assert long["calls"] > 100

@@ -61,7 +61,7 @@ def test_formulations_agree(rng: np.random.Generator) -> None:
                 assert relative(ours[term], judge[term]) < AGREE, (name, term)
     with pytest.raises(UnsupportedModel, match="'dual-screw' does not support stiffening"):
         robot.model("dual-screw", stiffening="second-order")
-    assert robot.model("dual-screw").level.stiffening is False
+    assert robot.model("dual-screw").level.stiffening == "off"
 
 
 def test_frames_are_where_the_shapes_put_them(rng: np.random.Generator) -> None:

@@ -65,7 +65,7 @@ F, N = np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.7, -0.4])
 @cache
 def tree(free: bool = False) -> pliant.Model:
     base = {"base": FREE, "gravity": [0, 0, 0]} if free else {}
-    return Robot.from_dict({**TREE, **base}).model(stiffening=False)
+    return Robot.from_dict({**TREE, **base}).model(stiffening="off")
 
 
 def somewhere(model: pliant.Model, seed: int = 3) -> np.ndarray:
@@ -98,7 +98,7 @@ def test_a_wrench_at_a_frame_is_one_at_its_station_with_the_arm_of_its_origin(ax
     q = somewhere(model)
     at_frame = Wrench(tuple(F), tuple(N), axes=axes, frame="eye")
     at_station = Wrench(tuple(F), tuple(N), "boom", 0.5, axes)
-    section = Robot.from_dict({**TREE, "frames": [{"name": "eye", "link": "boom", "x": 0.5}]}).model(stiffening=False)
+    section = Robot.from_dict({**TREE, "frames": [{"name": "eye", "link": "boom", "x": 0.5}]}).model(stiffening="off")
     arm = model.pose(q, frame="eye")[:3, 3] - section.pose(q, frame="eye")[:3, 3]
     R = {"base": np.eye(3), "link": _link_axes(model, q), "section": section.pose(q, frame="eye")[:3, :3]}[axes]
     beside = Wrench(moment=tuple(np.cross(arm, R @ F)), link="boom", x=0.5)
@@ -234,7 +234,7 @@ def test_inverse_kinematics_of_a_spherical_joint() -> None:
     """Steps along the speeds turn the quaternion; the pose of a frame beyond is reached, sag and all."""
     content = {**TREE, "links": [dict(link) for link in TREE["links"]]}
     content["links"][1]["joint"] = {"type": "spherical"}
-    model = Robot.from_dict(content).model(stiffening=False)
+    model = Robot.from_dict(content).model(stiffening="off")
     q = somewhere(model, 7)
     aim = settled(model, q)
     target = model.pose(aim, frame="grip")
@@ -271,7 +271,7 @@ def test_pd_on_a_free_base_drives_the_joints() -> None:
 
 
 def test_gravity_torque_knows_the_attitude_of_a_free_base() -> None:
-    model = Robot.from_dict({**TREE, "base": FREE}).model(stiffening=False)
+    model = Robot.from_dict({**TREE, "base": FREE}).model(stiffening="off")
     q = read_state(model, {"base": {"rpy": [0.4, -0.7, 1.1]}, "boom": 0.3, "side": -0.2})
     tau = np.array(ca.evalf(gravity_torque(model, q[model.chain.shaft_places()], ca.SX(ca.DM(q))))).ravel()
     joints = [shaft.index for shaft in model.chain.shafts]

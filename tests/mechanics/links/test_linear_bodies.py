@@ -59,7 +59,7 @@ def test_a_beam_as_a_body_has_the_same_equations() -> None:
 
 
 def test_a_beam_as_a_body_has_the_same_energy_and_frequencies() -> None:
-    beam, body = (robot.model(stiffening=False) for robot in (beams(), as_bodies(beams())))
+    beam, body = (robot.model(stiffening="off") for robot in (beams(), as_bodies(beams())))
     q, qd = tree_state(beam.chain, 3)
     assert np.array(body.energy(q, qd)) == pytest.approx(np.array(beam.energy(q, qd)), rel=SAME)
     rest = beam.layout.rest()
@@ -166,7 +166,7 @@ def test_frames_of_a_body_are_where_its_shapes_put_them(rng: np.random.Generator
 def test_energy_balance_of_a_run(rng: np.random.Generator) -> None:
     """Kinetic, gravity and strain energy and what dampers took, of an arm of a body, a beam and a hand."""
     robot = random_arm(27, tree=True)
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     q, qd = tree_state(model.chain, 3, deflection=1e-3)
     run = pliant.simulate(model, 0.3, q, qd, method="dop853", rtol=1e-10, atol=1e-12, limits=False)
     scale = run.energy.kinetic.max()

@@ -28,7 +28,7 @@ def arm(count: int, **options: object) -> pliant.Robot:
 def test_elements_couple_to_their_neighbours_alone() -> None:
     """The gram of n elements has O(n) entries, and so has the work of eliminating them."""
     for count in (5, 10):
-        chain = arm(count).model(stiffening=False).chain
+        chain = arm(count).model(stiffening="off").chain
         q = ca.SX.sym("q", chain.n)
         motion = outward_motion(chain, q, ca.SX.zeros(chain.n), None)[0]
         gram = body_blocks(motion, {0: zero()})[2]
@@ -37,7 +37,7 @@ def test_elements_couple_to_their_neighbours_alone() -> None:
 
 def test_operations_grow_as_the_elements_do() -> None:
     few, many = (
-        Tape.from_function(arm(n).model(stiffening=False).kernel("forward_dynamics").function) for n in (6, 12)
+        Tape.from_function(arm(n).model(stiffening="off").kernel("forward_dynamics").function) for n in (6, 12)
     )
     assert len(many) < 2.6 * len(few)
 
@@ -66,7 +66,7 @@ def test_outputs_that_are_nothing_are_written_by_short_functions() -> None:
 
 def test_many_elements_are_right() -> None:
     """The first two frequencies of a clamped beam; accelerations against the inertia matrix and the bias."""
-    model = arm(16).model(stiffening=False)
+    model = arm(16).model(stiffening="off")
     exact = np.array([1.8751040687, 4.6940911330]) ** 2 * np.sqrt(100.0 / 2.0) / (2 * np.pi)
     np.testing.assert_allclose(model.frequencies()[:2], exact, rtol=1e-5)  # the error of elements, (4.7 / 16)^4 / 1440
     rng = np.random.default_rng(1)
@@ -85,7 +85,7 @@ def test_reduced_elements_may_be_many() -> None:
 @pytest.mark.parametrize("formulation", [name for name in FORMULATIONS if name != "denoc"])
 def test_formulations_that_would_not_end_are_refused(formulation: str) -> None:
     with pytest.raises(pliant.UnsupportedModel, match="more than 60 amplitudes in one link; use one of: denoc"):
-        arm(31).model(formulation, stiffening=False)
+        arm(31).model(formulation, stiffening="off")
 
 
 def test_many_elements_are_not_stiffened() -> None:

@@ -185,7 +185,7 @@ def test_dual_screw_refuses_quaternions(what: str) -> None:
         joint = Joint(type=what)
         robot = Robot(name="ball", links=[robot.links[0].model_copy(update={"joint": joint, "parent": "base"})])
     with pytest.raises(UnsupportedModel, match=r"'dual-screw' does not support spherical and free joints; use .*denoc"):
-        robot.model("dual-screw", stiffening=False)
+        robot.model("dual-screw", stiffening="off")
 
 
 def grown(copies: int) -> Robot:
@@ -225,7 +225,7 @@ def test_a_side_branch_without_joints_is_a_lump() -> None:
         for name in ("mass_matrix", "bias"):
             q = np.array([0.3, -0.5, 0.02, -0.01])
             args = (q,) if name == "mass_matrix" else (q, np.array([0.7, -1.1, 0.3, 0.2]))
-            ours, theirs = (getattr(r.model(stiffening=False, shapes="nominal"), name)(*args) for r in (tree, lumped))
+            ours, theirs = (getattr(r.model(stiffening="off", shapes="nominal"), name)(*args) for r in (tree, lumped))
             np.testing.assert_allclose(ours, theirs, atol=1e-12 * np.abs(theirs).max())
 
 
@@ -248,7 +248,7 @@ def test_equal_panels_move_alike(formulation: str) -> None:
             {"name": "left", **panel, "joint": {**axis, "origin": {"xyz": [-0.4, 0, 0], "rpy": [0, 0, "pi"]}}},
         ],
     })  # fmt: skip
-    model = robot.model(formulation, stiffening=False)
+    model = robot.model(formulation, stiffening="off")
     right, left = ([name.startswith(side) for name in model.speeds] for side in ("right", "left"))
     q, speeds = tree_state(model.chain, 4)
     swap = np.arange(model.n)
@@ -351,20 +351,20 @@ WRONG_STATES: list[tuple[str, Any, str]] = [
 @pytest.mark.parametrize(("name", "given", "message"), WRONG_STATES)
 def test_wrong_poses_are_refused_by_name(name: str, given: Any, message: str) -> None:
     with pytest.raises(ModelError, match=message) as caught:
-        read_state(branched().model(stiffening=False), given, name)
+        read_state(branched().model(stiffening="off"), given, name)
     assert "\n" not in str(caught.value)
 
 
 def test_poses_may_be_given_in_part() -> None:
     """What is not given is that of the arm at rest."""
-    model = branched().model(stiffening=False)
+    model = branched().model(stiffening="off")
     q = dict(zip(model.coordinates, read_state(model, {"base": {"position": [1, 2, 3]}, "side": [0, 0, 2, 0]}, "q0")))
     assert [q[f"base.{x}"] for x in ("x", "y", "z", "qw", "qx")] == [1, 2, 3, 1, 0]
     assert [q[f"side.{x}"] for x in ("qw", "qx", "qy", "qz")] == [0, 0, 1, 0]
 
 
 def test_quaternions_of_zero_length_are_refused_in_arrays() -> None:
-    model = branched().model(stiffening=False)
+    model = branched().model(stiffening="off")
     q = model.chain.rest()
     q[3] = 0.0
     with pytest.raises(ModelError, match="q0: got a quaternion of zero length for 'base', expected"):
@@ -380,7 +380,7 @@ def test_frames_bend_with_their_links() -> None:
         {"name": "foot", "link": link.name, "at": "root", "origin": {"xyz": [0, 0.1, 0]}},
         {"name": "hand", "link": link.name, "origin": {"rpy": [0, 0, 1.2]}},
     ]  # fmt: skip
-    model = Robot.from_dict({**robot.to_dict(), "frames": frames}).model(stiffening=False)
+    model = Robot.from_dict({**robot.to_dict(), "frames": frames}).model(stiffening="off")
     q, qd, _ = random_state(robot, model.n, model.n_joints, 1)
     h = 1e-6
     for frame in ("eye", "foot", "hand", f"{link.name}.root", f"{link.name}.tip", "tip"):
@@ -399,7 +399,7 @@ def test_frames_bend_with_their_links() -> None:
 @pytest.mark.parametrize("seed", sampled(range(100), 11, 16))
 def test_energy_balance_of_a_tree(seed: int) -> None:
     """Drives, damping, branches inside beams, every kind of joint, free bases: what is gained is what was done."""
-    model = random_tree(seed, 2 + seed % 3, flying=seed % 2 == 0).model(stiffening=False)
+    model = random_tree(seed, 2 + seed % 3, flying=seed % 2 == 0).model(stiffening="off")
     q, qd = tree_state(model.chain, seed, deflection=1e-3)
     tau = np.random.default_rng(seed).normal(size=model.n_joints)
     run = pliant.simulate(model, 0.05, q0=q, qd0=qd, torque=tau, rtol=1e-9, atol=1e-11, limits=False)
@@ -425,7 +425,7 @@ def test_links_hang_where_they_say(at: Any) -> None:
     robot = Robot.from_dict(
         {"name": "hung", "links": [beam, side], "frames": [{"name": "seat", "link": "arm", "at": at}]}
     )
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     q = np.array([0.7, 0.05, -0.02, 0.04])
     np.testing.assert_allclose(model.pose(q, frame="side.root"), model.pose(q, frame="seat"), atol=1e-14)
     away = {"tip": 1.3, "root": 0.0}[at] if isinstance(at, str) else 0.5

@@ -31,13 +31,13 @@ def arm(shapes: Shapes, payload: float = 3.0) -> Robot:
 
 
 def frequencies(**shapes: Any) -> np.ndarray:
-    return arm(Shapes(bending_y=2, bending_z=2, **shapes)).model(stiffening=False).frequencies()[:4]
+    return arm(Shapes(bending_y=2, bending_z=2, **shapes)).model(stiffening="off").frequencies()[:4]
 
 
 @pytest.mark.slow
 def test_two_modes_of_each_plane_suffice() -> None:
     """The first four frequencies within 0.5 %; two clamped-free modes err by 3 to 10 %."""
-    fine = arm(ELEMENTS).model(stiffening=False).frequencies()[:4]
+    fine = arm(ELEMENTS).model(stiffening="off").frequencies()[:4]
     assert np.abs(frequencies() / fine - 1).max() < 5e-3
     assert (frequencies(boundary="clamped-free") / fine - 1).max() > 0.03
 
@@ -59,7 +59,7 @@ def test_nothing_beyond_gives_clamped_free_modes() -> None:
         assert link.shapes is not None
         named = link.model_copy(update={"shapes": link.shapes.model_copy(update={"boundary": "clamped-free"})})
         mine, theirs = (
-            Robot(name="a", links=[x], payload=Lump(mass=payload)).model(stiffening=False) for x in (link, named)
+            Robot(name="a", links=[x], payload=Lump(mass=payload)).model(stiffening="off") for x in (link, named)
         )
         assert mine.link_shapes[0] is not None
         assert theirs.link_shapes[0] is not None
@@ -82,8 +82,8 @@ def test_a_parameter_gives_the_rebuilt_arm_or_is_refused() -> None:
     } <= refused
     accepted = {path: value for path, value in values.items() if path not in refused}
     assert {"links.upper.beam.EI_y", "links.upper.joint.hub.mass", "gravity.2"} <= accepted.keys()
-    model = robot.model(parameters=list(accepted), stiffening=False)
-    rebuilt = robot.replace(accepted).model(stiffening=False)
+    model = robot.model(parameters=list(accepted), stiffening="off")
+    rebuilt = robot.replace(accepted).model(stiffening="off")
     q, qd, tau = np.linspace(-0.02, 0.03, model.n), np.linspace(0.3, -0.2, model.n), np.array([1.0, 2.0])
     ours = model.forward_dynamics(q, qd, tau, list(accepted.values()))
     np.testing.assert_allclose(ours, rebuilt.forward_dynamics(q, qd, tau), rtol=1e-8)
@@ -94,11 +94,11 @@ def test_a_parameter_gives_the_rebuilt_arm_or_is_refused() -> None:
 def test_nominal_shapes_are_those_of_the_described_arm() -> None:
     """With `shapes="nominal"` a payload may be a parameter: frequencies stay near those of the arm that carries it."""
     robot, paths = arm(Shapes(bending_y=2, bending_z=2)), ["payload.mass", "links.upper.beam.length"]
-    model = robot.model(parameters=paths, stiffening=False, shapes="nominal")
+    model = robot.model(parameters=paths, stiffening="off", shapes="nominal")
     shapes = model.link_shapes[0]
     assert shapes is not None
     assert any(part.load for part in shapes.parts)
-    fine = arm(ELEMENTS, 4.0).model(stiffening=False).frequencies()[:4]
+    fine = arm(ELEMENTS, 4.0).model(stiffening="off").frequencies()[:4]
     found = model.frequencies(p=[4.0, robot.paths()["links.upper.beam.length"]])[:4]
     np.testing.assert_allclose(found, fine, rtol=5e-3)
 
@@ -108,7 +108,7 @@ def test_a_fit_of_a_robot_keeps_its_shapes_and_one_of_a_model_what_it_says() -> 
     paths = ["payload.mass"]
     assert fitting._model(robot, paths, paths).options.shapes == "nominal"
     with pytest.raises(pliant.ModelError, match="changes the shape functions of upper, fore"):
-        fitting._model(robot.model(stiffening=False), paths, paths)
+        fitting._model(robot.model(stiffening="off"), paths, paths)
 
 
 @pytest.mark.slow_cases("1000000.0")
@@ -117,7 +117,7 @@ def test_loads_of_any_size(mass: float) -> None:
     link = Link(name="a", beam=FORE, shapes=Shapes(bending_y=3))
     fine = Link(name="a", beam=FORE, shapes=Shapes(method="elements", count=8, bending_y=True))
     mine, theirs = (
-        Robot(name="a", gravity=(0, 0, 0), links=[x], payload=Lump(mass=mass)).model(stiffening=False).frequencies()[:2]
+        Robot(name="a", gravity=(0, 0, 0), links=[x], payload=Lump(mass=mass)).model(stiffening="off").frequencies()[:2]
         for x in (link, fine)
     )
     np.testing.assert_allclose(mine, theirs, rtol=1e-3)

@@ -36,7 +36,7 @@ def test_axial_force_is_measured_by_the_buckling_load() -> None:
     found = worst(robot, {"boom": 0.0})
     assert (found.link, found.through) == ("boom", "axial force")
     assert found.size == pytest.approx(12.0 * 9.81 * (2 * LENGTH / np.pi) ** 2 / EI_Z, rel=1e-3)
-    plain, stiffened = (robot.model(stiffening=level).frequencies()[0] for level in (False, "second-order"))
+    plain, stiffened = (robot.model(stiffening=level).frequencies()[0] for level in ("off", "second-order"))
     assert 1 - (stiffened / plain) ** 2 == pytest.approx(found.size, rel=0.02)
 
 
@@ -70,13 +70,13 @@ def _effects(robot: Robot) -> Any:
     ("robot", "options", "level", "reason"),
     [
         (arm(), {}, "second-order", "axial force changes link boom by up to 1.3 %"),
-        (arm(stiff=100.0), {}, False, "weight and limits.speed change no link by 0.1%"),
+        (arm(stiff=100.0), {}, "off", "weight and limits.speed change no link by 0.1%"),
         (arm(stiff=100.0, speed=None), {}, "second-order", "joint boom has no limits.speed"),
         (arm(stiff=100.0, speed=60.0), {}, "second-order", "axial force changes link boom"),
-        (arm(), {"formulation": "dual-screw"}, False, "the formulation dual-screw has none"),
-        (arm(), {"rotation": "linear"}, False, "rotation='linear' is of first order"),
-        (arm(), {"stiffening": False}, False, ""),
-        (pliant.load("puma"), {}, False, "no link bends"),
+        (arm(), {"formulation": "dual-screw"}, "off", "the formulation dual-screw has none"),
+        (arm(), {"rotation": "linear"}, "off", "rotation='linear' is of first order"),
+        (arm(), {"stiffening": "off"}, "off", ""),
+        (pliant.load("puma"), {}, "off", "no link bends"),
     ],
 )
 def test_the_level_and_its_reason(robot: Robot, options: Any, level: Any, reason: str) -> None:
@@ -150,12 +150,12 @@ def test_arms_of_a_batch_that_ended_early_have_no_rates() -> None:
 
 
 def test_who_chooses_first_order_is_not_told() -> None:
-    assert warned(arm(payload=2.0).model(stiffening=False), 20.0) == []
+    assert warned(arm(payload=2.0).model(stiffening="off"), 20.0) == []
 
 
 def test_what_is_left_out_is_below_what_is_noticed() -> None:
     """Where "auto" leaves second order out, the frequencies of the arm under its loads say so too."""
     robot = arm(stiff=100.0)
-    assert not robot.model().options.stiffening
-    plain, stiffened = (robot.model(stiffening=level).frequencies() for level in (False, "second-order"))
+    assert robot.model().options.stiffening == "off"
+    plain, stiffened = (robot.model(stiffening=level).frequencies() for level in ("off", "second-order"))
     assert np.abs(stiffened / plain - 1).max() < NOTICED / 2

@@ -42,12 +42,12 @@ def state(model: Model, angle: float) -> tuple[np.ndarray, np.ndarray]:
 
 def test_auto_at_a_configuration_sees_what_is_there() -> None:
     """With the outer link at a right angle the load is its mass, its inertia about the tip, and no first moment."""
-    model = carrying("auto", reference=(0.7, "90 deg")).model(stiffening=False)
+    model = carrying("auto", reference=(0.7, "90 deg")).model(stiffening="off")
     load = TipLoad(mass=2.5, inertia=(2.0 / 3 + 0.51, 0.01, 2.0 / 3 + 0.51), first_moment=0.0)
-    by_hand = carrying(load).model(stiffening=False)
+    by_hand = carrying(load).model(stiffening="off")
     assert model.frequencies() == pytest.approx(by_hand.frequencies(), rel=1e-12)
-    straight = carrying("auto", reference=(1.0, 0.0)).model(stiffening=False)
-    assert straight.frequencies() == pytest.approx(carrying("auto").model(stiffening=False).frequencies(), rel=1e-14)
+    straight = carrying("auto", reference=(1.0, 0.0)).model(stiffening="off")
+    assert straight.frequencies() == pytest.approx(carrying("auto").model(stiffening="off").frequencies(), rel=1e-14)
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_auto_at_a_configuration_sees_what_is_there() -> None:
     "angle", [1.2, pytest.param(0.0, marks=pytest.mark.full), pytest.param(-2.5, marks=pytest.mark.full)]
 )
 def test_tracked_modes_equal_those_frozen_there(angle: float) -> None:
-    followed, frozen = tracking(), carrying("auto", reference=(0.0, angle)).model("lagrange", stiffening=False)
+    followed, frozen = tracking(), carrying("auto", reference=(0.0, angle)).model("lagrange", stiffening="off")
     q = np.zeros(followed.n)
     q[:2] = 0.4, angle
     assert followed.frequencies(q) == pytest.approx(frozen.frequencies(q), rel=1e-9)
@@ -125,7 +125,7 @@ def test_two_outer_joints() -> None:
     limits = {"lower": "-100 deg", "upper": "100 deg"}
     robot = robot.replace({f"links.outer{k}.joint.limits": limits for k in (1, 2)})
     followed = robot.model("lagrange")
-    frozen = carrying("auto", links=3, bending_z=0, reference=(0.0, 0.5, -0.8)).model(stiffening=False)
+    frozen = carrying("auto", links=3, bending_z=0, reference=(0.0, 0.5, -0.8)).model(stiffening="off")
     q = np.zeros(followed.n)
     q[:3] = 0.0, 0.5, -0.8
     assert followed.frequencies(q) == pytest.approx(frozen.frequencies(q), rel=1e-9)
@@ -144,14 +144,14 @@ def test_a_turned_joint_is_followed() -> None:
     followed = turned("track", bending_y=1, bending_z=0).model("lagrange")
     for angle in (1.2, -2.5):
         q = np.array([0.4, angle, *np.zeros(followed.n - 2)])
-        frozen = turned("auto", bending_y=1, bending_z=0, reference=(0.0, angle)).model(stiffening=False)
+        frozen = turned("auto", bending_y=1, bending_z=0, reference=(0.0, angle)).model(stiffening="off")
         assert followed.frequencies(q) == pytest.approx(frozen.frequencies(q), rel=1e-9)
 
 
 @pytest.mark.full
 def test_with_next_to_nothing_beyond_the_modes_are_those_of_a_free_end() -> None:
     light, free = turned("track", 1e-10), turned(None, 1e-10, boundary="clamped-free")
-    followed, fixed = light.model("lagrange"), free.model("lagrange", stiffening=False)
+    followed, fixed = light.model("lagrange"), free.model("lagrange", stiffening="off")
     q, qd = state(followed, 1.2)
     assert np.abs(followed.mass_matrix(q) - fixed.mass_matrix(q)).max() < 1e-7  # modes move by 1e-10 times 30 or so
     for ours, theirs in zip(followed.energy(q, qd), fixed.energy(q, qd)):
@@ -163,7 +163,7 @@ def test_a_turned_joint_against_fine_elements() -> None:
     """Folded back over the beam, modes of the straight arm miss by more than those that follow."""
     fine = Shapes(method="elements", count=3, bending_y=True, bending_z=True)
     true, followed, straight = (
-        robot.model(formulation, stiffening=False)
+        robot.model(formulation, stiffening="off")
         for robot, formulation in (
             (turned("auto").replace({"links.inner.shapes": fine}), "denoc"),
             (turned("track"), "lagrange"),
@@ -198,8 +198,8 @@ def test_last_link_has_nothing_to_follow() -> None:
         links=[Link(name="a", beam=BEAM, shapes=Shapes(boundary="clamped-mass", tip_load="track", bending_y=2))],
         payload=Lump(mass=1.0),
     )
-    assert robot.model(stiffening=False).frequencies() == pytest.approx(
-        robot.replace({"links.a.shapes.tip_load": "auto"}).model(stiffening=False).frequencies(), rel=1e-14
+    assert robot.model(stiffening="off").frequencies() == pytest.approx(
+        robot.replace({"links.a.shapes.tip_load": "auto"}).model(stiffening="off").frequencies(), rel=1e-14
     )
 
 
@@ -207,7 +207,7 @@ def test_last_link_has_nothing_to_follow() -> None:
     ("change", "options", "word"),
     [
         ({}, {"formulation": "denoc"}, "lagrange"),
-        ({}, {"formulation": "lagrange", "stiffening": True}, "stiffening"),
+        ({}, {"formulation": "lagrange", "stiffening": "third-order"}, "stiffening"),
         ({"links.inner.beam.rotary": (0.01, 0.01)}, {"formulation": "lagrange"}, "rotary"),
         ({"links.inner.shapes.axial": 1, "links.inner.beam.EA": 1e5}, {"formulation": "lagrange"}, "axial"),
         ({"links.outer1.joint.type": "prismatic"}, {"formulation": "lagrange"}, "limits"),

@@ -103,7 +103,7 @@ def test_who_names_no_parent_hangs_on_the_link_before(at: Any) -> None:
     boom, _, finger = arm(3, PLANE).links
     named = Link.from_dict({**finger.model_dump(exclude_none=True), "at": at})
     silent = named.model_copy(update={"parent": None})
-    one, other = (Robot(name="r", links=[boom, link]).model(stiffening=False) for link in (named, silent))
+    one, other = (Robot(name="r", links=[boom, link]).model(stiffening="off") for link in (named, silent))
     q = np.linspace(0.01, 0.02, one.n)
     assert other.pose(q, frame="finger.tip") == pytest.approx(one.pose(q, frame="finger.tip"), abs=1e-15)
 
@@ -234,12 +234,12 @@ def test_damping_is_that_of_the_whole_link() -> None:
     joint = Joint(origin=Origin(rpy=(0.2, 0.1, 0.4)))
     fore = FORE.model_copy(update={"joint": Joint(axis=(0, 0.6, 0.8))})
     boom = Link(name="boom", joint=joint, beam=Beam(**LONG, pieces=3), shapes=shapes, tip=TIP)
-    model = Robot(name="r", links=[boom, fore], gravity=(0, 0, 0), payload={"mass": 0.4}).model(stiffening=False)
+    model = Robot(name="r", links=[boom, fore], gravity=(0, 0, 0), payload={"mass": 0.4}).model(stiffening="off")
     assert model.damping_ratios() == pytest.approx(0.03, rel=1e-9)
     whole = [Shapes(method="elements", count=n, bending_y=True, rayleigh=(0.7, 1e-4)) for n in (1, 3)]
     beams = [Beam(**LONG, pieces=3), Beam(**LONG)]
     links = [Link(name="boom", joint=joint, beam=beam, shapes=s, tip=TIP) for beam, s in zip(beams, whole)]
-    one, other = (Robot(name="r", links=[link, fore], gravity=(0, 0, 0)).model(stiffening=False) for link in links)
+    one, other = (Robot(name="r", links=[link, fore], gravity=(0, 0, 0)).model(stiffening="off") for link in links)
     assert one.damping_ratios() == pytest.approx(other.damping_ratios(), rel=1e-9)
     assert one.frequencies() == pytest.approx(other.frequencies(), rel=1e-9)
     own = [pliant.analysis.link_frequencies(model, "boom", load=0.3) for model in (one, other)]
@@ -287,13 +287,13 @@ def test_parameters_speak_of_the_link(rng: np.random.Generator) -> None:
     }  # fmt: skip
     damped = BOTH.model_copy(update={"damping": 0.01, "rayleigh": (0.3, 1e-5)})
     robot = arm(3, damped, frames=[], payload=[Payload(mass=0.7)], links=[arm(3, damped).links[0], FORE])
-    model = robot.model(parameters=list(wanted), stiffening=False)
+    model = robot.model(parameters=list(wanted), stiffening="off")
     q, qd, tau = state(model, rng)
     fitted = {**wanted, "links.boom.shapes.damping": 0.0}  # dampers are fitted once, to the nominal arm
     p = np.array(list(fitted.values()))
-    changed = robot.replace(fitted).model(stiffening=False)
+    changed = robot.replace(fitted).model(stiffening="off")
     assert model.forward_dynamics(q, qd, tau, p) == pytest.approx(changed.forward_dynamics(q, qd, tau), rel=1e-10)
-    nominal = robot.model(stiffening=False).forward_dynamics(q, qd, tau)
+    nominal = robot.model(stiffening="off").forward_dynamics(q, qd, tau)
     assert model.forward_dynamics(q, qd, tau) == pytest.approx(nominal, rel=1e-12)
     with pytest.raises(ModelError, match="says how pieces of the beam stand"):
         curved(twist=0.3).model(parameters=["links.boom.beam.twist"])
@@ -323,7 +323,7 @@ def test_tapered_and_stubby_beams_keep_their_sections() -> None:
         for n, s in ((None, fine), (5, fine.model_copy(update={"count": 3})))
     ]
     made = [Robot(name="taper", links=[link]) for link in links]
-    one, cut = (robot.model(stiffening=False) for robot in made)
+    one, cut = (robot.model(stiffening="off") for robot in made)
     assert cut.robot.link("boom").beam == made[1].link("boom").beam
     load = [Wrench(force=(0, 1.0, 2.0))]
     tips = [model.tip_pose(model.equilibrium([0.0], load)) for model in (one, cut)]
@@ -392,7 +392,7 @@ def test_a_curve_is_where_its_equation_says(given: dict[str, Any]) -> None:
     y = solve_ivp(rhs, (0, 1.7), np.concatenate([np.eye(3).ravel(), np.zeros(3)]), rtol=1e-11, atol=1e-12).y[:, -1]
     errors = []
     for count in (8, 16):
-        model = curved(count, **given).model(stiffening=False)
+        model = curved(count, **given).model(stiffening="off")
         pose = model.tip_pose(np.zeros(model.n))
         assert pose[:3, :3] == pytest.approx(y[:9].reshape(3, 3), abs=1e-8)
         errors.append(np.linalg.norm(pose[:3, 3] - y[9:]))

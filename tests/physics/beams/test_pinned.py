@@ -39,7 +39,7 @@ def arm(fore: Shapes, **drive: float) -> Robot:
 def model(count: int | None, *drive: tuple[str, float]) -> pliant.Model:
     """With so many pinned shapes, or fine."""
     return arm(FINE if count is None else Shapes(boundary="pinned", bending_y=count), **dict(drive)).model(
-        stiffening=False
+        stiffening="off"
     )
 
 

@@ -55,7 +55,7 @@ def test_frequencies_of_a_channel() -> None:
         scipy.optimize.brentq(free_end, a, b)
         for a, b, u, v in zip(grid, grid[1:], values, values[1:]) if u * v < 0
     ]  # fmt: skip
-    model = cantilever(CHANNEL, Shapes(bending_y=1, bending_z=3, torsion=3)).model(stiffening=False)
+    model = cantilever(CHANNEL, Shapes(bending_y=1, bending_z=3, torsion=3)).model(stiffening="off")
     found = model.frequencies(np.zeros(model.n)) * 2 * np.pi
     alone = 1.875104**2 * np.sqrt(p.EI_z / mu) / LENGTH**2
     expected = np.sort([*roots, alone])[:4]  # bending along y, in the plane of symmetry, has a part of its own
@@ -67,7 +67,7 @@ def test_frequencies_of_a_channel() -> None:
 def test_a_force_at_the_centroid_twists_a_channel() -> None:
     """F along z at the tip: twist -e F x / GJ about the shear centre, F L^3 / 3 EI + e^2 F L / GJ at the centroid."""
     force = 0.5
-    model = cantilever(CHANNEL).model(stiffening=False)
+    model = cantilever(CHANNEL).model(stiffening="off")
     p = beam_properties(model.robot.links[0].beam)
     e = p.shear_centre[0]
     load = Wrench(force=(0.0, 0.0, force), axes="base")
@@ -87,7 +87,7 @@ def test_a_force_at_the_centroid_twists_a_channel() -> None:
 def test_stress_of_an_angle_is_largest_at_a_corner_of_its_outline() -> None:
     """Not at the box around it: M_y z / I_y - M_z y / I_z over the corners, in the principal axes."""
     force = np.array([0.2, -0.5])
-    model = cantilever(ANGLE).model(stiffening=False)
+    model = cantilever(ANGLE).model(stiffening="off")
     loads = [Wrench(force=(0.0, *force.tolist()), axes="base")]
     q = model.equilibrium(np.zeros(1), loads)
     run = pliant.simulate(model, 0.01, q, motion={"arm": lambda t: 0 * t}, loads=loads, method="rodas5p")
@@ -123,7 +123,7 @@ def test_a_force_bends_an_angle_askew() -> None:
     for axis in ((0.0, 0.0, 1.0), (0.0, 0.6, 0.8), (1.0, 0.0, 0.0)):
         robot = cantilever(ANGLE, stiff)
         robot = robot.replace({"links.arm.joint": Joint(axis=axis)})
-        model = robot.model(stiffening=False)
+        model = robot.model(stiffening="off")
         q = model.equilibrium(np.zeros(1), [Wrench(force=(0.0, *force.tolist()), axes="base")])
         expected = LENGTH**3 / 3 / 70e9 * np.linalg.solve([[yy, yz], [yz, zz]], force)
         assert model.tip_pose(q)[1:3, 3] == pytest.approx(expected, rel=1e-9)
@@ -155,7 +155,7 @@ def skew_arm(section: Section, rotation: float | None = None, offset: tuple[floa
 
 @pytest.mark.slow_cases("section0-False")
 @pytest.mark.parametrize(
-    ("section", "stiffening"), [(CHANNEL, False), pytest.param(ANGLE, "second-order", marks=pytest.mark.full)]
+    ("section", "stiffening"), [(CHANNEL, "off"), pytest.param(ANGLE, "second-order", marks=pytest.mark.full)]
 )
 def test_formulations_agree(section: Section, stiffening: bool) -> None:
     chain = build_chain(skew_arm(section, 0.3, OFFSET), stiffening=stiffening)
@@ -183,7 +183,7 @@ def test_dual_screw_at_the_straight_arm() -> None:
 def test_a_round_section_may_be_turned() -> None:
     """Nothing that can be seen from outside changes: hubs, joints, tips and payload stay where they were."""
     rod = Section(shape="rod", diameter=0.02)
-    plain, turned = (skew_arm(rod, angle).model(stiffening=False) for angle in (None, 0.7))
+    plain, turned = (skew_arm(rod, angle).model(stiffening="off") for angle in (None, 0.7))
     joints = np.array([0.4, -0.8])
     ours, theirs = (model.equilibrium(joints) for model in (plain, turned))
     assert turned.tip_pose(theirs) == pytest.approx(plain.tip_pose(ours), abs=1e-12)
@@ -210,7 +210,7 @@ def test_an_offset_is_a_massless_link_before_the_beam() -> None:
             Link(name="hub", joint=hub, rigid=rigid),
             Link(name="arm", joint=Joint(type="fixed"), beam=beam, shapes=shapes, tip=tip),
         ]  # fmt: skip
-        ours, theirs = (robot.model(stiffening=False) for robot in (whole, Robot(name="two", links=parts)))
+        ours, theirs = (robot.model(stiffening="off") for robot in (whole, Robot(name="two", links=parts)))
         rng = np.random.default_rng(3)
         q, qd = 0.1 * rng.normal(size=(2, ours.n))
         assert ours.forward_dynamics(q, qd, [0.3]) == pytest.approx(theirs.forward_dynamics(q, qd, [0.3]), rel=1e-9)
@@ -231,7 +231,7 @@ def test_a_turned_rectangle_is_a_rectangle_with_its_sides_exchanged(slides: bool
         beam = Beam(material="steel", section=section, **length)
         tip = Lump(mass=0.2, com=(0.0, 0.03, 0.05))
         link = Link(name="arm", joint=joint, beam=beam, shapes=Shapes(bending_y=1, bending_z=1), tip=tip)
-        models.append(Robot(name="one", links=[link]).model(stiffening=False))
+        models.append(Robot(name="one", links=[link]).model(stiffening="off"))
     states = [model.equilibrium([0.9]) for model in models]
     assert models[1].tip_pose(states[1]) == pytest.approx(models[0].tip_pose(states[0]), abs=1e-12)
     assert models[1].frequencies(states[1]) == pytest.approx(models[0].frequencies(states[0]), rel=1e-9)
@@ -240,7 +240,7 @@ def test_a_turned_rectangle_is_a_rectangle_with_its_sides_exchanged(slides: bool
 def test_what_cannot_be_turned_or_varied() -> None:
     shapes = Shapes(bending_y=1, boundary="pinned")
     with pytest.raises(UnsupportedModel, match="pinned"):
-        cantilever(ANGLE, shapes).model(stiffening=False)
+        cantilever(ANGLE, shapes).model(stiffening="off")
     sliding = Beam(
         length=1.0, total_length=1.3, slides=True, material="steel",
         section=Section(shape="rod", diameter=0.02, offset=OFFSET),
@@ -248,7 +248,7 @@ def test_what_cannot_be_turned_or_varied() -> None:
     slide = Joint(type="prismatic", axis=(1, 0, 0))
     with pytest.raises(UnsupportedModel, match=r"section\.offset: not supported on a beam that slides"):
         Robot(name="s", links=[Link(name="s", joint=slide, beam=sliding, shapes=Shapes(bending_y=1))]).model(
-            stiffening=False
+            stiffening="off"
         )
     with pytest.raises(pliant.ModelError, match="cannot be a symbol"):
         cantilever(CHANNEL).model(parameters=["links.arm.beam.section.web"])

@@ -85,7 +85,7 @@ def test_spin_about_y_and_z_alike() -> None:
     peaks = []
     for axis, field, column in (((0, 0, 1), "bending_y", 1), ((0, 1, 0), "bending_z", 2)):
         link = Link(name="arm", joint=Joint(axis=axis), beam=beam, shapes=Shapes(**{field: 2}))
-        arm = Robot(name="spun", gravity=(0, 0, 0), links=[link]).model(stiffening=True)
+        arm = Robot(name="spun", gravity=(0, 0, 0), links=[link]).model(stiffening="third-order")
         peaks.append(np.abs(spun(arm, 6.0, 15.0).deflection("arm")[:, column]).max())
     assert peaks[0] == pytest.approx(peaks[1], rel=1e-9)  # mirror images: equal but for round-off
 
@@ -94,7 +94,7 @@ def test_steady_stretch_of_simo_and_vu_quoc() -> None:
     """mu w^2 L^3 / 3 EA = 5.14e-4 m at 6 rad/s."""
     beam = Beam(length=10.0, mass_per_length=1.2, EI_y=1.4e4, EI_z=1.4e4, EA=2.8e7)
     link = Link(name="arm", beam=beam, shapes=Shapes(bending_y=2, axial=2, damping=0.02))
-    arm = Robot(name="spun", gravity=(0, 0, 0), links=[link]).model(stiffening=True)
+    arm = Robot(name="spun", gravity=(0, 0, 0), links=[link]).model(stiffening="third-order")
     run = pliant.simulate(arm, 20.0, motion={"arm": spin_up(6.0)}, method="rodas5p", rtol=1e-6, output_step=0.05)
     shapes = arm.link_shapes[0]
     axial = [name == "axial" for name in shapes.fields]

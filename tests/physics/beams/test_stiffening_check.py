@@ -107,7 +107,7 @@ def test_a_dead_load_softens_frequencies_and_sag(auto: pliant.Model) -> None:
     plain = [column(EI, lambda x: 0.0) for EI in (EI_Z, EI_Y)]
     assert auto.level.can_rise
     assert told(lambda: auto.frequencies(loads=[PUSH])) == []
-    off = mast().model(stiffening=False)
+    off = mast().model(stiffening="off")
     for model, planes in ((auto, pressed), (off, plain)):  # who chooses first order gets it, and is not told
         found = model.frequencies({}, loads=[PUSH])[[0, 1]]
         assert found == pytest.approx(hertz(*planes), rel=CLOSE)
@@ -188,7 +188,7 @@ def test_replaced_numbers_raise_the_order() -> None:
     assert replaced.level.raised
     assert replaced.frequencies({})[0] == pytest.approx(weighed(HEAVY), rel=CLOSE)
     assert not plain.replace({"payload.mass": 0.3}).options.stiffening
-    assert not boom().model(stiffening=False).replace({"payload.mass": HEAVY}).options.stiffening
+    assert not boom().model(stiffening="off").replace({"payload.mass": HEAVY}).options.stiffening
 
     opened = boom().model(parameters=["payload.mass"], shapes="nominal")
     assert opened.frequencies({}, p=[HEAVY])[0] == pytest.approx(weighed(HEAVY), rel=CLOSE)
@@ -352,7 +352,7 @@ def test_runs_batches_and_steppers_know_what_comes(what: str) -> None:
     side = Wrench(force=[0.0, 2.0, 1.0])
     more["loads"] = [*more.get("loads", ()), side]
     ends = []
-    for model in (robot.model(), robot.model(stiffening="second-order"), robot.model(stiffening=False)):
+    for model in (robot.model(), robot.model(stiffening="second-order"), robot.model(stiffening="off")):
         run = pliant.simulate(model, 0.3, progress=False, **more)
         batch = pliant.simulate_batch(model, 0.3, progress=False, **more)
         stepper = pliant.Stepper(model, method="dop853", **more)
@@ -438,7 +438,7 @@ def test_what_has_no_second_order_is_told_with_numbers(formulation: Any, shapes:
     assert told(heavy.frequencies) == []
     again = robot.replace({"payload.mass": HEAVY}).model(formulation)
     assert len(told(lambda: pliant.simulate(again, 1e-3, progress=False))) == 1
-    assert told(robot.replace({"payload.mass": HEAVY}).model(formulation, stiffening=False).frequencies) == []
+    assert told(robot.replace({"payload.mass": HEAVY}).model(formulation, stiffening="off").frequencies) == []
 
 
 @pytest.mark.full
@@ -489,7 +489,7 @@ def test_gradients_have_the_order_of_loads_that_grow(auto: pliant.Model) -> None
     late = [Wrench(force=lambda t: [-0.9 * EULER * casadi.fmin(t / 0.02, 1.0), 1.0, 0.0])]
     values = [
         pliant.gradients.gradient(one, 0.02, terminal=lambda t, q, qd: q[0], loads=late, method="dopri5").value
-        for one in (auto, mast().model(stiffening="second-order"), mast().model(stiffening=False))
+        for one in (auto, mast().model(stiffening="second-order"), mast().model(stiffening="off"))
     ]
     assert values[0] == pytest.approx(values[1], rel=1e-6)
     assert abs(values[2] - values[1]) > 1e-3 * abs(values[1])

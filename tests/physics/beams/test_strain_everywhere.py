@@ -23,7 +23,7 @@ FIBRE = 0.02
 def model() -> pliant.Model:
     """A beam that hangs level under its weight and a tip mass, with two modes in each plane."""
     robot = unequal_beam(Shapes(bending_y=2, bending_z=2), SLENDER, tip=Lump(mass=0.4))
-    return robot.replace({"gravity": (0.0, -9.81, 2.5)}).model(stiffening=False)
+    return robot.replace({"gravity": (0.0, -9.81, 2.5)}).model(stiffening="off")
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_recordings_and_results(model: pliant.Model, rest: tuple[np.ndarray, np.
     gauge = Strain("arm", 0.0, (FIBRE, 0.0))
     times = np.array([0.0, 1e-3])
     recording = Recording(times, {"gauge": np.zeros(2)}, q0=q, torque=tau, sensors={"gauge": gauge})
-    named = model.robot.model(stiffening=False, parameters=["links.arm.beam.EI_z"])
+    named = model.robot.model(stiffening="off", parameters=["links.arm.beam.EI_z"])
     response = Response(named, recording, "dop853", 1e-9, 1e-12)
     predicted = response.predict(np.array([160.0]), np.zeros(0), np.ones(1)).y[0, 0]
     assert predicted == pytest.approx(-FIBRE * closed_form()[0], rel=0.01)

@@ -111,11 +111,11 @@ def test_a_hanging_arm_is_held_by_its_friction() -> None:
         {"links.upper.joint.friction": Friction(coulomb=30.0), "links.fore.joint.friction": Friction(coulomb=0.5)}
     )
     robot = robot.replace({"links.fore.joint.drive": Drive(stiffness=900.0, rotor_inertia=0.1, damping=2.0)})
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     assert model.holding_torque(model.equilibrium([0.2, 0.1]))[0] < 30.0
     runs = [
         pliant.simulate(
-            robot.model(formulation=name, stiffening=False),
+            robot.model(formulation=name, stiffening="off"),
             1.0,
             [0.2, 0.1],
             equilibrium=True,

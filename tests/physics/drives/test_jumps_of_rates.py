@@ -25,7 +25,7 @@ SPEED = 0.7
 def hub() -> Any:
     beam = Beam(length=LENGTH, mass_per_length=DENSITY, EI_z=STIFFNESS, polar_inertia=0.0)
     link = Link(name="hub", joint=Joint(), beam=beam, shapes=Shapes(boundary="clamped-free", bending_y=3))
-    return Robot(name="hub and beam", gravity=(0, 0, 0), links=[link]).model(stiffening=False)
+    return Robot(name="hub and beam", gravity=(0, 0, 0), links=[link]).model(stiffening="off")
 
 
 def ringing(t: Any) -> Any:
@@ -65,7 +65,7 @@ def test_a_hub_that_jumps_leaves_its_beam_behind(hub: Any, kind: str) -> None:
 
 @pytest.fixture(scope="module")
 def unequal() -> Any:
-    return unequal_arm().model(stiffening=False, parameters=["payload.mass"], shapes="nominal")
+    return unequal_arm().model(stiffening="off", parameters=["payload.mass"], shapes="nominal")
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ def test_a_jump_at_the_start_of_an_unequal_arm(unequal: Any) -> None:
     options: dict[str, Any] = {"motion": motion, "p": [0.8]}
     run = simulate(unequal, 0.02, q0, qd0, output_step=0.01, rtol=1e-9, **options)
     reference = unequal_arm().model(
-        formulation="lagrange", stiffening=False, parameters=["payload.mass"], shapes="nominal"
+        formulation="lagrange", stiffening="off", parameters=["payload.mass"], shapes="nominal"
     )
     M = reference.mass_matrix(run.q[0], [0.8])
     names = list(unequal.speeds)

@@ -26,7 +26,7 @@ def arm(damping: float = DAMPING) -> pliant.Model:
     body = RigidBody(mass=MASS, com=(COM, 0, 0), inertia=(0.1, 0.2, OWN), tip=(0.8, 0, 0))
     drive = Drive(stiffness=K, rotor_inertia=ROTOR / 25, gear_ratio=5.0, damping=damping)
     return Robot(name="arm", gravity=(0, -G, 0), links=[Link(name="link", joint=Joint(drive=drive), rigid=body)]).model(
-        stiffening=False
+        stiffening="off"
     )
 
 
@@ -101,7 +101,7 @@ CHOSEN = [("boom.motor",), ("boom", "boom.motor"), ("boom", "fore")]
 @pytest.mark.parametrize("names", [("boom",), *(pytest.param(names, marks=pytest.mark.full) for names in CHOSEN)])
 def test_energy_and_torque_of_an_unequal_arm(names: tuple[str, ...]) -> None:
     """By energies alone: inverse dynamics of `lagrange` on the accelerations of a run with `denoc`."""
-    model = unequal_arm().model(stiffening=False)
+    model = unequal_arm().model(stiffening="off")
     motion = {name: paths()[name] for name in names}
     push = Wrench(force=(1.0, 2.0, -1.5))
     run = pliant.simulate(
@@ -109,7 +109,7 @@ def test_energy_and_torque_of_an_unequal_arm(names: tuple[str, ...]) -> None:
     )
     assert np.abs(run.energy_balance).max() < 1e-7 * np.abs(run.energy.total).max()
     assert np.abs(run.power_residual).max() < 1e-8
-    reference = unequal_arm().model(formulation="lagrange", stiffening=False)
+    reference = unequal_arm().model(formulation="lagrange", stiffening="off")
     q, qd = (ca.SX.sym(name, model.n) for name in ("q", "qd"))
     loads = ca.Function("loads", [q, qd], [push.expression(model.chain, ca.SX(0), q, qd)])
     for k in range(len(run)):
@@ -130,7 +130,7 @@ def test_energy_and_torque_of_an_unequal_arm(names: tuple[str, ...]) -> None:
 @pytest.mark.slow
 def test_motors_start_where_a_path_puts_their_joint() -> None:
     """Unless they are given; also in a batch, and at static rest."""
-    model = unequal_arm().model(stiffening=False)
+    model = unequal_arm().model(stiffening="off")
     motion = {"boom": lambda t: 0.5 + 0.2 * t}
     motor, rate = model.index("boom.motor"), 0.2
     for run in (pliant.simulate(model, 0.01, motion=motion), pliant.simulate_batch(model, 0.01, motion=motion).arm(0)):

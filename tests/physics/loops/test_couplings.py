@@ -386,7 +386,7 @@ def test_a_boom_sways_on_its_oil() -> None:
 @pytest.mark.slow
 def test_a_crane_rings_as_it_sways() -> None:
     """Its first frequency in the plane of the booms is that of a run that is struck a little."""
-    model = pliant.load("hydraulic-crane").model(stiffening=False)
+    model = pliant.load("hydraulic-crane").model(stiffening="off")
     run = pliant.simulate(
         model, 3.0, {"boom": 0.4, "jib": -1.0}, {"jib": 0.01}, equilibrium=True, motion={"column": lambda t: 0.0 * t},
         progress=False, output_step=2e-3,

@@ -234,7 +234,7 @@ def test_a_position_that_becomes_singular_ends_the_run() -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_random_linkages_keep_their_energy(seed: int) -> None:
     robot, q = random_linkage(seed)
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     if model.freedom < 1:
         pytest.skip("a structure")
     run = pliant.simulate(model, 0.2, q0=q, rtol=1e-9, atol=1e-11, output_step=0.01, limits=False)

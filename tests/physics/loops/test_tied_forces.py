@@ -224,7 +224,7 @@ def ended(what: str) -> tuple[Robot, tuple[Any, ...]]:
 def test_what_acts_at_the_tip_counts_once(what: str) -> None:
     """Whatever sections are asked for together, and in which order: by statics of what is beyond."""
     robot, loads = ended(what)
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     pull, turn = map(np.array, TIP[what])
     for etas in ([0.0, 0.5, 1.0], [1.0, 0.5, 0.0, 0.5], [1.0, 1.0, 0.99], [0.25, 0.5]):
         forces = InternalForces(model.chain, loads)

@@ -120,7 +120,7 @@ def test_formulations_files_and_exports_keep_it(tmp_path: Any) -> None:
     assert load(tmp_path / "arm.yaml") == arm
     same_mass(load(arm.to_urdf()), stiff)
     q = np.append([0.3, -0.2, 0.5], np.zeros(9))  # bent, the dual screws have rotations of first order
-    M = [arm.model(name, stiffening=False).mass_matrix(q) for name in ("denoc", "dual-screw", "gibbs-appell")]
+    M = [arm.model(name, stiffening="off").mass_matrix(q) for name in ("denoc", "dual-screw", "gibbs-appell")]
     for other in M[1:]:
         np.testing.assert_allclose(other, M[0], atol=1e-12 * np.abs(M[0]).max())
     u = np.array([0.03, 0.45, 0.02]) / np.linalg.norm([0.03, 0.45, 0.02])
@@ -171,7 +171,7 @@ def test_the_lump_twists_its_beam() -> None:
     rod, lump = arm.link("rod"), arm.link("rod_lump")
     body = MassSum.lump(lump.rigid)
     expected = _fine(rod.beam.length, rod.beam, lump.at.x, body, 24)[:5]
-    found = arm.model(stiffening=False).frequencies()[:5]
+    found = arm.model(stiffening="off").frequencies()[:5]
     # the twist has a kink at the lump, which a linear element that spans it does not follow: 0.33 % in the fourth
     np.testing.assert_allclose(found, expected, rtol=5e-3)
     centered = MassSum(body.m, np.zeros(3), body.I)
@@ -183,7 +183,7 @@ def test_all_formulations_accelerate_it_alike() -> None:
     arm = made(ARM, "one", "three", chain="three")
     q, v = np.linspace(-0.3, 0.04, arm.model().n), np.linspace(0.3, -0.2, arm.model().n)
     names = [name for name in FORMULATIONS if name != "dual-screw"]  # which has rotations of first order
-    found = [arm.model(name, stiffening=False).forward_dynamics(q, v, [1.0, 2.0, -3.0]) for name in names]
+    found = [arm.model(name, stiffening="off").forward_dynamics(q, v, [1.0, 2.0, -3.0]) for name in names]
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], rtol=1e-7, atol=1e-7 * np.abs(found[0]).max())
 

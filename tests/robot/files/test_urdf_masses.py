@@ -42,7 +42,7 @@ def made(beam: dict[str, Any] = STIFF, text: str = ARM, **extra: Any) -> Any:
 
 def weight(robot: Any) -> tuple[float, float]:
     """Mass, and the moment of the weight about the joint with the arm level."""
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     q = np.zeros(model.n)
     q[0] = np.pi / 2
     return model.mass_matrix(np.zeros(model.n))[0, 0], abs(model.holding_torque(q)[0])

@@ -38,7 +38,7 @@ def written(robot: Robot) -> dict[str, str]:
 def compared(robot: Robot, again: Robot, seed: int) -> float:
     """Largest difference of inertia matrices and of accelerations at random states, which bias, gravity and friction
     make, over the largest entry."""
-    one, two = (arm.model("denoc", stiffening=False) for arm in (robot, again))
+    one, two = (arm.model("denoc", stiffening="off") for arm in (robot, again))
     rng, names = np.random.default_rng(seed), written(robot)
     at, of, driven = (
         [theirs.index(names.get(name, name)) for name in ours]
@@ -118,7 +118,7 @@ def test_what_urdf_holds_and_what_is_told(tmp_path: Path) -> None:
     assert hung.limits is not None
     assert (hung.limits.lower, hung.limits.upper, hung.limits.speed) == (-0.2, None, None)
     q = np.array([0.3, 0.1])
-    ours, theirs = (arm.model(stiffening=False).pose(q, frame=f) for arm, f in ((robot, "eye"), (again, "eye.root")))
+    ours, theirs = (arm.model(stiffening="off").pose(q, frame=f) for arm, f in ((robot, "eye"), (again, "eye.root")))
     for a, b in zip(ours, theirs):
         np.testing.assert_allclose(a, b, atol=1e-12)
     head = Path(path).read_text().split("<robot")[0]

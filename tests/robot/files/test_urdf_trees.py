@@ -184,7 +184,7 @@ def test_a_curved_beam_carries_its_branches_where_they_are() -> None:
         np.testing.assert_allclose(model.pose(q, frame=frame), rigid.pose(q, frame=frame), atol=1e-12)
 
     def inertia(text: str, side: dict[str, Any]) -> np.ndarray:
-        return from_urdf(Robot, text, side, tip="left_hand").model(stiffening=False).mass_matrix([0.3, 0.1, -0.6])
+        return from_urdf(Robot, text, side, tip="left_hand").model(stiffening="off").mass_matrix([0.3, 0.1, -0.6])
 
     light = text.replace('value="0.3"', 'value="0"').replace(
         'ixx="0.001" iyy="0.0012" izz="0.0008" ixy="0.0001"', 'ixx="0" iyy="0" izz="0" ixy="0"'

@@ -261,7 +261,7 @@ def stiffened() -> ReducedBody:
     """A tapered bar of bricks to second order, no two of its sides equal."""
     bar = pliant.bodies.brick_mesh(np.linspace(0, 0.37, 4), [-0.012, 0.02], [-0.006, 0.003])
     model = pliant.bodies.mesh_model(bar, "aluminium", unit="m")
-    return pliant.bodies.reduce_model(model, "x = 0", "x = 0.37", modes=1, stiffening=True)
+    return pliant.bodies.reduce_model(model, "x = 0", "x = 0.37", modes=1, stiffening="second-order")
 
 
 def _npz(path: Path, **entries: Any) -> Path:

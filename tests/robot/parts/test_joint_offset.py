@@ -78,7 +78,7 @@ def test_an_offset_is_a_rigid_link_without_mass(formulation: Any, stiffening: An
 
 @pytest.mark.slow
 def test_frequencies_rest_and_energies_agree(rng: Any) -> None:
-    own, other = (arm(dummies).model(stiffening=False) for dummies in (False, True))
+    own, other = (arm(dummies).model(stiffening="off") for dummies in (False, True))
     np.testing.assert_allclose(own.frequencies(), other.frequencies(), rtol=1e-10)
     np.testing.assert_allclose(own.equilibrium([0.3, -0.5]), other.equilibrium([0.3, -0.5]), rtol=1e-9, atol=1e-12)
     runs = [
@@ -92,7 +92,7 @@ def test_frequencies_rest_and_energies_agree(rng: Any) -> None:
 
 @pytest.mark.slow
 def test_a_beam_in_pieces_is_clamped_there_too(rng: Any) -> None:
-    own, other = (arm(dummies, pieces=3).model(stiffening=False) for dummies in (False, True))
+    own, other = (arm(dummies, pieces=3).model(stiffening="off") for dummies in (False, True))
     q, qd, tau = states(own, rng)
     wanted = other.forward_dynamics(q, qd, tau)
     assert np.abs(own.forward_dynamics(q, qd, tau) - wanted).max() < 1e-11 * np.abs(wanted).max()
@@ -100,9 +100,9 @@ def test_a_beam_in_pieces_is_clamped_there_too(rng: Any) -> None:
 
 @pytest.mark.slow
 def test_an_offset_is_a_number_like_others(rng: Any) -> None:
-    model = arm(False).model(parameters=["links.boom.joint.offset"], stiffening=False)
+    model = arm(False).model(parameters=["links.boom.joint.offset"], stiffening="off")
     q, qd, tau = states(model, rng)
-    fixed = arm(False).replace({"links.boom.joint.offset": 0.2}).model(stiffening=False)
+    fixed = arm(False).replace({"links.boom.joint.offset": 0.2}).model(stiffening="off")
     np.testing.assert_allclose(
         model.forward_dynamics(q, qd, tau, [0.2]), fixed.forward_dynamics(q, qd, tau), rtol=1e-11
     )

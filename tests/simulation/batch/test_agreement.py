@@ -39,7 +39,7 @@ FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in (2, 4, 6, 7, 8, 9
 def test_random_arms_on_packs_on_the_gpu_and_one_by_one(device, seed) -> None:
     """Spatial, rigid and flexible mixed, prismatic joints, elastic drives, stiffening, a controller in the loop."""
     robot = random_robot(seed, links=1 + seed % 2, drives=seed % 2 == 1, elements=False)
-    model = robot.model(stiffening="second-order" if seed % 3 == 1 else False)
+    model = robot.model(stiffening="second-order" if seed % 3 == 1 else "off")
     law = PD(kp=20.0, kd=2.0, reference=np.full(model.n_joints, 0.1), gravity="none") if seed % 2 else None
     q0 = starts(model, 3, seed)
     run = {"step": 1e-4, "output_step": 0.005, "controller": law}
@@ -57,7 +57,7 @@ def test_random_arms_on_packs_on_the_gpu_and_one_by_one(device, seed) -> None:
 @pytest.mark.parametrize("seed", [1, 5])
 def test_single_precision_of_one_step(device, seed) -> None:
     """Single precision steps as double does, to a part in 2000 of the largest change."""
-    model = random_robot(seed, links=1, drives=seed % 2 == 1, elements=False).model(stiffening=False)
+    model = random_robot(seed, links=1, drives=seed % 2 == 1, elements=False).model(stiffening="off")
     q0 = starts(model, 8, seed)
     run = {"step": 1e-3, "output_step": 1e-3, "device": "cuda"}
     double = simulate_batch(model, 1e-3, q0, **run)
@@ -91,7 +91,7 @@ ALLOWED = 2e-3
 def test_single_precision_of_one_evaluation(device, seed) -> None:
     """Random arms of modes: spatial, sliding joints, elastic drives, stiffening, a controller."""
     robot = random_robot(seed, links=1 + seed % 4, drives=seed % 2 == 1, elements=False)
-    model = robot.model(stiffening="second-order" if seed % 3 == 1 and seed % 4 < 2 else False)
+    model = robot.model(stiffening="second-order" if seed % 3 == 1 and seed % 4 < 2 else "off")
     law = PD(kp=20.0, kd=2.0, reference=np.full(model.n_joints, 0.1), gravity="none") if seed % 2 else None
     assert single_error(model, True, law) < ALLOWED
 
@@ -99,7 +99,7 @@ def test_single_precision_of_one_evaluation(device, seed) -> None:
 @pytest.mark.parametrize("links", [3, pytest.param(6, marks=pytest.mark.full)])
 def test_pivots_that_lose_digits(device, links) -> None:
     """Three modes isolate a joint from what lies behind: its pivot is a small difference. Left alone, it shows."""
-    model = arm(links, 3).model(stiffening=False)
+    model = arm(links, 3).model(stiffening="off")
     alone, helped = single_error(model, False), single_error(model, True)
     assert helped < ALLOWED / 2
     assert alone > 2 * helped
@@ -135,12 +135,12 @@ def test_parameters_equal_rebuilding_the_robot(device, where) -> None:
     rng = np.random.default_rng(2)
     nominal = np.array([robot.paths()[path] for path in paths])
     p = nominal * rng.uniform(0.8, 1.2, size=(3, 4)) + [0, 0, 0.2, 0]
-    model = robot.model(parameters=paths, stiffening=False)
+    model = robot.model(parameters=paths, stiffening="off")
     q0 = starts(model, 3)
     batch = simulate_batch(model, 0.02, q0, p=p, step=1e-3, output_step=0.01, device=where)
     assert batch.parameter_names == tuple(paths)
     for i in range(3):
-        rebuilt = robot.replace(dict(zip(paths, p[i]))).model(stiffening=False)
+        rebuilt = robot.replace(dict(zip(paths, p[i]))).model(stiffening="off")
         one = simulate_batch(rebuilt, 0.02, q0[i], step=1e-3, output_step=0.01)
         close(batch.q[i], one.q[0])
         close(batch.qd[i], one.qd[0])
@@ -152,11 +152,11 @@ def test_drive_stiffness_and_gravity_as_parameters() -> None:
     paths = ["links.link0.joint.drive.stiffness", "gravity.2"]
     if any(path not in robot.paths() for path in paths):
         paths = [p for p in robot.paths() if p.endswith("drive.stiffness") or p.startswith("gravity")][:2]
-    model = robot.model(parameters=paths, stiffening=False)
+    model = robot.model(parameters=paths, stiffening="off")
     p = np.array([[robot.paths()[path] * f for path in paths] for f in (0.9, 1.1)])
     batch = simulate_batch(model, 0.01, starts(model, 2), p=p, step=1e-3)
     for i in range(2):
-        rebuilt = robot.replace(dict(zip(paths, p[i]))).model(stiffening=False)
+        rebuilt = robot.replace(dict(zip(paths, p[i]))).model(stiffening="off")
         close(batch.q[i], simulate_batch(rebuilt, 0.01, starts(model, 2)[i], step=1e-3).q[0])
 
 

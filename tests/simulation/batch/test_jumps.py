@@ -62,7 +62,7 @@ class Case(NamedTuple):
 def case(name: str) -> Case:
     kind, _, seed = name.partition(" ")
     robot = random_robot(int(seed), 3, drives=True, elements=False) if kind == "random" else load(name)
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     q0 = model.chain.rest()
     m = model.n_joints
     q0[:m] += 0.1 * np.linspace(1.0, 0.3, m) * (np.array([j.type != "prismatic" for j in _joints(robot)]))
@@ -320,7 +320,7 @@ def test_breaks_are_times(breaks: Any) -> None:
 
 def test_series_are_looked_up_on_a_device(device: Any) -> None:
     """As in packs: pieces of a measured motion, one arm beside another with other numbers."""
-    model = load("two-link").model(parameters=["payload.mass"], stiffening=False)
+    model = load("two-link").model(parameters=["payload.mass"], stiffening="off")
     t = np.linspace(0, 0.1, 101)
     motion = MeasuredMotion(t, np.column_stack([0.2 * np.sin(9 * t), -0.1 * np.sin(7 * t)]), order=5).motion(model)
     options: dict[str, Any] = {"motion": motion, "p": [[0.1], [0.5]], "step": 2.5e-4, "output_step": 0.02}

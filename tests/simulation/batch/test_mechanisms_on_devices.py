@@ -89,7 +89,7 @@ def test_a_crank_at_given_speed(device) -> None:
 def test_random_linkages(device, seed: int) -> None:
     """Spatial trees that bend, fly, and have quaternions in their loops."""
     robot, q0 = random_linkage(seed)
-    model = robot.model(stiffening=False)
+    model = robot.model(stiffening="off")
     run = {"q0": np.tile(q0, (2, 1)), "step": 1e-5, "output_step": 1e-4}
     gpu, cpu = simulate_batch(model, 1e-4, device="cuda", **run), simulate_batch(model, 1e-4, **run)
     close(gpu.q, cpu.q)
@@ -143,7 +143,7 @@ def test_starts_on_the_device_are_refused(device) -> None:
 
 @pytest.mark.full
 def test_single_precision_of_a_bent_mechanism(device) -> None:
-    model = load("slider-crank").model(stiffening=False)
+    model = load("slider-crank").model(stiffening="off")
     run = {"q0": {"crank": [0.5, 1.2]}, "step": 1e-4, "output_step": 0.05}
     gpu = simulate_batch(model, 0.05, device="cuda", precision="single", **run)
     cpu = simulate_batch(model, 0.05, **run)

@@ -39,7 +39,7 @@ def compared(model: pliant.Model, t_end: float, **arguments: Any) -> None:
 
 @pytest.mark.slow
 def test_samples_and_parameters_of_every_arm(rng) -> None:
-    model, B = unequal_two_link().model(parameters=["payload.mass", "links.fore.beam.length"], stiffening=False), 5
+    model, B = unequal_two_link().model(parameters=["payload.mass", "links.fore.beam.length"], stiffening="off"), 5
     times = np.sort(rng.uniform(0.005, 0.045, 6))
     compared(
         model, 0.05, q0=rng.normal(size=(B, 4)) * 0.1, torque=(times, rng.normal(size=(B, 6, 2)), "cubic"),
@@ -49,7 +49,7 @@ def test_samples_and_parameters_of_every_arm(rng) -> None:
 
 @pytest.mark.slow
 def test_quaternions_and_shared_torques(rng) -> None:
-    model = small().model(stiffening=False)
+    model = small().model(stiffening="off")
     q0, qd0 = states(model, rng, 3)
     torque = rng.normal(size=model.n_joints)
     compared(model, 0.05, q0=q0, qd0=qd0, torque=torque, terminal=terminal, running=running, step=2e-3)
@@ -57,7 +57,7 @@ def test_quaternions_and_shared_torques(rng) -> None:
 
 def test_slices_of_arms_are_the_whole(rng, monkeypatch) -> None:
     """With room for one block of threads at a time."""
-    model = unequal_two_link().model(stiffening=False)
+    model = unequal_two_link().model(stiffening="off")
     arguments = {"q0": rng.normal(size=(150, 4)) * 0.1, "terminal": terminal, "step": 5e-3, "device": "cuda"}
     whole = gradient_batch(model, 0.02, **arguments)
     monkeypatch.setattr(cuda_adjoint, "MEMORY_SHARE", 1e-9)
@@ -66,6 +66,6 @@ def test_slices_of_arms_are_the_whole(rng, monkeypatch) -> None:
 
 def test_equations_that_are_too_long_are_refused(monkeypatch) -> None:
     monkeypatch.setattr(cuda_adjoint, "LONGEST", 100)
-    model = unequal_two_link().model(stiffening=False)
+    model = unequal_two_link().model(stiffening="off")
     with pytest.raises(pliant.UnsupportedModel, match="expected at most 100 for gradients on a GPU"):
         gradient_batch(model, 0.01, terminal=terminal, step=5e-3, device="cuda")

@@ -54,10 +54,10 @@ def drawn(name: str) -> pliant.Model:
     if name == "stiffened":
         return unequal_two_link().model(stiffening="second-order")
     if name == "drives":
-        return unequal_arm().model(parameters=parameters, stiffening=False, shapes="nominal")
+        return unequal_arm().model(parameters=parameters, stiffening="off", shapes="nominal")
     if name == "random":
-        return random_robot(3, drives=True).model(stiffening=False)
-    return unequal_two_link().model(parameters=parameters, stiffening=False)
+        return random_robot(3, drives=True).model(stiffening="off")
+    return unequal_two_link().model(parameters=parameters, stiffening="off")
 
 
 SPANS = {"plain": 0.05, "stiffened": 0.05, "drives": 0.01, "random": 0.02}
@@ -173,7 +173,7 @@ def test_parameters_of_a_controller_of_ones_own() -> None:
             s = self.parameters
             return [s["stiffness"] * (s["rest"] - q[0]), -0.3 * s["stiffness"] * qd[1]]
 
-    model, spring = unequal_two_link().model(stiffening=False), Spring()
+    model, spring = unequal_two_link().model(stiffening="off"), Spring()
 
     def run(p: Any) -> Any:
         names = ["controller.rest", "controller.stiffness"]
@@ -260,7 +260,7 @@ def test_prescribed_motion_loads_and_breaks(rng) -> None:
 
 def test_quaternions_are_differentiated_along_the_speeds(rng) -> None:
     """Fast turns in long steps, in which quaternions lose length and get it back."""
-    model = small().model(stiffening=False)
+    model = small().model(stiffening="off")
     q0, qd0 = states(model, rng)
     qd0 *= 20
     torque = rng.normal(size=model.n_joints)
@@ -291,13 +291,13 @@ def test_quaternions_are_differentiated_along_the_speeds(rng) -> None:
     ],
 )  # fmt: skip
 def test_refusals(arguments: dict[str, Any], words: str) -> None:
-    model = unequal_two_link().model(stiffening=False)
+    model = unequal_two_link().model(stiffening="off")
     with pytest.raises(pliant.PliantError, match=words):
         gradient(model, 0.1, **{"step": STEP, **arguments})
 
 
 def test_a_run_that_breaks_down_says_so() -> None:
-    model = unequal_two_link().model(stiffening=False)
+    model = unequal_two_link().model(stiffening="off")
     with pytest.raises(pliant.SimulationError, match="broke down"):
         gradient(model, 5.0, qd0=[100.0, 50.0], terminal=terminal, step=0.1)
 
@@ -386,7 +386,7 @@ def test_friction_starts_loaded_by_all_that_acts(method: str, rng) -> None:
     The joint creeps: at rest, differences would see both sides of the kink of friction.
     """
     friction = {"links.upper.joint.friction": pliant.robot.Friction(coulomb=400.0, coulomb_speed=0.3, bristle=1e-2)}
-    model = unequal_two_link().replace(friction).model(parameters=["payload.mass"], stiffening=False)
+    model = unequal_two_link().replace(friction).model(parameters=["payload.mass"], stiffening="off")
     settings = {"step": 2e-4} if method == "rk4" else {"rtol": 1e-11, "atol": 1e-13}
     times, values = np.array([-0.01, 0.004, 0.02]), rng.normal(size=(3, 2))
     given = {"q0": np.array([0.3, -0.2, 0.01, 0.02]), "torque": values, "p": np.array([0.4])}
@@ -406,7 +406,7 @@ def test_friction_starts_loaded_by_all_that_acts(method: str, rng) -> None:
 @pytest.mark.parametrize("checkpoints", ["all", "fewest"])
 def test_two_seconds_by_two_hundred_samples(checkpoints: Any, rng) -> None:
     """The bundled arm, along five directions of all 400 numbers and by three of them alone."""
-    model, times = pliant.load("two-link").model(stiffening=False), np.linspace(0.0, 2.0, 200)
+    model, times = pliant.load("two-link").model(stiffening="off"), np.linspace(0.0, 2.0, 200)
     values = rng.normal(size=(200, 2)).cumsum(axis=0) * 0.3
 
     def run(torque: Any = values) -> Any:

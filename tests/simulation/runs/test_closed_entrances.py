@@ -77,7 +77,7 @@ def test_modes_that_follow_the_arm_refuse(options: dict[str, Any], words: str) -
     _, *others = four_bar().links
     robot = four_bar(links=[pliant.Link(name="crank", beam=beam, shapes=shapes), *others], **options)
     with pytest.raises(UnsupportedModel, match=f"crank.shapes: tip_load: track does not go with {words}"):
-        robot.model("lagrange", stiffening=False)
+        robot.model("lagrange", stiffening="off")
 
 
 def test_a_sensor_that_feels_forces_inside_links_refuses() -> None:

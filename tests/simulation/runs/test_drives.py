@@ -14,12 +14,12 @@ from pliant.model import read_state
 from pliant.simulation.runs.equations.composition import compose
 
 FORCE = [Wrench(force=(1.0, -3.0, 2.0))]
-LAB = {"robot": "lab-arm", "model": {"stiffening": False}}
+LAB = {"robot": "lab-arm", "model": {"stiffening": "off"}}
 
 
 @pytest.fixture(scope="module")
 def lab() -> pliant.Model:
-    return pliant.load("lab-arm").model(stiffening=False)
+    return pliant.load("lab-arm").model(stiffening="off")
 
 
 def test_motors_follow_their_joints(lab) -> None:
@@ -45,7 +45,7 @@ def test_motors_follow_their_joints(lab) -> None:
 @pytest.mark.slow
 def test_a_sliding_beam_starts_at_its_length() -> None:
     few = {f"links.{link}.shapes.bending_{plane}": 1 for link in ("boom", "slide") for plane in "yz"}
-    model = pliant.load("rrp").replace(few).model(stiffening=False)
+    model = pliant.load("rrp").replace(few).model(stiffening="off")
     free = {"limits": False, "step": 1e-4, "method": "rk4"}
     batch, one = simulate_batch(model, 0.01, **free), simulate(model, 0.01, **free)
     assert np.isfinite(batch.q).all()
@@ -93,7 +93,7 @@ def test_an_environment_puts_motors_with_their_joints(lab) -> None:
 
 @pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.full)])
 def test_torques_by_name_and_by_number_are_the_same(seed) -> None:
-    model = random_robot(seed, 2, drives=True, elements=False).model(stiffening=False)
+    model = random_robot(seed, 2, drives=True, elements=False).model(stiffening="off")
     first, last = model.joints[0], model.joints[-1]
     array = np.zeros(model.n_joints)
     array[0], array[-1] = 0.3, -0.2
@@ -159,7 +159,7 @@ def test_what_is_derived_is_kept_and_bounded() -> None:
 
 
 def test_runs_of_one_model_share_what_was_traced() -> None:
-    model, load = pliant.load("spin-up").model(stiffening=False), Wrench(force=(0.0, 0.0, 1.0))
+    model, load = pliant.load("spin-up").model(stiffening="off"), Wrench(force=(0.0, 0.0, 1.0))
     for _ in range(2):
         run = simulate(model, 0.001, loads=[load])
         run.deflection("arm")

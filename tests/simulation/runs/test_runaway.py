@@ -213,7 +213,7 @@ def test_a_motion_that_drives_links_away_ends_soon(entry: str) -> None:
     """A rod that first order lets bend outwards in a spin; one that turns below its first frequency goes on."""
     beam = pliant.Beam(length=1.3, mass_per_length=0.8, EI_y=9.0, EI_z=7.0)
     link = pliant.Link(name="rod", beam=beam, shapes=pliant.Shapes(bending_y=1, bending_z=1))
-    model = pliant.Robot(name="rod", gravity=(0, 0, -9.81), links=[link]).model(stiffening=False)
+    model = pliant.Robot(name="rod", gravity=(0, 0, -9.81), links=[link]).model(stiffening="off")
     first = 2 * np.pi * float(model.frequencies()[0])
 
     def call(rate: float) -> None:
@@ -243,7 +243,7 @@ def test_a_fast_prescribed_motion_is_no_runaway() -> None:
     )  # fmt: skip
     beam = pliant.Beam(length=0.4, mass_per_length=0.8, EI_y=900.0, EI_z=700.0)
     link = pliant.Link(name="rod", beam=beam, shapes=pliant.Shapes(bending_y=1))
-    model = pliant.Robot(name="cart", gravity=(0, 0, 0), links=[cart, link]).model(stiffening=False)
+    model = pliant.Robot(name="cart", gravity=(0, 0, 0), links=[cart, link]).model(stiffening="off")
     law = PD(0.0, 0.0, [0.0, 0.0])
     run = pliant.simulate(model, 1.0, controller=law, motion={"cart": lambda t: 450.0 * t**2}, progress=False)
     assert run.stats.status == "finished"

@@ -38,7 +38,7 @@ def test_energy_is_conserved(swing: pliant.Result) -> None:
 def test_peaks_of_the_two_link_arm(modes: int, upper: float, lower: float) -> None:
     """Peaks of an independent Lagrangian over 5 s: what the first mode of each link contributes to the end
     deflection."""
-    model = two_link(modes, stiffening=False)
+    model = two_link(modes, stiffening="off")
     run = simulate(model, 5.0, start(model), rtol=1e-9, output_step=1e-3)
     names = [link.name for link in run.robot.links]
     for name, shapes, peak in zip(names, model.link_shapes, (upper, lower)):
@@ -123,7 +123,7 @@ def test_torque_of_prescribed_motion_reproduces_it() -> None:
 
 
 def test_motor_may_be_prescribed() -> None:
-    model = pliant.load("lab-arm").model(stiffening=False)
+    model = pliant.load("lab-arm").model(stiffening="off")
     motor = next(name for name in model.coordinates if name.endswith(".motor"))
     rest = model.equilibrium(np.zeros(model.n_joints))
     run = simulate(model, 0.05, rest, motion={motor: lambda t: 0.1 * ca.sin(10 * t)}, method="dopri5")

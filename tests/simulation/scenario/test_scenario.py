@@ -295,7 +295,7 @@ def test_faults_of_a_urdf_robot(tmp_path: Path, robot: str, said: str) -> None:
         ("initial: {equilibrium: 3}", "expected true or false"),
         ("model: {formulation: denocs}", "did you mean `denoc`?"),
         ("model: {rotatoin: exact}", "did you mean `rotation`?"),
-        ("model: {formulation: dual-screw, stiffening: true}", "stiffening"),
+        ("model: {formulation: dual-screw, stiffening: third-order}", "stiffening"),
         ("method: dopp853", "did you mean `dop853`?"),
         ("method: rk4", "missing key `step`"),
         ("rtol: 0", "expected a number above 0"),
@@ -404,7 +404,7 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
     [
         {},
         {"initial": {"q": {"upper": "-90 deg"}, "qd": [1, 2], "equilibrium": True}, "name": "a title"},
-        {"torque": {"times": [0, 1], "values": {"fore": [0, 1.5]}}, "model": {"stiffening": True}},
+        {"torque": {"times": [0, 1], "values": {"fore": [0, 1.5]}}, "model": {"stiffening": "third-order"}},
         {"torque": [1, 2], "outputs": {"netcdf": None, "figures": ["tip"]}, "rtol": 1e-6},
         {"motion": {"upper": {"type": "quintic", "from": 0, "to": "pi/2", "duration": 1}}},
         {"loads": [{"type": "wrench", "force": {"type": "sine", "amplitude": [0, 1, 0], "frequency": 2}, "x": 0.5}]},

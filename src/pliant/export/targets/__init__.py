@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pliant.base.later import implementation
+from pliant.options import StiffeningChoice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +21,7 @@ class Target:
     write: Callable[..., Path]
     ending: str = ""
     formulation: str = "denoc"
-    stiffening: str = "auto"
+    stiffening: StiffeningChoice = "auto"
 
     @property
     def options(self) -> set[str]:

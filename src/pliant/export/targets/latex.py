@@ -76,7 +76,7 @@ def export_latex(
 
     Examples
     --------
-    >>> model = pliant.load("two-link").model("lagrange", stiffening=False)
+    >>> model = pliant.load("two-link").model("lagrange", stiffening="off")
     >>> folder = pliant.export.export_latex(model, "arm", digits=4)
     >>> len(list(folder.glob("*.tex")))
     1
@@ -108,7 +108,7 @@ def equations_text(model: Model, digits: int = 6, limit: int = LARGEST) -> Equat
     if operations > limit:
         raise ModelError(
             f"latex: the equations of {model.robot.name!r} need {operations} operations, more than anybody reads "
-            f"(limit={limit}); take stiffening=False, fewer shapes or links, export C or Python, or raise limit="
+            f"(limit={limit}); take stiffening='off', fewer shapes or links, export C or Python, or raise limit="
         )
     names = coordinate_symbols(model)
     symbols = [*names, *(rf"\dot{{{s.split('_')[0]}}}_{s.split('_', 1)[1]}" for s in names)]

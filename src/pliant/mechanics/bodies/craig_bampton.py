@@ -28,7 +28,7 @@ from pliant.mechanics.bodies.held_stiffness import HeldStiffness
 from pliant.mechanics.bodies.interfaces import HeldNodes, Interface, check_places, interfaces_of, place_interface
 from pliant.mechanics.bodies.mass_integrals import mass_integrals
 from pliant.mechanics.bodies.second_order_shapes import BeyondShapes, beyond_shapes
-from pliant.options import LengthUnit
+from pliant.options import BodyStiffeningName, LengthUnit
 from pliant.robot.parts.bodies.reduced_body import ReducedBody
 
 UNITS: dict[str, float] = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254}
@@ -53,7 +53,7 @@ def reduce_model(
     modes: int | None = None,
     frequency: float | None = None,
     damping: float = 0.0,
-    stiffening: bool = False,
+    stiffening: BodyStiffeningName = "off",
     unit: LengthUnit = "m",
 ) -> ReducedBody:
     """Reduce a finite-element model to a body of few coordinates.
@@ -73,7 +73,7 @@ def reduce_model(
         interfaces): frequencies up to half of it are right to 0.1 %, however the body is held.
     damping : float
         Ratio to critical damping of every coordinate.
-    stiffening : bool
+    stiffening : "off" or "second-order"
         Whether the body knows where it is to second order, so that loads stiffen and soften it; meshes alone can.
     unit : 'm', 'cm', 'mm' or 'in'
         In which expressions of interfaces are written.
@@ -93,7 +93,7 @@ def reduce_model(
     """
     _check_numbers(modes, frequency, damping)
     chosen = interfaces_of(root, tip, frames or {})
-    if stiffening and model.prestress is None:
+    if stiffening != "off" and model.prestress is None:
         raise ModelError("stiffening: needs a mesh; stiffness and mass alone do not say how stress stiffens")
     check_free(model)
     places = [place_interface(model, name, one, UNITS[unit]) for name, one in chosen.items()]
@@ -101,12 +101,12 @@ def reduce_model(
     say(f"reducing {model.size} degrees of freedom: order and memory of the factor")
     held = HeldStiffness(model, places)
     shapes, squares = body_shapes(held, MODES if modes is None and frequency is None else modes, frequency)
-    if stiffening:
+    if stiffening != "off":
         say("second order of the shapes under loads")
-    beyond = beyond_shapes(held, shapes) if stiffening else BeyondShapes.none(model, shapes)
+    beyond = beyond_shapes(held, shapes) if stiffening != "off" else BeyondShapes.none(model, shapes)
     words = "; ".join(f"{name} {one}" for name, one in chosen.items())
     cut = f"modes up to {frequency:g} Hz" if frequency is not None else f"{modes if modes is not None else MODES} modes"
-    about = f"{model.about}; {words}; {cut}{'; second order' if stiffening else ''}".removeprefix("; ")
+    about = f"{model.about}; {words}; {cut}{'; second order' if stiffening != 'off' else ''}".removeprefix("; ")
     return _body(model, places, shapes, squares, beyond, damping, about)
 
 

@@ -16,7 +16,7 @@ from pliant.mechanics.bodies.interfaces import Interface
 from pliant.mechanics.bodies.mesh_reading import SolidMesh, read_solid_mesh
 from pliant.mechanics.bodies.repeated_elements import without_repeats
 from pliant.mechanics.bodies.solid_elements import solid_model
-from pliant.options import LengthUnit
+from pliant.options import BodyStiffeningName, LengthUnit
 from pliant.robot.files.error_messages import suggestion
 from pliant.robot.parts.bodies.reduced_body import ReducedBody
 from pliant.robot.parts.materials import MATERIALS, Material
@@ -76,7 +76,7 @@ def from_mesh(
     modes: int | None = None,
     frequency: float | None = None,
     damping: float = 0.0,
-    stiffening: bool = False,
+    stiffening: BodyStiffeningName = "off",
     size: float | None = None,
 ) -> ReducedBody:
     """Reduce a meshed solid to a body of few coordinates.
@@ -100,7 +100,7 @@ def from_mesh(
         interfaces): frequencies up to half of it are right to 0.1 %, however the body is held.
     damping : float
         Ratio to critical damping of every coordinate.
-    stiffening : bool
+    stiffening : "off" or "second-order"
         Whether the body knows where it is to second order, so that loads stiffen and soften it.
     size : float, optional
         Edge length of tetrahedra that fill a surface, in the unit of the file.

@@ -42,7 +42,7 @@ def features(chain: Chain) -> frozenset[str]:
         found.add(MANY_AMPLITUDES)
     if any(not link.body.is_linear for link in chain.links):
         found.add("sliding beams" if any(link.slides for link in chain.links) else "stiffening")
-        if chain.stiffening:
+        if chain.stiffening != "off":
             found.add("stiffening")
     return frozenset(found)
 

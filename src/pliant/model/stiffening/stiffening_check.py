@@ -247,7 +247,7 @@ def seen_model(model: Model) -> Model:
             links[k] = links[k].model_copy(update={"shapes": shapes})
         o = model.options
         return type(model)(
-            robot.model_copy(update={"links": tuple(links)}), "denoc", o.rotation, False, o.parameters, "nominal"
+            robot.model_copy(update={"links": tuple(links)}), "denoc", o.rotation, "off", o.parameters, "nominal"
         )
 
     return model.derived("modes that stand still", (), made)

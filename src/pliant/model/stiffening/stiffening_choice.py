@@ -51,9 +51,7 @@ class RootLoads(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def choose(
-    robot: Robot, formulation: str | Formulation, rotation: RotationName, stiffening: bool | StiffeningChoice
-) -> Level:
+def choose(robot: Robot, formulation: str | Formulation, rotation: RotationName, stiffening: StiffeningChoice) -> Level:
     """Stiffening level of a model. "auto" takes second order, unless the known loads of the arm show that it is not
     needed, or another option rules it out."""
     if stiffening != "auto":
@@ -63,17 +61,17 @@ def choose(
     by = registry.FORMULATIONS[formulation] if isinstance(formulation, str) else formulation
     known = [link.name for link in robot.links if link.body is not None and link.body.reduced.beyond]
     if not known and not any(link.bends for link in robot.links):
-        return Level(False, LINEAR if any(link.amplitudes for link in robot.links) else RIGID)
+        return Level("off", LINEAR if any(link.amplitudes for link in robot.links) else RIGID)
     if "stiffening" not in by.supports:
-        return Level(False, f"the formulation {by.name} {LACKS}")
+        return Level("off", f"the formulation {by.name} {LACKS}")
     if rotation == "linear":
-        return Level(False, f"rotation='linear' {FIRST}")
+        return Level("off", f"rotation='linear' {FIRST}")
     for link in robot.links:
         if link.shapes is not None and link.shapes.tip_load == "track":
-            return Level(False, f"the modes of link {link.name} {FOLLOW}")
+            return Level("off", f"the modes of link {link.name} {FOLLOW}")
         if link.amplitudes > motion_equations.MOST_DENSE:
             most = motion_equations.MOST_DENSE
-            return Level(False, f"link {link.name} has more than {most} amplitudes, all of which it would couple")
+            return Level("off", f"link {link.name} has more than {most} amplitudes, all of which it would couple")
     if known:
         return Level("second-order", f"the file of link {known[0]} has it")
     speeds = {name: speed_limit(freedom) for name, freedom in robot.freedoms.items()}
@@ -88,7 +86,7 @@ def choose(
             return Level("second-order", f"joint {name} has no limits.speed, so what spins is not known")
     if pulls is not None:
         return Level("second-order", f"the force of coupling {pulls} is not known")
-    return Level(False, SMALL)
+    return Level("off", SMALL)
 
 
 def worst(

@@ -50,7 +50,7 @@ class Effect(NamedTuple):
 class Level(NamedTuple):
     """Order that a model follows, the reason where "auto" chose it, and whether a check raised it later."""
 
-    stiffening: bool | StiffeningName
+    stiffening: StiffeningName
     reason: str = ""
     raised: bool = False
 
@@ -60,14 +60,14 @@ class Level(NamedTuple):
         return bool(self.reason)
 
     @property
-    def asked(self) -> bool | StiffeningChoice:
+    def asked(self) -> StiffeningChoice:
         """The option that makes the same model of the same arm again."""
         return "auto" if self.auto and not self.raised else self.stiffening
 
     @property
     def in_doubt(self) -> bool:
         """True if "auto" left second order out, so that states, loads and numbers are checked."""
-        return self.auto and not self.stiffening and self.reason not in (RIGID, LINEAR)
+        return self.auto and self.stiffening == "off" and self.reason not in (RIGID, LINEAR)
 
     @property
     def can_rise(self) -> bool:
@@ -77,7 +77,7 @@ class Level(NamedTuple):
     @property
     def wanted(self) -> bool:
         """True if second order is wanted where it matters: asked for, or left to "auto"."""
-        return self.auto or self.stiffening in (True, "second-order")
+        return self.auto or self.stiffening != "off"
 
     def doubt(self, found: Effect, where: str = "in this run") -> dict[str, str]:
         """Warning, by its subject, where an effect that was left out is large enough to matter."""
@@ -86,7 +86,7 @@ class Level(NamedTuple):
         if found.body:
             text = (
                 f"stiffening: got a body without second order for link {found.link}, but {where} {found}, expected "
-                f"less than {NOTICED_BODY:.0%}; reduce it anew with stiffening=True (`pliant body mesh --stiffening`)"
+                f"less than {NOTICED_BODY:.0%}; reduce it anew with stiffening='second-order'"
             )
             return {f"stiffening of {found.link}": text}
         remedy = "stiffening='second-order'" + next(
@@ -96,8 +96,7 @@ class Level(NamedTuple):
         return {"stiffening": text}
 
     def __str__(self) -> str:
-        name = {"False": "off", "True": "third-order"}.get(str(self.stiffening), str(self.stiffening))
-        return name + (f" (auto: {self.reason})" if self.auto else "")
+        return self.stiffening + (f" (auto: {self.reason})" if self.auto else "")
 
 
 def is_checked(model: Model) -> bool:

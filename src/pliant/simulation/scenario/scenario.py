@@ -87,7 +87,7 @@ class ModelOptions(Description):
 
     formulation: FormulationName = Field("denoc", description="formulation of the equations", examples=["lagrange"])
     rotation: RotationName = Field("exact", description="rotation of the tip of a bent link", examples=["linear"])
-    stiffening: bool | StiffeningChoice = Field(
+    stiffening: StiffeningChoice = Field(
         "auto", description="order to which bent beams are followed", examples=["second-order"]
     )
 

@@ -46,7 +46,7 @@ from pliant.robot.tree import parents
 def build_chain(
     robot: RobotDescription,
     rotation: RotationName = "exact",
-    stiffening: bool | StiffeningName = False,
+    stiffening: StiffeningName = "off",
     symbols: Mapping[str, SX] | None = None,
     functions: Callable[[Link, TipLoad | None], LinkShapes | None] = link_shapes,
 ) -> Chain:

@@ -70,7 +70,7 @@ class Modeling(NamedTuple):
     """Options of a chain: how sections turn, and the order of stiffening."""
 
     rotation: RotationName
-    stiffening: bool | StiffeningName
+    stiffening: StiffeningName
 
 
 class LoadedBody(NamedTuple):
@@ -150,7 +150,7 @@ def _imported_body(link: Link, modeling: Modeling) -> Body:
     assert given is not None
     rayleigh = (given.rayleigh[0], given.rayleigh[1])
     plain = LinearBody(given.reduced, modeling.rotation, end_rotation(link), given.damping, rayleigh)
-    if not (modeling.stiffening and plain.reduced.beyond):
+    if modeling.stiffening == "off" or not (plain.reduced.beyond):
         return plain
     return StiffenedBody(plain, LinearBody(plain.reduced.lifted, modeling.rotation, plain.end_rotation))
 
@@ -158,7 +158,7 @@ def _imported_body(link: Link, modeling: Modeling) -> Body:
 def _sliding_beam(source: LinkSource, modeling: Modeling) -> SlidingBeam:
     """Beam that slides out of its hub, with shapes or straight."""
     link, nominal, bends = source.view, source.nominal, source.shapes is not None
-    kind = StiffenedSlidingBeam if modeling.stiffening and bends else SlidingBeam
+    kind = StiffenedSlidingBeam if modeling.stiffening != "off" and bends else SlidingBeam
     data, end = beam_data(link), end_rotation(link)
     return sliding_beam(link, nominal, data, source.shapes, modeling.rotation, end, kind)
 
@@ -175,7 +175,7 @@ def _beam(source: LinkSource, shapes: LinkShapes, modeling: Modeling) -> Body:
     properties = beam_properties(link.beam)
     integrals = shapes.integrals_for(properties)
     plain = LinearBeam(beam_data(link), shapes, integrals, modeling.rotation, end_rotation(link))
-    if not modeling.stiffening:
+    if modeling.stiffening == "off":
         return plain
     if shapes.size > MOST_DENSE:
         raise UnsupportedModel(

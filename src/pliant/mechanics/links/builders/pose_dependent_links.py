@@ -75,7 +75,7 @@ def _refuse(link: Link, chain: Chain) -> None:
         ("a beam that slides", link.beam.slides),
         ("an offset of the section", not all(map(is_zero, p.offset))),
         ("an offset of the joint", not is_zero(link.joint.offset)),
-        ("stiffening", bool(chain.stiffening)),
+        ("stiffening", chain.stiffening != "off"),
         ("joints that have quaternions", not chain.plain),
         ("closed loops", bool(chain.closures)),
         ("passive joints", len(chain.all_shafts) > chain.n_joints),

@@ -9,8 +9,8 @@ r = x e_x + sum psi_j c_j + sum P_k b_k(c). So a stiffened beam is a `LinearBeam
 from the projected field, so that its inertia is a square and stays positive definite at any deflection. Tip, mass
 center and first moment of the field are exact: through them tension, spin and a payload act.
 
-Levels: "second-order" keeps products of two amplitudes; True also those of three, over more polynomials, which is
-consistent with a strain energy that is quadratic in the curvature.
+Levels: "second-order" keeps products of two amplitudes; "third-order" also those of three, over more polynomials, which
+is consistent with a strain energy that is quadratic in the curvature.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FLAT = 0.03
 thousandth; only below this GJ / (EI_y + EI_z), for flat and open sections, does it matter and is kept."""
 
 
-def _extent(shapes: LinkShapes, level: bool | StiffeningName) -> tuple[int, tuple[int, int, int]]:
+def _extent(shapes: LinkShapes, level: StiffeningName) -> tuple[int, tuple[int, int, int]]:
     """Degree in the amplitudes, and number of polynomials along x, y and z.
 
     Three hold the tip and the two moments of mass. Along x "second-order" takes two more than there are shapes per
@@ -86,7 +86,7 @@ class LiftedShapes:
 
 
 def lift(
-    shapes: LinkShapes, integrals: ModalIntegrals, profile: SectionProfile, level: bool | StiffeningName, flat: bool
+    shapes: LinkShapes, integrals: ModalIntegrals, profile: SectionProfile, level: StiffeningName, flat: bool
 ) -> tuple[LiftedShapes, ModalIntegrals, BentAxis, Forms]:
     """The lifted shapes of a link, their integrals under the profile of its beam, and the forms of the coordinates that
     they add; `flat` if tension acts on twist."""

@@ -122,7 +122,7 @@ def runaway_message(composed: Composition, inputs: Inputs, x0: Array, t: float, 
 def _led(model: Model) -> str:
     """Likely cause if a prescribed motion drives an arm away."""
     known = "it moves as told, and the arm takes ever more power from it; check this motion"
-    if model.level.stiffening or not any(link.amplitudes for link in model.robot.links):
+    if model.level.stiffening != "off" or not any(link.amplitudes for link in model.robot.links):
         return known
     return f"{known}, or take stiffening='second-order', without which links that spin may have no rest"
 
