@@ -7,6 +7,8 @@ at least sixfold when the motion is halved) and then use as their tolerance.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 

@@ -33,7 +33,7 @@ FILE = Path(__file__).with_name("counts.json")
 BUNDLED = sorted(path.stem for path in (Path(pliant.__file__).parent / "robot" / "arms").glob("*.yaml"))
 
 
-def counts(robot: Any, formulation: str, level: Any = False) -> dict[str, int]:
+def counts(robot: Any, formulation: str, level: Any = "off") -> dict[str, int]:
     try:
         return {kind: n for kind, n in robot.model(formulation, stiffening=level).operation_count().items() if n}
     except UnsupportedModel:

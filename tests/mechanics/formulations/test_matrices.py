@@ -17,7 +17,7 @@ from pliant.robot import Beam, Joint, Link, Robot, Shapes
 
 ROUND_OFF = 1e-11  # relative to the largest term: sums of a few hundred terms, with cancellation between them
 SEEDS = (0, 4)
-LEVELS = {0: False, 4: "second-order"}
+LEVELS = {0: "off", 4: "second-order"}
 """The first has two flexible links, the second one that is stiffened."""
 
 
