@@ -47,7 +47,7 @@ def measured(name: str, robot: Any) -> str:
         move = rest_to_rest(model, START, GOAL, duration=DURATION)
         spent.append(time.process_time() - begin)
     rest = model.tip_pose(model.equilibrium(GOAL))[:3, 3]
-    kp, kd = natural_gains(model, GOAL, 30.0)
+    kp, kd = natural_gains(model, GOAL, 30.0 / (2 * np.pi))
     tracked: dict[str, Any] = {"controller": PD(kp, kd, move.trajectory, gravity="none"), "torque": move.torque}
     ends = []
     for driven in ({"motion": move.motion(model)}, tracked):

@@ -24,7 +24,7 @@ print(f"the tool sags by {sag:.2f} mm")
 
 goal = np.array(list(start.values()))
 goal[0] += np.radians(40)
-kp, kd = natural_gains(model, rest[: model.n_joints], frequency=25.0)
+kp, kd = natural_gains(model, rest[: model.n_joints], frequency=4.0)
 path = Quintic(list(start.values()), goal, duration=0.6)
 result = pliant.simulate(model, 1.0, rest, controller=PD(kp, kd, path))
 bent = 1e3 * np.ptp(result.deflection("forearm_link")[:, 1:], axis=0).max()

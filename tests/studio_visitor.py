@@ -257,7 +257,7 @@ def change_everything(v: Visitor) -> None:
     v.choose("manoeuvre", "hold")
     v.until(lambda: v.studio.choices.manoeuvre == "hold", "manoeuvre")
     for label, (name, value) in {
-        "loop frequency (rad/s)": ("bandwidth", "8"), "time of the move (s)": ("move_time", "0.2"),
+        "loop frequency (Hz)": ("frequency", "1.3"), "time of the move (s)": ("move_time", "0.2"),
         "duration (s)": ("duration", "0.3"),
     }.items():  # fmt: skip
         v.type(label, value)

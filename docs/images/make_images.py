@@ -23,7 +23,7 @@ def crane() -> pliant.Result:
     """The crane arm slews and reaches out within a second, and rings."""
     model = pliant.load("crane-4dof").model()
     start, goal = [0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6], [1.2, 0.9, 0.6, 0.3]
-    kp, kd = natural_gains(model, start, frequency=12.0)
+    kp, kd = natural_gains(model, start, frequency=1.9)
     path = Quintic(start, goal, duration=0.9)
     return pliant.simulate(model, 2.5, model.equilibrium(start), controller=PD(kp, kd, path), output_step=0.002)
 

@@ -61,9 +61,9 @@ BODIES = {
     "drawn": 0.05, "stiff": 0.04, "slides": 0.06, "file": 0.08,
 }  # fmt: skip
 """Kinds of bodies: a `stiff` beam has no shapes, a `drawn` one a section without a formula."""
-ORDERS: dict[Any, float] = {False: 0.5, "second-order": 0.42, True: 0.08}
+ORDERS: dict[Any, float] = {"off": 0.5, "second-order": 0.42, "third-order": 0.08}
 LOOPS = ("revolute", "spherical", "universal", "prismatic", "fixed", "distance")
-MOST_SHAPES = {False: 5, "second-order": 3, True: 2}
+MOST_SHAPES = {"off": 5, "second-order": 3, "third-order": 2}
 """Amplitudes of an arm by the order of stiffening, so that its equations are traced in a second."""
 TURNING = ("revolute", "universal", "spherical", "cylindrical", "planar")
 
@@ -78,7 +78,7 @@ class Arm:
 
     seed: int
     robot: Robot
-    stiffening: bool | str
+    stiffening: Any
     q: Array
     qd: Array
     tau: Array

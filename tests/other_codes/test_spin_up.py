@@ -30,7 +30,7 @@ def allowed(stiffening: bool | str, peak: float) -> float:
     return SHARE[stiffening] * (peak / LENGTH) ** 2
 
 
-@pytest.mark.slow_cases("True-2.0-5.0")
+@pytest.mark.slow_cases("third-order-2.0-5.0")
 @pytest.mark.parametrize(("speed", "T"), CASES)
 @pytest.mark.parametrize("stiffening", ["third-order", "second-order"])
 def test_lag_of_the_tip(speed: float, T: float, stiffening: bool | str) -> None:

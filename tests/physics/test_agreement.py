@@ -21,7 +21,7 @@ SHAKEN = Base(acceleration=lambda t: (3 * ca.sin(t), 1.0, t), angular_velocity=l
 CARRIED = BasePath(position=lambda t: (ca.sin(t), t**2, 0), rpy=lambda t: (0.3 * t, 0.2 * ca.sin(t), t))
 
 
-@pytest.mark.slow_cases("3-False-base1", "4-second-order-base2")
+@pytest.mark.slow_cases("3-off-base1", "4-second-order-base2")
 @pytest.mark.parametrize(
     ("seed", "stiffening", "base"), [(2, "off", None), (3, "off", SHAKEN), (4, "second-order", CARRIED)]
 )

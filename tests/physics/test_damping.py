@@ -78,10 +78,10 @@ def held(model: pliant.Model, q: np.ndarray | None = None, p: Any = None) -> np.
     return np.asarray(sorted((x for x in found if x.imag > 0), key=abs))
 
 
-@pytest.mark.slow_cases("all fields-False", "elements-False")
+@pytest.mark.slow_cases("all fields-off", "elements-off")
 @pytest.mark.parametrize(
     ("kind", "stiffening"),
-    [*((kind, False) for kind in KINDS), pytest.param("all fields", "second-order", marks=pytest.mark.full)],
+    [*((kind, "off") for kind in KINDS), pytest.param("all fields", "second-order", marks=pytest.mark.full)],
 )
 def test_the_ratio_is_delivered_whatever_the_shapes(kind: str, stiffening: Any) -> None:
     """A payload of four times the beam: the first two modes in the plane, within 5 % of the elements' eigenvalues."""

@@ -112,7 +112,7 @@ def damped(**shapes: Any) -> Robot:
 DAMPERS = [{}, {"damping": 0.05}, {"rayleigh": (0.8, 2e-3)}, {"kelvin_voigt": 3e-3}]
 
 
-@pytest.mark.slow_cases("False-shapes0", "False-shapes1", "False-shapes3")
+@pytest.mark.slow_cases("off-shapes0", "off-shapes1", "off-shapes3")
 @pytest.mark.parametrize("shapes", DAMPERS)
 @pytest.mark.parametrize("stiffening", ["off", pytest.param("third-order", marks=pytest.mark.full)])
 def test_energy_is_lost_at_the_rate_of_the_dampers(shapes: dict[str, Any], stiffening: bool) -> None:

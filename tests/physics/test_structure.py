@@ -107,12 +107,12 @@ def test_internal_moment_of_elements_is_stiffness_times_curvature() -> None:
         assert forces.moment_y == pytest.approx(-2e-3 * (LENGTH - x), rel=1e-5)
 
 
-@pytest.mark.slow_cases("3-False")
+@pytest.mark.slow_cases("3-off")
 @pytest.mark.parametrize(
     ("seed", "stiffening"),
-    [(3, False), *(pytest.param(k, True, marks=pytest.mark.full) for k in range(12))],
+    [(3, "off"), *(pytest.param(k, "third-order", marks=pytest.mark.full) for k in range(12))],
 )
-def test_reactions_of_a_moving_arm(seed: int, stiffening: bool) -> None:
+def test_reactions_of_a_moving_arm(seed: int, stiffening: Any) -> None:
     """Along its axis a joint carries its torque; at the root of a beam points give what the moments give."""
     robot = random_robot(seed, 2, drives=seed % 2 == 0)
     model = robot.model(stiffening=stiffening)

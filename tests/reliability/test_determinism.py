@@ -28,7 +28,7 @@ Q = {"joints": 1.0, "rates": 0.1}
 CONTROLLERS = {
     "none": None,
     "pid": PID(kp=50.0, ki=5.0, kd=5.0, reference=GOAL),
-    "computed-torque": ComputedTorque(kp=100.0, kv=20.0, reference=GOAL),
+    "computed-torque": ComputedTorque(kp=100.0, kd=20.0, reference=GOAL),
     "lqr": LQR([-1.5, 0.1], Q, 1.0),
     "sampled": Sampled(PD(kp=50.0, kd=5.0, reference=GOAL), 5e-3),
 }

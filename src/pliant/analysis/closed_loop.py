@@ -172,7 +172,7 @@ class EigenvalueHistory:
     shapes: Complex
 
     def frequencies(self, link: str, count: int | None = None) -> Array:
-        """(N, count) imaginary parts > 0 of the vibrations of a link, rising, in rad/s.
+        """(N, count) imaginary parts > 0 of the vibrations of a link, rising, over 2 pi.
 
         Parameters
         ----------
@@ -184,14 +184,14 @@ class EigenvalueHistory:
         Returns
         -------
         (N, count) array
-            Frequencies, rad/s.
+            Frequencies, Hz.
         """
         rows = []
         for values, names in zip(self.values, self.links):
             vibrates = values.imag > 1e-3 * np.abs(values)  # pairs, not the rounding of a double real root
             rows.append(np.sort(values.imag[(names == link) & vibrates]))
         shortest = min(len(row) for row in rows)
-        return np.array([row[: shortest if count is None else min(count, shortest)] for row in rows])
+        return np.array([row[: shortest if count is None else min(count, shortest)] for row in rows]) / (2 * np.pi)
 
 
 @checked
@@ -271,7 +271,7 @@ def _owners(model: Model, q: Array, vectors: Complex) -> NDArray[np.str_]:
 
 @checked
 def link_frequencies(model: Model, link: str, q: StateLike | None = None, load: TipLoad | float | None = None) -> Array:
-    """Frequencies (rad/s) of one link alone: clamped at its root, with its boundary load at the tip.
+    """Frequencies (Hz) of one link alone: clamped at its root, with its boundary load at the tip.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def link_frequencies(model: Model, link: str, q: StateLike | None = None, load: 
     Returns
     -------
     (k,) array
-        Rising frequencies, rad/s.
+        Rising frequencies, Hz.
 
     Notes
     -----
@@ -297,7 +297,7 @@ def link_frequencies(model: Model, link: str, q: StateLike | None = None, load: 
 
     Examples
     --------
-    >>> print((pliant.analysis.link_frequencies(pliant.load("two-link").model(), "upper") / (2 * np.pi)).round(2))
+    >>> print(pliant.analysis.link_frequencies(pliant.load("two-link").model(), "upper").round(2))
     [7.91]
     """
     from scipy.linalg import eigh
@@ -309,7 +309,7 @@ def link_frequencies(model: Model, link: str, q: StateLike | None = None, load: 
     c = state[[k for place in places for k in model.layout.links[place].body_places]]
     found = matrices(c, model.nominal_parameters, _load(model.bodies[places[-1]], load))
     K, M = (np.array(x, dtype=float) for x in found)
-    return np.asarray(np.sqrt(eigh(K, M, eigvals_only=True)))
+    return np.asarray(np.sqrt(eigh(K, M, eigvals_only=True)) / (2 * np.pi))
 
 
 def _piece_matrices(model: Model, places: list[int]) -> ca.Function:

@@ -54,7 +54,7 @@ class Overestimation:
     Examples
     --------
     >>> model = pliant.load("two-link").model()
-    >>> loop = pliant.analysis.overestimation(model, [0.0, 0.0], kp=25.0, kv=10.0, damping=1e-3)
+    >>> loop = pliant.analysis.overestimation(model, [0.0, 0.0], kp=25.0, kd=10.0, damping=1e-3)
     >>> loop.effective_stiffness(0.1).shape, loop.matrix(0.1).shape
     ((2, 2), (8, 8))
     >>> loop.growth(0.0) < 0, loop.table([0.0, 0.1]).shape
@@ -138,9 +138,9 @@ class Overestimation:
 
 @checked
 def overestimation(
-    model: Model, joints: AnglesLike, kp: ArrayLike, kv: ArrayLike, damping: float = 0.0, largest: float = 1.0
+    model: Model, joints: AnglesLike, kp: ArrayLike, kd: ArrayLike, damping: float = 0.0, largest: float = 1.0
 ) -> Overestimation:
-    """Study of [TG95] (48)-(50) at rest in `joints`, with decoupling gains `kp`, `kv`.
+    """Study of [TG95] (48)-(50) at rest in `joints`, with decoupling gains `kp`, `kd`.
 
     `damping` adds stiffness-proportional damping (seconds) to that of the links; thresholds are sought up to `largest`.
 
@@ -150,7 +150,7 @@ def overestimation(
         The arm.
     joints : (m,) array
         Joint positions of the configuration.
-    kp, kv : number, (m,) or (m, m)
+    kp, kd : number, (m,) or (m, m)
         Gains G_p in 1/s^2 and G_v in 1/s.
     damping : float
         Stiffness-proportional damping, s.
@@ -164,7 +164,7 @@ def overestimation(
     Examples
     --------
     >>> model = pliant.load("two-link").model()
-    >>> loop = pliant.analysis.overestimation(model, [0.0, 0.0], kp=25.0, kv=10.0, damping=1e-3)
+    >>> loop = pliant.analysis.overestimation(model, [0.0, 0.0], kp=25.0, kd=10.0, damping=1e-3)
     >>> bool(0 <= loop.threshold <= 1)
     True
     """
@@ -177,7 +177,7 @@ def overestimation(
         raise ModelError("the arm has no flexible coordinate: its stiffness cannot be over-estimated")
     M, K = model.mass_matrix(q), model.stiffness(q)
     C = -M @ model.linearize(q).A[model.n :, model.n :] + damping * K
-    Gp, Gv = gain_matrix("kp", kp, model.n_joints), gain_matrix("kv", kv, model.n_joints)
+    Gp, Gv = gain_matrix("kp", kp, model.n_joints), gain_matrix("kd", kd, model.n_joints)
     Mrr, Mrf, Mff = M[np.ix_(r, r)], M[np.ix_(r, f)], M[np.ix_(f, f)]
     carried = Mrf.T @ np.linalg.solve(Mrr, Mrf)
     H = np.asarray(carried @ np.linalg.inv(Mff - carried))

@@ -60,7 +60,8 @@ class Choices:
     start: tuple[float, ...] = ()
     goal: tuple[float, ...] = ()
     commands: tuple[float, ...] = ()
-    bandwidth: float = 10.0
+    frequency: float = 1.6
+    """Of the closed loop, Hz."""
     move_time: float = 1.0
     duration: float = 5.0
     edits: tuple[tuple[str, float], ...] = ()
@@ -149,7 +150,7 @@ def follows_paths(controller: str) -> bool:
 
 def check(choices: Choices) -> None:
     """Raise `ModelError` for choices that make no sense."""
-    for name in ("stiffness", "drive_stiffness", "bandwidth", "move_time", "duration"):
+    for name in ("stiffness", "drive_stiffness", "frequency", "move_time", "duration"):
         value = getattr(choices, name)
         if not (np.isfinite(value) and value > 0):
             raise ModelError(f"{name.replace('_', ' ')}: got {value!r}, expected a positive number")

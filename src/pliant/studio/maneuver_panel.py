@@ -24,20 +24,20 @@ class ManoeuvrePanel:
         self.gui, self.changed = gui, changed
         self.controller: Control = gui.add_dropdown("controller", controllers(), initial_value=NONE)
         self.manoeuvre: Control = gui.add_dropdown("manoeuvre", MANOEUVRES, initial_value="release")
-        self.bandwidth: Control = gui.add_number("loop frequency (rad/s)", 10.0, step=1.0)
+        self.frequency: Control = gui.add_number("loop frequency (Hz)", 1.6, step=0.1)
         self.move_time: Control = gui.add_number("time of the move (s)", 1.0, step=0.1)
         self.duration: Control = gui.add_number("duration (s)", 5.0, step=0.5)
         self.place = gui.add_folder("Joints (deg, m)", expand_by_default=True)
         self.folder: GuiFolderHandle | None = None
         self.joints: list[tuple[float, Control, Control]] = []
         self.commands: list[Control] = []
-        for handle in (self.controller, self.manoeuvre, self.bandwidth, self.move_time, self.duration):
+        for handle in (self.controller, self.manoeuvre, self.frequency, self.move_time, self.duration):
             handle.on_update(lambda _: changed())
 
     def fill(self, choices: Choices) -> None:
         """Set all controls to the choices, with sliders for the joints of their arm."""
         self.drive(choices)
-        self.bandwidth.value, self.move_time.value = choices.bandwidth, choices.move_time
+        self.frequency.value, self.move_time.value = choices.frequency, choices.move_time
         self.duration.value = choices.duration
         if self.folder is not None:
             self.folder.remove()
@@ -88,6 +88,6 @@ class ManoeuvrePanel:
             "start": tuple(start.value / scale for scale, start, _ in self.joints),
             "goal": tuple(goal.value / scale for scale, _, goal in self.joints),
             "commands": tuple(float(handle.value) for handle in self.commands),
-            "bandwidth": float(self.bandwidth.value), "move_time": float(self.move_time.value),
+            "frequency": float(self.frequency.value), "move_time": float(self.move_time.value),
             "duration": float(self.duration.value),
         }  # fmt: skip

@@ -90,7 +90,7 @@ def map_figure(run: StudioRun, kind: str, joints: list[str], mode: int, speed: f
     if p is not None:  # a loop is linearized about the arm's own numbers
         model = edited_robot(run.choices).model(FORMULATIONS[run.choices.formulation], stiffening=run.choices.level)
     start = np.array([at.get(name, 0.0) for name in model.joints])
-    kp, kd = natural_gains(model, start, run.choices.bandwidth)
+    kp, kd = natural_gains(model, start, run.choices.frequency)
     loop = damping_map(model, lambda pose: PD(kp, kd, pose), positions, at)
     return pose_figure(loop, "damping", 1, None, stacked=True)
 

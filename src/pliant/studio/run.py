@@ -208,7 +208,7 @@ def _stays_free(robot: Robot, path: str) -> bool:
 def _drive_key(choices: Choices) -> Hashable:
     """Key of what is compiled with the arm; a released arm starts anywhere."""
     c = choices
-    driven = (c.manoeuvre, c.start, c.goal, c.bandwidth, c.move_time) if c.controller != NONE else ()
+    driven = (c.manoeuvre, c.start, c.goal, c.frequency, c.move_time) if c.controller != NONE else ()
     return (c.formulation, c.stiffening, c.controller, *driven)
 
 
@@ -232,7 +232,7 @@ def drive(choices: Choices, model: Model) -> tuple[Words | None, dict[str, Words
             goal=goal,
             moves=choices.manoeuvre.startswith("move"),
             reference=path if shaper is None else {"type": "shaped", "trajectory": path, "shaper": shaper},
-            bandwidth=choices.bandwidth,
+            frequency=choices.frequency,
         )
         return {"type": choices.controller, **CONTROLLERS[choices.controller].offered(model, wanted)}, {}
     motion = {}

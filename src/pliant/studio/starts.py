@@ -67,16 +67,16 @@ STARTS: dict[str, Changes] = {
         },
     },
     "RRP arm with a sliding link": {
-        **_PD, "joints": {"waist": (0, 90), "boom": (0, 45), "slide": (0.3, 0.9)}, "bandwidth": 15.0, "move_time": 0.5,
+        **_PD, "joints": {"waist": (0, 90), "boom": (0, 45), "slide": (0.3, 0.9)}, "frequency": 2.4, "move_time": 0.5,
         "duration": 2.0,
     },
     "space arm": {
-        **_PD, "bandwidth": 2.0, "move_time": 10.0, "duration": 20.0, "joints": {
+        **_PD, "frequency": 0.32, "move_time": 10.0, "duration": 20.0, "joints": {
             "shoulder_yaw": (0, 45), "upper": (40, 60), "fore": (-80, -60), "wrist_pitch": (0, 20), "wrist_yaw": (0, 0),
             "wrist_roll": (0, 0),
         },
     },
-    "spin-up beam": {**_PD, "joints": {"arm": (0, 90)}, "bandwidth": 3.0, "move_time": 6.0, "duration": 12.0},
+    "spin-up beam": {**_PD, "joints": {"arm": (0, 90)}, "frequency": 0.48, "move_time": 6.0, "duration": 12.0},
     "two-link elastic arm": {
         "controller": "none", "manoeuvre": "release", "joints": {"upper": (0, 30), "fore": (0, 30)}, "duration": 5.0,
     },

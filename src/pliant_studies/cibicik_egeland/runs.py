@@ -128,7 +128,7 @@ def _other_manoeuvres(runs: Runs, tell: Tell) -> None:
 
 def law(rates: tuple[float, ...]) -> PD:
     """PD control along the commands: every joint on its own at its rate (rad/s), critically damped."""
-    kp, kd = natural_gains(load("crane-4dof").model(stiffening="off"), START, 1.0)
+    kp, kd = natural_gains(load("crane-4dof").model(stiffening="off"), START, 1.0 / (2 * np.pi))
     w = np.asarray(rates)
     return PD(w**2 * kp, w * kd, Commands())
 

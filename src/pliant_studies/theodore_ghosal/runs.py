@@ -30,7 +30,7 @@ from pliant_studies.theodore_ghosal import elbow, loop, operations, sliding
 from pliant_studies.theodore_ghosal.arms import ARMS, EI, REVOLUTE, RHO_A, readings, single, with_elements, with_modes
 from pliant_studies.theodore_ghosal.sliding import DURATION, GOAL, START
 
-GAINS: Measured = {"kp": 400.0, "kv": 40.0}
+GAINS: Measured = {"kp": 400.0, "kd": 40.0}
 WEIGHTS = {"joints": 1e4, "flexible": 1e6, "rates": 1e2}
 INPUT_WEIGHT = 1e-3
 FEW = Effort(rounds=3, seconds=0.02, most=3.0)

@@ -101,7 +101,7 @@ def roots_of_boundary_matrix(count: int, M: float) -> Array:
 
 def joint_controller(model: Model) -> PD:
     """PD on the joints along the motion of the paper."""
-    kp, kd = natural_gains(model, GOAL, BANDWIDTH)
+    kp, kd = natural_gains(model, GOAL, BANDWIDTH / (2 * np.pi))
     return PD(kp, kd, Cycloidal(START, GOAL, DURATION), gravity="none")
 
 

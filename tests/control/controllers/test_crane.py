@@ -19,7 +19,7 @@ REFERENCE = Phases([Cycloidal(START, RAISED, 1.5, 0.5), Cycloidal(RAISED, GOAL, 
 
 def manoeuvre(formulation: str, t_end: float) -> pliant.Result:
     model = pliant.load("crane-4dof").model(formulation)
-    kp, kd = natural_gains(model, START, 6.0)
+    kp, kd = natural_gains(model, START, 6.0 / (2 * np.pi))
     controller = PD(kp, kd, REFERENCE)
     return pliant.simulate(model, t_end, q0=model.equilibrium(START), controller=controller)
 

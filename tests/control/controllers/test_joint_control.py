@@ -12,7 +12,7 @@ from pliant.control.controllers.controller import actuated
 
 def test_pd_with_gravity_settles_near_the_target(two_link) -> None:
     goal = [0.3, -0.4]
-    kp, kd = natural_gains(two_link, goal, 8.0)
+    kp, kd = natural_gains(two_link, goal, 8.0 / (2 * np.pi))
     controller = PD(kp, kd, Cycloidal([0, 0], goal, 1.0))
     result = pliant.simulate(two_link, 4.0, q0=two_link.equilibrium([0, 0]), controller=controller)
     # gravity of the undeformed arm is fed forward, that of the sag is not: what is left is sag torque over gain
@@ -24,7 +24,7 @@ def test_pd_with_gravity_settles_near_the_target(two_link) -> None:
 
 def test_pid_removes_what_pd_leaves(two_link) -> None:
     goal = [0.2, -0.4]
-    kp, kd = natural_gains(two_link, goal, 8.0)
+    kp, kd = natural_gains(two_link, goal, 8.0 / (2 * np.pi))
     start = two_link.equilibrium(goal)
     errors = {}
     for name, controller in {"pd": PD(kp, kd, goal), "pid": PID(kp, 3 * kp, kd, goal)}.items():
@@ -70,7 +70,7 @@ def test_the_loop_closes_on_motors() -> None:
     model = pliant.Robot.model_validate(robot).model()
     assert actuated(model) == [2, 3]
     goal = np.array([0.2, -0.3])
-    kp, kd = natural_gains(model, goal, 8.0)
+    kp, kd = natural_gains(model, goal, 8.0 / (2 * np.pi))
     result = pliant.simulate(
         model, 4.0, q0=model.equilibrium([0, 0]), controller=PD(kp, kd, Cycloidal([0, 0], goal, 1.0))
     )

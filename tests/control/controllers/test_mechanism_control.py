@@ -51,7 +51,7 @@ def test_a_passive_joint_swings_under_a_carried_one() -> None:
 def test_natural_gains_have_the_inertia_of_all_that_follows() -> None:
     """By the closed form of the four-bar."""
     model = four_bar().model()
-    kp, kd = natural_gains(model, [0.7], 6.0)
+    kp, kd = natural_gains(model, [0.7], 6.0 / (2 * np.pi))
     inertia, _ = four_bar_work(np.array([0.7]))
     assert kp == pytest.approx(36.0 * inertia, rel=1e-10)
     assert kd == pytest.approx(12.0 * inertia, rel=1e-10)

@@ -105,7 +105,7 @@ class TestComposite:
     def tracking(self, stiffness: float) -> float:
         model = elastic_arm(stiffness=stiffness).model()
         move = Quintic([0.0, 0.0], [0.8, -0.6], 1.0)
-        controller = Composite(kp=100.0, kv=20.0, reference=move, effort=1e-3)
+        controller = Composite(kp=100.0, kd=20.0, reference=move, effort=1e-3)
         run = pliant.simulate(model, 1.0, "equilibrium", controller=controller, method="rodas5p")
         return float(np.abs(run.q[:, 2:] - move(run.t)[0]).max())
 

@@ -136,7 +136,7 @@ def end_error(model, **run) -> float:
 def test_every_use_of_a_motion_through_elastic_drives_ends_at_the_goal(soft, soft_move) -> None:
     move, q0 = soft_move, soft_move.q0
     assert move.trajectory.coordinates == ("upper.motor", "fore.motor")
-    kp, kd = natural_gains(soft, SOFT_GOAL, 20.0)
+    kp, kd = natural_gains(soft, SOFT_GOAL, 20.0 / (2 * np.pi))
     tracked = PD(kp, kd, move.trajectory, gravity="none")
     assert end_error(soft, q0=q0, motion=move.trajectory.motion(soft)) < 0.1
     assert list(move.motion(soft)) == list(move.trajectory.motion(soft))
@@ -147,7 +147,7 @@ def test_every_use_of_a_motion_through_elastic_drives_ends_at_the_goal(soft, sof
 def test_what_a_motion_through_elastic_drives_is_not(soft, soft_move) -> None:
     move, q0 = soft_move, soft_move.q0
     assert end_error(soft, q0=q0, controller=ComputedTorque(400, 40, move.trajectory)) < 0.1
-    kp, kd = natural_gains(soft, SOFT_GOAL, 20.0)
+    kp, kd = natural_gains(soft, SOFT_GOAL, 20.0 / (2 * np.pi))
     # what these were before: motors' positions for joints, and a wind-up counted twice
     joints = move.trajectory.motion(soft, joints=soft.joints)
     assert end_error(soft, q0=soft.equilibrium([float(joints[k](0.0)[0][0]) for k in soft.joints]), motion=joints) > 100

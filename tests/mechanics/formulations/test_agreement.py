@@ -126,7 +126,7 @@ def without_rotary(seed: int) -> object:
     return robot.replace(changes)
 
 
-@pytest.mark.slow_cases("1-False")
+@pytest.mark.slow_cases("1-off")
 @pytest.mark.parametrize("stiffening", ["off", "second-order"])
 @pytest.mark.parametrize("seed", sampled([1, 4, 13], 1))
 def test_judge_agrees_with_positions_alone(seed: int, stiffening: bool) -> None:

@@ -120,7 +120,7 @@ def test_prescribed_coordinates() -> None:
     agree(*both_ways(chain, 3, held=(1, chain.links[3].body_indices[0])))
 
 
-@pytest.mark.slow_cases("6-False")
+@pytest.mark.slow_cases("6-off")
 @pytest.mark.parametrize(("count", "stiffening"), [(6, "off"), (2, "second-order")])
 def test_parameters_stay_symbols(count: int, stiffening: bool | str) -> None:
     """As data of a linear beam, and as symbols inside the functions of others."""

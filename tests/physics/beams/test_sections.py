@@ -153,7 +153,7 @@ def skew_arm(section: Section, rotation: float | None = None, offset: tuple[floa
     return Robot(name="skew", gravity=(1.0, -3.0, -9.0), links=[first, second], payload=payload)
 
 
-@pytest.mark.slow_cases("section0-False")
+@pytest.mark.slow_cases("section0-off")
 @pytest.mark.parametrize(
     ("section", "stiffening"), [(CHANNEL, "off"), pytest.param(ANGLE, "second-order", marks=pytest.mark.full)]
 )

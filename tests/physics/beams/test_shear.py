@@ -191,7 +191,7 @@ def integrated_rod(arm: Any, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.slow_cases("second-order-3")
-@pytest.mark.parametrize(("level", "order"), [("second-order", 3), (True, 4)])
+@pytest.mark.parametrize(("level", "order"), [("second-order", 3), ("third-order", 4)])
 def test_the_place_of_a_rod_that_shears(level: bool | str, order: int) -> None:
     """Halving the amplitudes divides what is left of the place by 2^order: shortening is -int psi^2 / 2 + psi gamma."""
     soft = THICK.model_copy(update={"GA_y": 4e6, "GA_z": 3e6})

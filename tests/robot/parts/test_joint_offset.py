@@ -52,14 +52,14 @@ def states(model: Any, rng: Any) -> tuple[Any, Any, Any]:
     return size * rng.normal(size=model.n), size * rng.normal(size=model.n), rng.normal(size=model.n_joints)
 
 
-DAILY = [("denoc", False), ("lagrange", False), ("denoc", "second-order")]
+DAILY = [("denoc", "off"), ("lagrange", "off"), ("denoc", "second-order")]
 CASES = [
     *DAILY,
-    *(pytest.param(name, False, marks=pytest.mark.full) for name in FORMULATIONS if name not in DAILY[0] + DAILY[1]),
+    *(pytest.param(name, "off", marks=pytest.mark.full) for name in FORMULATIONS if name not in DAILY[0] + DAILY[1]),
 ]
 
 
-@pytest.mark.slow_cases("denoc-False", "denoc-second-order", "lagrange-False")
+@pytest.mark.slow_cases("denoc-off", "denoc-second-order", "lagrange-off")
 @pytest.mark.parametrize(("formulation", "stiffening"), CASES)
 def test_an_offset_is_a_rigid_link_without_mass(formulation: Any, stiffening: Any, rng: Any) -> None:
     own, other = (arm(dummies).model(formulation=formulation, stiffening=stiffening) for dummies in (False, True))

@@ -69,7 +69,7 @@ def case(name: str) -> Case:
     for joint in model.joints:
         if f"{joint}.motor" in model.coordinates:
             q0[model.index(f"{joint}.motor")] = q0[model.index(joint)]
-    before, gains = q0[:m].copy(), natural_gains(model, q0, 5.0)
+    before, gains = q0[:m].copy(), natural_gains(model, q0, 5.0 / (2 * np.pi))
     step = np.clip(0.7 / _fastest(model, q0, *gains), 1e-5, 2e-3)  # friction is steep only where nothing moves
     return Case(model, q0, gains, before, before + 0.02, float(step))
 

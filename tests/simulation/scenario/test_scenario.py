@@ -28,8 +28,8 @@ PD = {"type": "pd", "kp": 100, "kd": 10, "reference": [0, 0]}
 LQR = {"type": "lqr", "joints": [0, 0], "Q": {"joints": 100, "rates": 1}, "R": 0.01}
 ENCODERS = [{"type": "encoder", "joint": name, "noise": 1e-4} for name in ("upper", "fore")]
 CONTROLLERS = {
-    "composite": {"type": "composite", "kp": 100, "kv": 20, "reference": [0, 0], "effort": 1e-3},
-    "computed-torque": {"type": "computed-torque", "kp": 100, "kv": 20, "reference": [0, 0]},
+    "composite": {"type": "composite", "kp": 100, "kd": 20, "reference": [0, 0], "effort": 1e-3},
+    "computed-torque": {"type": "computed-torque", "kp": 100, "kd": 20, "reference": [0, 0]},
     "disturbance-observer": {"type": "disturbance-observer", "inner": PD, "gain": 20},
     "limited": {"type": "limited", "controller": PD, "limit": 20},
     "lqr": LQR,

@@ -44,7 +44,7 @@ class Composite(Controller):
 
     Parameters
     ----------
-    kp, kv : number, (m,) or (m, m)
+    kp, kd : number, (m,) or (m, m)
         Gains of the slow motion, 1/s^2 and 1/s.
     reference : Trajectory or (m,)
         Desired positions of the actuated coordinates: joints, or motors of elastic drives.
@@ -64,13 +64,13 @@ class Composite(Controller):
     --------
     >>> model = pliant.load("two-link").model()
     >>> move = pliant.control.Quintic([0.0, 0.0], [0.5, -0.4], 2.0)
-    >>> controller = pliant.control.Composite(kp=16.0, kv=8.0, reference=move, effort=1e-4)
+    >>> controller = pliant.control.Composite(kp=16.0, kd=8.0, reference=move, effort=1e-4)
     >>> pliant.simulate(model, 0.05, "equilibrium", controller=controller).stats.status
     'finished'
     """
 
     kp: ArrayLike
-    kv: ArrayLike
+    kd: ArrayLike
     reference: Trajectory | AnglesLike
     effort: float = 1e-3
     at: ArrayLike | None = None
@@ -82,14 +82,14 @@ class Composite(Controller):
 
 
 class _CompositeLaw(Law):
-    gains = ("kp", "kv")
+    gains = ("kp", "kd")
     tunable = (*gains, "reference")
 
     def __init__(self, model: Model, given: Composite) -> None:
         super().__init__(model)
         model.layout.require_plain("composite control")
         self.kp = feedback_gain("kp", given.kp, model.joints)
-        self.kv = feedback_gain("kv", given.kv, model.joints)
+        self.kd = feedback_gain("kd", given.kd, model.joints)
         self.reference = reference_for(model, given.reference)
         if self.reference.coordinates not in (None, actuated_names(model)):
             raise ModelError(f"reference: expected a path of {', '.join(actuated_names(model))}")
@@ -125,7 +125,7 @@ class _CompositeLaw(Law):
         r, rd, rdd = self.reference.derivatives(t)
         places, rows = actuated_places(self.model), actuated(self.model)
         y, yd = q[places], qd[rows]
-        u = rdd + ca.mtimes(constant(self.kv), rd - yd) + ca.mtimes(constant(self.kp), r - y)
+        u = rdd + ca.mtimes(constant(self.kd), rd - yd) + ca.mtimes(constant(self.kp), r - y)
         Y, Z = ca.DM(self.rigid), ca.DM(self.bends)
         force = self.estimate.equations.inverse_dynamics(ca.mtimes(Y, y), ca.mtimes(Y, yd), ca.mtimes(Y, u))
         shape = -solve_positive(ca.SX(ca.DM(self.stiffness)), ca.mtimes(Z.T, force))

@@ -40,7 +40,7 @@ class ComputedTorque(Controller):
 
     Parameters
     ----------
-    kp, kv : number, (m,) or (m, m)
+    kp, kd : number, (m,) or (m, m)
         G_p in 1/s^2 and G_v in 1/s of the joint error equation (34).
     reference : Trajectory or (m,)
         Desired joint positions (of the motors, where drives are elastic).
@@ -51,13 +51,13 @@ class ComputedTorque(Controller):
     Examples
     --------
     >>> model = pliant.load("two-link").model()
-    >>> controller = pliant.control.ComputedTorque(kp=25.0, kv=10.0, reference=[0.5, 0.2])
+    >>> controller = pliant.control.ComputedTorque(kp=25.0, kd=10.0, reference=[0.5, 0.2])
     >>> pliant.simulate(model, 0.05, controller=controller).stats.status
     'finished'
     """
 
     kp: ArrayLike
-    kv: ArrayLike
+    kd: ArrayLike
     reference: Trajectory | AnglesLike
     estimate: Model | None = None
 
@@ -67,13 +67,13 @@ class ComputedTorque(Controller):
 
 
 class _DecouplingLaw(Law):
-    gains = ("kp", "kv")
+    gains = ("kp", "kd")
     tunable = (*gains, "reference")
 
     def __init__(self, model: Model, given: ComputedTorque) -> None:
         super().__init__(model)
         self.kp = feedback_gain("kp", given.kp, model.joints)
-        self.kv = feedback_gain("kv", given.kv, model.joints)
+        self.kd = feedback_gain("kd", given.kd, model.joints)
         self.reference = reference_for(model, given.reference)
         if self.reference.coordinates not in (None, actuated_names(model)):
             raise ModelError(
@@ -87,7 +87,7 @@ class _DecouplingLaw(Law):
         """(m, 1) torques Gamma, as commands of motors."""
         r, rd, rdd = self.reference.derivatives(t)
         y, yd = q[actuated_places(self.model)], qd[actuated(self.model)]
-        u = rdd + ca.mtimes(constant(self.kv), rd - yd) + ca.mtimes(constant(self.kp), r - y)
+        u = rdd + ca.mtimes(constant(self.kd), rd - yd) + ca.mtimes(constant(self.kp), r - y)
         return commands_for(self.model.chain, decoupled(self.estimate, q, qd, u))
 
 

@@ -71,15 +71,15 @@ class MotionWanted:
         Whether the arm moves.
     reference : mapping
         Path, as a scenario file gives it.
-    bandwidth : float
-        Bandwidth of the closed loop, rad/s.
+    frequency : float
+        Frequency of the closed loop, Hz.
     """
 
     start: Sequence[float]
     goal: Sequence[float]
     moves: bool
     reference: Mapping[str, object]
-    bandwidth: float
+    frequency: float
 
 
 class Controller:

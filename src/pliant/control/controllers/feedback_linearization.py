@@ -33,7 +33,7 @@ class FeedbackLinearization(Controller):
 
     Parameters
     ----------
-    bandwidth : number or (m,)
+    omega : number or (m,)
         w of each joint, rad/s. All four poles of its error are at -w.
     reference : Trajectory or (m,)
         Desired positions of the joints, four times differentiable between breaks.
@@ -58,22 +58,22 @@ class FeedbackLinearization(Controller):
     0.4
     """
 
-    bandwidth: ArrayLike
+    omega: ArrayLike
     reference: Trajectory | AnglesLike
     estimate: Model | None = None
 
     def bind(self, model: Model) -> Law:
-        """Check bandwidths, reference and the arm."""
+        """Check poles, reference and the arm."""
         return _LinearizingLaw(model, self)
 
 
 class _LinearizingLaw(Law):
-    tunable = ("bandwidth", "reference")
+    tunable = ("omega", "reference")
 
     def __init__(self, model: Model, given: FeedbackLinearization) -> None:
         super().__init__(model)
         _require_elastic(model)
-        self.bandwidth = checked_limit("bandwidth", given.bandwidth, model.n_joints)
+        self.omega = checked_limit("omega", given.omega, model.n_joints)
         self.reference = reference_for(model, given.reference)
         if self.reference.coordinates not in (None, tuple(model.joints)):
             raise ModelError("reference: it moves motors; expected a path of the joints")
@@ -84,7 +84,7 @@ class _LinearizingLaw(Law):
         """(m, 1) torques, as commands of motors."""
         y, b, A = output_derivatives(self.estimate, q, qd)
         r = self._reference(t)
-        w = constant(self.bandwidth)
+        w = constant(self.omega)
         v = r[ORDER]
         for k, factor in enumerate(BINOMIAL):
             v = v + factor * w ** (ORDER - k) * (r[k] - y[k])

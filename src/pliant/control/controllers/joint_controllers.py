@@ -85,7 +85,7 @@ class PD(Controller):
     @classmethod
     def offered(cls, model: Model, wanted: MotionWanted) -> dict[str, object]:
         """Propose gains of a critically damped loop."""
-        kp, kd = natural_gains(model, wanted.start, wanted.bandwidth)
+        kp, kd = natural_gains(model, wanted.start, wanted.frequency)
         return {"kp": kp.tolist(), "kd": kd.tolist(), "reference": wanted.reference}
 
     def bind(self, model: Model) -> Law:
@@ -290,7 +290,7 @@ def resting_torque(model: Model, joints: Expression) -> Expression:
 
 @checked
 def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float = 1.0) -> tuple[Array, Array]:
-    """Diagonal PD gains kp = M_jj wn^2 and kd = 2 zeta wn M_jj, M_jj of the arm at `q`, wn = `frequency` in rad/s.
+    """Diagonal PD gains kp = M_jj w^2 and kd = 2 zeta w M_jj, M_jj of the arm at `q`, w = 2 pi `frequency`.
 
     M_jj includes the inertia of all that follows the joint through loops.
 
@@ -301,7 +301,7 @@ def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float =
     q : (n,) or (m,) array
         Pose at which the inertia is taken.
     frequency : float
-        wn, rad/s.
+        Natural frequency of each joint under these gains, Hz.
     damping : float
         zeta.
 
@@ -312,8 +312,8 @@ def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float =
 
     Examples
     --------
-    >>> kp, kd = pliant.control.natural_gains(pliant.load("two-link").model(), [0.0, 0.0], frequency=6.0)
-    >>> bool(np.allclose(kd, kp / 3))
+    >>> kp, kd = pliant.control.natural_gains(pliant.load("two-link").model(), [0.0, 0.0], frequency=1.0)
+    >>> bool(np.allclose(kd, kp / np.pi))
     True
     """
     if not (frequency > 0 and damping > 0):
@@ -328,4 +328,5 @@ def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float =
         W = np.linalg.solve(M[np.ix_(follow, follow)], J[:, follow].T)
         T[follow] = -W @ np.linalg.solve(J[:, follow] @ W, J @ T)
     inertia = np.einsum("ik,ij,jk->k", T, M, T)
-    return inertia * frequency**2, 2 * damping * frequency * inertia
+    omega = 2 * np.pi * frequency
+    return inertia * omega**2, 2 * damping * omega * inertia

@@ -91,8 +91,8 @@ class LQR(Controller):
 
     @classmethod
     def offered(cls, model: Model, wanted: MotionWanted) -> dict[str, object]:
-        """Propose weights of a loop of about this bandwidth."""
-        weight = wanted.bandwidth**2
+        """Propose weights of a loop of about this frequency."""
+        weight = (2 * np.pi * wanted.frequency) ** 2
         Q = {"joints": weight, "flexible": weight, "rates": 1.0}
         return {"joints": wanted.goal if wanted.moves else wanted.start, "Q": Q, "R": 0.01}
 

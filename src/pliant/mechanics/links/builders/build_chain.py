@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import get_args
 
 import casadi as ca
 
 from pliant.algebra.rotations import SX
+from pliant.errors import ModelError
 from pliant.mechanics.links.builders.boundary_loads import (
     boundary_loads,
     inertias_at_tips,
@@ -51,6 +53,8 @@ def build_chain(
     functions: Callable[[Link, TipLoad | None], LinkShapes | None] = link_shapes,
 ) -> Chain:
     """The chain of a robot; numbers at the paths of `symbols` become those symbols, `functions` are those of a link."""
+    if stiffening not in get_args(StiffeningName):
+        raise ModelError(f"stiffening: got {stiffening!r}, expected {', '.join(get_args(StiffeningName))}")
     view = RobotView(robot, symbols or {})
     robot = view.description  # from here on that of the pieces
     beyond = inertias_at_tips(robot)
