@@ -147,9 +147,9 @@ def __dir__() -> list[str]:
 
 def _asked_by(module: str) -> bool:
     """Whether a function of a module is among the callers."""
-    import sys
+    from inspect import currentframe
 
-    frame = sys._getframe(1).f_back
+    frame = currentframe()
     while frame is not None and frame.f_globals.get("__name__") != module:
         frame = frame.f_back
     return frame is not None

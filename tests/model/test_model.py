@@ -261,7 +261,7 @@ def test_statics_and_vibration_follow_the_parameters() -> None:
         lambda m, p: m.holding_torque(q, loads, p=p),
         lambda m, p: m.stiffness(q, loads, p=p),
         lambda m, p: m.frequencies(q, "free", loads, p=p),
-        lambda m, p: np.abs(m.modes(q, loads=loads, p=p)[1]),
+        lambda m, p: np.abs(m.modes(q, loads=loads, p=p).shapes),
         lambda m, p: m.linearize(q, p=p).A,
     ):
         np.testing.assert_allclose(find(given, p), find(built, None), rtol=1e-9, atol=1e-12)

@@ -30,7 +30,8 @@ ROOMS = ("pliant", "pliant.analysis", "pliant.control", "pliant.loads", "pliant.
          "pliant.validation", "pliant.bodies", "pliant.planning")  # fmt: skip
 
 RECORDS = {
-    "Convergence", "EigenvalueHistory", "Modes", "Overestimation", "Sensitivity", "Design", "Filter", "RestToRest",
+    "Convergence", "EigenvalueHistory", "Controllability", "Overestimation", "Sensitivity", "Design", "Filter",
+    "RestToRest",
     "Identification", "Channel", "Unresolved", "Histories", "SweepResult", "BatchResult", "Result", "PointWrench",
     "Interrupted", "GradientStats", "RunGradient", "FitVerdict", "ChannelMatch",
     "Decay", "ErrorShares", "RingDown", "Validation", "ElementModel", "SolidMesh", "Belief",
@@ -195,7 +196,7 @@ def _analysis() -> dict[str, Call]:
         "frequency_response": Call(analysis.frequency_response, {"system": system, "frequencies": [1.0, 2.0]}),
         "frequency_sensitivity": Call(analysis.frequency_sensitivity, {"model": light, "q": q, "joints": "locked"}),
         "link_frequencies": Call(analysis.link_frequencies, {"model": m, "link": "upper", "q": q, "load": 1.0}),
-        "modes": Call(analysis.modes, {"model": m, "q": q, "joints": "free",
+        "controllability": Call(analysis.controllability, {"model": m, "q": q, "joints": "free",
                                        "sensors": [control.Encoder("upper", "link")]}),
         "overestimation": Call(analysis.overestimation, {"model": m, "joints": [0.1, 0.2], "kp": 1.0, "kd": 1.0,
                                                          "damping": 0.0, "largest": 1.0}),

@@ -11,7 +11,7 @@ from pliant.analysis.closed_loop import (
     link_frequencies,
 )
 from pliant.analysis.convergence import Convergence, convergence, with_shapes
-from pliant.analysis.linear import Modes, frequency_response, modes, to_control
+from pliant.analysis.linear import Controllability, controllability, frequency_response, to_control
 from pliant.analysis.overestimation import Overestimation, overestimation
 from pliant.analysis.pose_maps import PoseMap, damping_map, frequency_map
 from pliant.analysis.sensitivity import (
@@ -25,15 +25,16 @@ from pliant.analysis.sensitivity import (
 
 __all__ = [
     "Campbell",
+    "Controllability",
     "Convergence",
     "EigenvalueHistory",
-    "Modes",
     "Overestimation",
     "PoseMap",
     "Sensitivity",
     "campbell",
     "closed_loop_eigenvalues",
     "closed_loop_matrix",
+    "controllability",
     "convergence",
     "damping_map",
     "eigenvalues_along",
@@ -42,7 +43,6 @@ __all__ = [
     "frequency_response",
     "frequency_sensitivity",
     "link_frequencies",
-    "modes",
     "overestimation",
     "rest_sensitivity",
     "rest_slope",

@@ -127,8 +127,8 @@ def frequency_response(
 
 
 @dataclass(frozen=True)
-class Modes:
-    """Vibrations of the arm about a rest state, each a row of every table.
+class Controllability:
+    """How torques move the natural modes of an arm, and how sensors see them; a row of every table for each mode.
 
     Attributes
     ----------
@@ -147,8 +147,9 @@ class Modes:
 
     Examples
     --------
-    >>> modes = pliant.analysis.modes(pliant.load("two-link").model(), sensors=[pliant.control.Encoder("upper")])
-    >>> modes.uncontrollable(), modes.unobservable(), modes.owner(3)
+    >>> encoder = pliant.control.Encoder("upper")
+    >>> found = pliant.analysis.controllability(pliant.load("two-link").model(), sensors=[encoder])
+    >>> found.uncontrollable(), found.unobservable(), found.owner(3)
     ([], [], 'fore.bending_y.1')
     """
 
@@ -186,7 +187,7 @@ class Modes:
         list of int
         """
         if self.observe is None:
-            raise ModelError("unobservable: got no sensors, expected some; pass sensors=[...] to modes")
+            raise ModelError("unobservable: got no sensors, expected some; pass sensors=[...] to controllability")
         return [k for k, row in enumerate(self.observe) if np.abs(row).max(initial=0.0) < tolerance]
 
     def owner(self, mode: int) -> str:
@@ -206,10 +207,10 @@ class Modes:
 
 
 @checked
-def modes(
+def controllability(
     model: Model, q: StateLike | None = None, joints: JointsName = "free", sensors: Sequence[Sensor] | None = None
-) -> Modes:
-    """Frequencies, shapes, controllability, observability and participation of the modes about `q`.
+) -> Controllability:
+    """Controllability, observability and participation of the natural modes about `q`.
 
     Parameters
     ----------
@@ -224,17 +225,18 @@ def modes(
 
     Returns
     -------
-    Modes
+    Controllability
 
     Examples
     --------
-    >>> pliant.analysis.modes(pliant.load("two-link").model()).participation.shape
+    >>> pliant.analysis.controllability(pliant.load("two-link").model()).participation.shape
     (4, 4)
     """
-    model.layout.require_open("participation in modes (model.modes goes without)")
+    model.layout.require_open("controllability (model.modes goes without)")
     model = fitted_to_start(model, q, None)
     state = statics.state_or_rest(model, q)
-    squares, Phi = model.modes(state, joints)
+    found = model.modes(state, joints)
+    Phi = found.shapes
     M, S = model.mass_matrix(state), model.actuation
     reach = np.linalg.solve(M, S)
     norm = np.sqrt(np.einsum("im,im->m", S, reach))
@@ -243,10 +245,9 @@ def modes(
     if sensors is not None:
         measurement = Measurement(model, sensors)
         C, _, _ = measurement.matrices(np.concatenate([state, np.zeros(model.n)]), model.holding_torque(state))
-        w = np.sqrt(np.maximum(squares, 0.0))
+        w = np.maximum(found.omega, 0.0)
         amplitude = np.where(w > 0, 1 / np.where(w > 0, w, 1.0), 1.0)  # unit energy: amplitude 1/w, rate 1
         seen = np.hypot(C[:, : model.n] @ Phi * amplitude, C[:, model.n :] @ Phi).T
         observe = seen / np.maximum(seen.max(axis=0, keepdims=True, initial=0.0), np.finfo(float).tiny)
     share = (Phi * (M @ Phi)).T
-    hertz = np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi)
-    return Modes(hertz, Phi, control, observe, share, model.speeds)
+    return Controllability(found.frequencies, Phi, control, observe, share, model.speeds)

@@ -104,7 +104,8 @@ def frequency_sensitivity(model: Model, q: StateLike | None = None, joints: Join
     model.layout.require_open("sensitivities of frequencies (compare those of model.replace({...}))")
     model = fitted_to_start(model, q, None)
     state = statics.state_or_rest(model, q)
-    squares, Phi = model.modes(state, joints)
+    modes = model.modes(state, joints)
+    squares, Phi = modes.omega * np.abs(modes.omega), modes.shapes
     x, p, v, s = ca.SX.sym("q", model.n_q), model.parameter_symbols, ca.SX.sym("v", model.n), ca.SX.sym("s")
     K = stiffness(model.equations, x)
     work = ca.mtimes([v.T, K - s * model.equations.mass_matrix(x), v])

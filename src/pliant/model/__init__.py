@@ -7,7 +7,7 @@ from pliant.mechanics.formulations.formulation import Formulation
 from pliant.model.model import Model
 from pliant.model.model_options import Options
 from pliant.model.states import named_places, normalised, read_state
-from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
+from pliant.model.terms import DenocMatrices, Energy, Matrices, Modes, PartitionedMatrices, ScrewMatrices, StateSpace
 
 if TYPE_CHECKING:
     from pliant.model.recipes import EXPRESSIONS
@@ -21,6 +21,7 @@ __all__ = [
     "Formulation",
     "Matrices",
     "Model",
+    "Modes",
     "Options",
     "PartitionedMatrices",
     "ScrewMatrices",

@@ -39,6 +39,7 @@ from pliant.model.terms import (
     InverseDerivatives,
     InverseDerivativesOfParameters,
     Matrices,
+    Modes,
     PartitionedMatrices,
     ScrewMatrices,
     StateSpace,
@@ -1675,11 +1676,11 @@ class Model:
         joints: JointsName = "locked",
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
-    ) -> tuple[Array, Array]:
-        """Squared frequencies (rad/s)^2, ascending, and mode shapes `(n, modes)` with Phi^T M Phi = 1.
+    ) -> Modes:
+        """Natural modes about `q`: frequencies in Hz, damping ratios and shapes.
 
-        Of a free base the first six are its rigid motions, squares exactly zero, in the order of `speeds[:6]`: turns
-        about the center of mass of the whole, and shifts.
+        Of a free base the first six are its rigid motions, frequencies exactly zero, in the order of `speeds[:6]`:
+        turns about the center of mass of the whole, and shifts.
 
         Parameters
         ----------
@@ -1696,20 +1697,19 @@ class Model:
 
         Returns
         -------
-        squares : (k,) array
-            Squared frequencies, (rad/s)^2.
-        shapes : (n, k) array
-            Mode shapes; rows of what is held are zero.
+        Modes
 
         Examples
         --------
-        >>> squares, shapes = pliant.load("two-link").model().modes(joints="free")
-        >>> squares.shape, shapes.shape
+        >>> modes = pliant.load("two-link").model().modes(joints="free")
+        >>> modes.frequencies.shape, modes.shapes.shape
         ((4,), (4, 4))
         """
         model = self._fitted(q, loads, p)
         state = statics.state_or_rest(model, q, p, loads)
-        return small_vibrations.modes(model, state, model._free(joints == "locked"), loads, p)
+        found = small_vibrations.modes(model, state, model._free(joints == "locked"), loads, p)
+        tell(model, drifted_rows(model, p))
+        return Modes(small_vibrations.hertz(found[0]), small_vibrations.ratios(model, state, found, p), found[1])
 
     @checked
     def damping_ratios(

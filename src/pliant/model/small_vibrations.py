@@ -165,10 +165,20 @@ def roots(K: Array, by_qd: Array, M: Array) -> Array:
     return np.sort(np.concatenate([np.where(grows, -1, 1) * np.abs(swings), -falls])) / (2 * np.pi)
 
 
+def hertz(squares: Array) -> Array:
+    """Frequencies of squared angular frequencies, negative ones for negative squares."""
+    return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
+
+
 def damping_ratios(model: Model, q: Array, free: list[int], p: ArrayLike | None) -> Array:
-    """Ratio of each mode of the free coordinates about q to first order, phi^T D phi / 2 omega; NaN without a
-    frequency."""
-    squares, Phi = modes(model, q, free, (), p)
+    """Ratio of each mode of the free coordinates about q."""
+    return ratios(model, q, modes(model, q, free, (), p), p)
+
+
+def ratios(model: Model, q: Array, found: tuple[Array, Array], p: ArrayLike | None) -> Array:
+    """Ratio of modes (squared frequencies and shapes) to first order, phi^T D phi / 2 omega; NaN without
+    a frequency."""
+    squares, Phi = found
     D = force_functions.damping(model, q, p)
     omega = np.sqrt(np.where(squares > 0, squares, np.nan))
     return np.asarray(np.einsum("ik,ij,jk->k", Phi, D, Phi) / (2 * omega))

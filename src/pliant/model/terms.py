@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from pliant.arrays import Array
 
 
@@ -18,6 +20,34 @@ class Energy(NamedTuple):
     def total(self) -> Array:
         """Sum of the three."""
         return self.kinetic + self.gravity + self.strain
+
+
+class Modes(NamedTuple):
+    """Natural modes of an arm about a state of rest, from the lowest frequency up.
+
+    Attributes
+    ----------
+    frequencies : (k,) array
+        Hz, undamped; negative where the arm leaves the state instead of vibrating about it.
+    damping : (k,) array
+        Part of the critical damping of each mode; NaN where a mode has no frequency.
+    shapes : (n, k) array
+        Mode shapes Phi with Phi^T M Phi = 1; rows of what is held are zero.
+
+    Examples
+    --------
+    >>> pliant.load("two-link").model().modes().frequencies.round(2)
+    array([2.63, 7.6 ])
+    """
+
+    frequencies: Array
+    damping: Array
+    shapes: Array
+
+    @property
+    def omega(self) -> Array:
+        """(k,) angular frequencies, rad/s, negative as `frequencies` are."""
+        return 2 * np.pi * self.frequencies
 
 
 class ForwardDerivatives(NamedTuple):

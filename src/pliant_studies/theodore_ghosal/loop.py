@@ -80,8 +80,8 @@ def _loop(model: Model, law: ComputedTorque, path: Trajectory, times: Array) -> 
 def _held(model: Model, states: list[Array]) -> Iterator[tuple[Array, Array | Complex]]:
     """Frequencies and shapes of the arm with its joints held."""
     for q in states:
-        squares, shapes = model.modes(q)
-        yield np.sqrt(squares), shapes
+        modes = model.modes(q)
+        yield modes.omega, modes.shapes
 
 
 def _groups(model: Model) -> dict[tuple[str, str], list[int]]:

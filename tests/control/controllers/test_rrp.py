@@ -61,7 +61,7 @@ def test_link_frequencies() -> None:
     for kind in ("modes", "elements"):
         states = along(arm(kind), t)
         for link, load in LOADS.items():
-            found[kind, link] = np.array([link_frequencies(arm(kind), link, q, load)[:4] for q in states])
+            found[kind, link] = 2 * np.pi * np.array([link_frequencies(arm(kind), link, q, load)[:4] for q in states])
     # table of roots for a tip mass: l = 0.3 and 1.0 m; each frequency occurs in both planes
     np.testing.assert_allclose(found["modes", "slide"][0], np.repeat([1103.45, 10807.8], 2), rtol=1e-5)
     np.testing.assert_allclose(found["modes", "slide"][-1], np.repeat([146.94, 1059.24], 2), rtol=3e-5)

@@ -56,7 +56,7 @@ def test_swings_shrink_as_the_slow_amplitude_does(ratio: float, growth: float, s
     """Averaging leaves out terms of the order of the ratio itself: 2 % of what was lost, for ratios up to 0.034."""
     model = plucked(ratio, growth, **shapes).model()
     omega = 2 * np.pi * model.frequencies()[0]
-    vector = model.modes()[1][:, 0]
+    vector = model.modes().shapes[:, 0]
     rise = model.tip_pose(1e-6 * vector)[1, 3] / 1e-6
     start = vector * (0.04 / rise)
     run = pliant.simulate(model, 30 * 2 * np.pi / omega, q0=start, output_step=2 * np.pi / omega / 400)

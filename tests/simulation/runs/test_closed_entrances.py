@@ -24,7 +24,7 @@ HOLD = control.PD(kp=10.0, kd=1.0, reference=[0.0], gravity="none")
 FUNCTIONS = ("matrices", "denoc_matrices")
 ENTRANCES: dict[str, Callable[[pliant.Model], Any]] = {
     "gravity torque": lambda m: gravity_torque(m, [0.0]),
-    "modes in parts": lambda m: analysis.modes(m),
+    "modes in parts": lambda m: analysis.controllability(m),
     "optimal motion": lambda m: control.rest_to_rest(m, [0.0], [0.1], 1.0),
     "closed_loop_matrix": lambda m: analysis.closed_loop_matrix(m, HOLD, 0.0, Q),
     "to_mjcf": lambda m: m.robot.to_mjcf(),

@@ -97,9 +97,9 @@ def test_a_step_is_divided_evenly(model: pliant.Model) -> None:
 
 
 def test_the_default_step_follows_the_fastest_mode(model: pliant.Model) -> None:
-    squares, _ = model.modes(model.layout.rest(), "free")
+    modes = model.modes(model.layout.rest(), "free")
     arm = Stepper(model)
-    assert arm.step_length == pytest.approx(0.4 / (1.3 * np.sqrt(squares.max())))
+    assert arm.step_length == pytest.approx(0.4 / (1.3 * modes.omega.max()))
     assert Stepper(model, method="dopri5").step_length is None
 
 

@@ -102,12 +102,13 @@ class _Pose:
     @classmethod
     def at(cls, model: Model, q: Array, by: Array, twice: Array) -> _Pose:
         """Return the pose at coordinates q (n_q,), which change by `by` and `twice` (n,) along the way."""
-        squares, Phi = model.modes(q)
+        modes = model.modes(q)
+        squares, Phi = modes.omega * np.abs(modes.omega), modes.shapes
         vibrating = np.flatnonzero(squares > 0)
         kept = vibrating[squares[vibrating] <= FAR**2 * squares[vibrating[0]]][:MOST]
         return cls(
             q=q, by=by, twice=twice, M=model.mass_matrix(q), squares=squares[kept], Phi=Phi[:, kept],
-            ratios=model.damping_ratios(q)[kept],
+            ratios=modes.damping[kept],
         )  # fmt: skip
 
     def stiffness(self, R: Array) -> tuple[Array, Array]:
