@@ -17,6 +17,7 @@ from pliant.identification.calibration import calibration_number
 from pliant.identification.lagging import lagged
 from pliant.identification.residuals import Residuals
 from pliant.identification.response import Response
+from pliant.identification.resuming import FitProgress
 from pliant.identification.unknowns import unknowns
 from pliant.validation import validate
 
@@ -217,8 +218,16 @@ def test_a_fit_goes_on_where_it_stopped(model: pliant.Model, tmp_path: Path, mon
         pliant.identify(model, recording, names, start={PATH: 900.0}, resume=kept)
     seen: list[float] = []
     monkeypatch.setattr(Residuals, "window", lambda self, f: (seen.append(f), window(self, f))[1])
+    reached, rounds = FitProgress.reached, list[int]()
+
+    def noted(self: FitProgress, u: Any, noise: Any, **where: int) -> None:
+        rounds.extend(count for what, count in where.items() if what == "round")
+        reached(self, u, noise, **where)
+
+    monkeypatch.setattr(FitProgress, "reached", noted)
     found = pliant.identify(model, recording, names, start=start, resume=kept)
     assert set(seen) == {1.0}
+    assert rounds[0] == 1  # rounds that are over, so that none is made twice
     assert found.evaluations < whole.evaluations
     np.testing.assert_allclose(found.estimates, whole.estimates, rtol=1e-4, atol=1e-8)
     assert not kept.exists()

@@ -25,7 +25,8 @@ from nastran_files import write_op2  # noqa: E402
 from pliant.errors import ModelError, PliantError  # noqa: E402
 from pliant.mechanics.bodies import library_process as processes  # noqa: E402
 from pliant.mechanics.bodies import library_tasks  # noqa: E402
-from pliant.mechanics.bodies.body_surface import as_triangles, skin  # noqa: E402
+from pliant.mechanics.bodies import body_surface  # noqa: E402
+from pliant.mechanics.bodies.body_surface import as_triangles, drawn_surface, skin  # noqa: E402
 from pliant.mechanics.bodies.closed_surfaces import closed_surface, filled  # noqa: E402
 from pliant.mechanics.bodies.mesh_reading import MESH_FORMATS, check_one_file, read_solid_mesh  # noqa: E402
 from pliant.mechanics.bodies.repeated_elements import without_repeats  # noqa: E402
@@ -513,6 +514,37 @@ def test_surfaces_that_are_two() -> None:
     both = np.concatenate([points, middle + 0.5 * (points - middle)])
     with said("box.stl: has 2 closed surfaces, expected one; a cavity would be filled"):
         closed_surface(both, np.concatenate([triangles, len(points) + triangles[:, ::-1]]), "box.stl")
+
+
+def test_an_open_surface_is_named_where_it_is_open() -> None:
+    points, triangles = _surface()
+    whole = {tuple(sorted(edge)) for t in triangles[1:] for edge in ((t[0], t[1]), (t[1], t[2]), (t[2], t[0]))}
+    left = triangles[0]
+    with pytest.raises(ModelError) as caught:
+        closed_surface(points, triangles[1:], "box.stl")
+    place = [float(x) for x in str(caught.value).split("near (")[1].split(")")[0].split(",")]
+    edges = [points[list(pair)].mean(axis=0) for pair in ((left[0], left[1]), (left[1], left[2]), (left[2], left[0]))]
+    assert len(whole) > 3
+    assert min(np.abs(edge - place).max() for edge in edges) < 1e-3 * np.ptp(points)
+
+
+def test_a_corner_that_is_last_in_all_its_triangles_belongs_to_its_surface() -> None:
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    faces = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])
+    assert len(closed_surface(points, faces, "corner.stl")[1]) == 4
+
+
+def test_a_fine_surface_is_thinned_and_stays_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points of one cell of a grid become one of them; what is left has two triangles at every edge."""
+    model = mesh_model(bar((40, 8, 8)), "steel", unit="m")
+    whole, _ = drawn_surface(model, 1)
+    monkeypatch.setattr(body_surface, "MOST_NUMBERS", 9 * len(whole) // 3)
+    vertices, triangles = drawn_surface(model, 1)
+    assert 20 < len(vertices) <= len(whole) // 3
+    assert set(vertices) <= set(whole)
+    assert triangles.shape == (len(triangles), 3)
+    assert len(closed_surface(model.nodes[vertices], triangles, "thin.stl")[1]) == len(triangles)
+    np.testing.assert_allclose(np.ptp(model.nodes[vertices], axis=0), np.ptp(model.nodes, axis=0), rtol=0.3)
 
 
 def test_sizes_of_elements_that_nobody_can_hold() -> None:

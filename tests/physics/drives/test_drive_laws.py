@@ -116,6 +116,19 @@ LAWS = {
     "bouc-wen": Yielding(500.0, 2e-3, 1.7, 0.5),
     "bouc-wen, slender": Yielding(500.0, 2e-3, 1.0, 0.9),
 }
+
+
+def test_bristles_carry_no_more_than_they_can_at_a_start() -> None:
+    """Loads of three times the highest friction, and of a part of it, in both directions."""
+    v, load = ca.SX.sym("v"), ca.SX.sym("load")
+    law = LAWS["bristle"]
+    carried = ca.Function("carried", [v, load], [law.carrying(ca.SX(0), v, load)])
+    highest = float(ca.evalf(ca.SX(law.level.highest)))
+    for part, expected in ((3.0, 1.0), (-3.0, -1.0), (0.4, 0.4), (-0.7, -0.7)):
+        assert float(carried(0.0, part * highest)) == pytest.approx(expected, rel=1e-12)
+    assert float(carried(-1.0, 0.0)) == -1.0  # in motion they slip
+
+
 VISCOUS = {"lugre": 100.0 * 0.5 / 0.8}
 """The least that makes it passive."""
 

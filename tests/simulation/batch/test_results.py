@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import pliant
 from batch_arms import starts
@@ -11,6 +12,7 @@ from pliant.batch import BatchResult, simulate_batch
 from pliant.control.controllers.joint_controllers import PD
 from pliant.control.sensing.sampled import Sampled
 from pliant.simulation.batch import store as batch_store
+from pliant.simulation.runs.files import digest as digest_module
 from pliant.simulation.runs.files.digest import digest
 
 
@@ -203,3 +205,15 @@ def test_a_result_too_large_for_memory_asks_for_a_path(model, monkeypatch) -> No
     monkeypatch.setattr(batch_store, "_free_memory", lambda: 10_000)
     with pytest.raises(pliant.ModelError, match="give a path"):
         simulate_batch(model, 0.1, starts(model, 100), step=1e-3)
+
+
+def test_a_digest_read_in_pieces_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.arange(700.0).reshape(100, 7)
+    data = xr.Dataset({"rows": (("a", "b"), rows), "one": 3.0}, attrs={"by": "test"})
+    whole = digest(data)
+    for chunks in (None, (8, 7)):
+        data["rows"].encoding["chunksizes"] = chunks
+        monkeypatch.setattr(digest_module, "PIECE", 56 * 20)  # twenty rows
+        assert digest(data) == whole
+    data["rows"][83, 4] += 1.0
+    assert digest(data) != whole

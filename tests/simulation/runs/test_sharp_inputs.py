@@ -11,7 +11,7 @@ import pytest
 import pliant
 from pliant.robot import Friction, Joint, Link, RigidBody
 from pliant.simulation.runs.equations.composition import compose
-from pliant.simulation.runs.equations.sharp_inputs import sharp_times
+from pliant.simulation.runs.equations.sharp_inputs import _Cells, sharp_times
 
 WIDTH, IMPULSE = 0.01, 0.7
 
@@ -198,3 +198,13 @@ def test_cells_are_as_short_as_what_they_describe() -> None:
     jump = sharp_times(lambda t: np.sign(t - np.pi)[:, None], 0.0, 10.0, np.empty(0)).times
     assert jump[jump < np.pi].max() > np.pi - 1e-4
     assert jump[jump > np.pi].min() < np.pi + 1e-4
+
+
+def test_cells_end_at_the_breaks_of_their_own_stretch() -> None:
+    """Also before a stretch that is too short for a step, which has no cells."""
+    edges = np.array([0.0, 0.3, 0.3 + 1e-9, 1.0])
+    cells = _Cells.of(lambda t: np.sin(9.0 * t)[:, None], edges, 16)
+    assert cells is not None
+    ends = np.flatnonzero(np.diff(cells.stretch, append=99))
+    np.testing.assert_array_equal(cells.b[ends], edges[cells.stretch[ends] + 1])
+    assert set(cells.stretch) == {0, 2}
