@@ -100,7 +100,7 @@ def able(chain: Chain) -> list[str]:
     """Formulations that know all that a chain has; `dual-screw` only bodies that are linear."""
     found = [name for name, one in FORMULATIONS.items() if not features(chain) - one.supports]
     linear = all(isinstance(link.body, (LinearBeam, LinearBody, RigidMap)) for link in chain.links)
-    return [name for name in found if name != "dual-screw" or (linear and not chain.stiffening)]
+    return [name for name in found if name != "dual-screw" or (linear and chain.stiffening == "off")]
 
 
 def unbent(arm: Arm) -> Arm:

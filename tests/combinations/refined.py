@@ -50,7 +50,7 @@ def plain(arm: Arm, fine: bool) -> Arm | None:
     if not any(link.shapes is not None for link in links):
         return None
     robot = robot_of(arm.robot, links=links, couplings=(), contacts=(), loops=())
-    made = Arm(arm.seed, robot, False, arm.q, arm.qd, arm.tau)
+    made = Arm(arm.seed, robot, "off", arm.q, arm.qd, arm.tau)
     return replace(made, q=made.chain.rest(), qd=np.zeros(made.chain.n))
 
 

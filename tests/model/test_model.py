@@ -362,7 +362,7 @@ def test_unknown_options_are_refused() -> None:
     with pytest.raises(ModelError, match="rotation"):
         robot.model(rotation="small")
     with pytest.raises(ModelError, match="stiffening"):
-        robot.model(stiffening="third-order")
+        robot.model(stiffening="fourth-order")
     with pytest.raises(ModelError, match="not a number of this robot"):
         robot.model(parameters=["links.upper.beam.EI"])
     with pytest.raises(ModelError, match=r"parameters: got 'payload\.mass' 2 times, expected each number once"):

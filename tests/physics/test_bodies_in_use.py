@@ -162,7 +162,7 @@ def test_a_body_without_second_order_that_spins_is_told() -> None:
         (text,) = told(call)
         assert "got a body without second order for link fore" in text
         assert "axial force changes link fore by up to" in text
-        assert "pliant body mesh --stiffening" in text
+        assert "reduce it anew with stiffening='second-order'" in text
     assert told(lambda model: model.frequencies(rates=[rate]), stiffening="off") == []
     assert told(lambda model: model.frequencies(rates=[0.02 * rate])) == []
 

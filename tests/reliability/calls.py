@@ -139,8 +139,9 @@ def _controllers() -> dict[str, Call]:
         "Cycloidal": Call(moved(control.Cycloidal), move),
         "Quintic": Call(moved(control.Quintic), move),
         "Trapezoidal": Call(moved(control.Trapezoidal), {**move, "ramp": 0.25}),
-        "JerkLimited": Call(moved(control.JerkLimited), {"start": [0.0], "goal": [1.0], "speed": 1.0,
-                                                         "acceleration": 4.0, "jerk": [20.0], "begin": 0.0}),
+        "JerkLimited": Call(moved(control.JerkLimited), {
+            "start": [0.0], "goal": [1.0], "speed_limit": 1.0, "acceleration_limit": 4.0, "jerk_limit": [20.0],
+            "begin": 0.0}),
         "Step": Call(moved(control.Step), {"start": [0.0], "goal": [1.0], "time": 0.5}),
         "Waypoints": Call(moved(control.Waypoints), {"times": [0.0, 0.5, 1.0], "points": [[0.0], [1.0], [0.5]],
                                                      "order": 3}),
@@ -409,7 +410,7 @@ def _descriptions() -> dict[str, Call]:
         "Surface": {"type": "sphere", "radius": 0.1},
         "TipLoad": {"mass": 1.0, "inertia": 0.1, "first_moment": 0.1},
     }
-    found = {name: Call(getattr(pliant, name), arguments) for name, arguments in given.items()}
+    found = {name: Call(getattr(pliant.robot, name), arguments) for name, arguments in given.items()}
     scenario, sweeps = import_module("pliant.scenario"), import_module("pliant.sweeps")
     later: dict[str, tuple[Any, dict[str, Any]]] = {
         "Scenario": (pliant.Scenario, {**sound.SCENARIO}),

@@ -16,6 +16,7 @@ from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.model.states import read_state
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class Campbell:
 
 @checked
 def campbell(
-    model: Model,
+    model: Model | Robot,
     joint: str,
     speeds: ArrayLike,
     at: StateLike | None = None,
@@ -132,7 +133,7 @@ def campbell(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm. Spin stiffens it if its `stiffening` is of second order or more.
     joint : str
         Name of the joint that spins; its motor where the drive is elastic.
@@ -155,6 +156,7 @@ def campbell(
     >>> pliant.analysis.campbell(model, model.joints[0], [0.0, 2.0, 4.0]).frequencies.shape[0]
     3
     """
+    model = model_of(model)
     rates = numbers("speeds", speeds)
     if len(rates) < 2 or not (np.diff(rates) > 0).all():
         raise ModelError("speeds: expected two or more finite numbers (N,) that rise")

@@ -18,6 +18,7 @@ from pliant.control.trajectories.trajectories import Trajectory, numbers
 from pliant.errors import ModelError
 from pliant.mechanics.links.clamped_link import held, vibrations
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.model.states import read_state
 from pliant.robot.parts.shapes import TipLoad
 from pliant.robot.stations import places_of
@@ -27,7 +28,7 @@ from pliant.simulation.runs.equations.composition import compose
 
 @checked
 def closed_loop_matrix(
-    model: Model,
+    model: Model | Robot,
     controller: Controller,
     t: float,
     q: ArrayLike,
@@ -41,7 +42,7 @@ def closed_loop_matrix(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm that is driven.
     controller : Controller
         Controller of `pliant.control`, not sampled.
@@ -65,6 +66,7 @@ def closed_loop_matrix(
     >>> pliant.analysis.closed_loop_matrix(model, controller, 0.0, np.zeros(model.n)).shape
     (8, 8)
     """
+    model = model_of(model)
     model = fitted_to_start(model, q, qd)
     return ClosedLoop(model, controller).matrix(t, q, np.zeros(model.n) if qd is None else qd, z)
 
@@ -97,7 +99,7 @@ class ClosedLoop:
 
 @checked
 def closed_loop_eigenvalues(
-    model: Model,
+    model: Model | Robot,
     controller: Controller,
     t: float,
     q: ArrayLike,
@@ -108,7 +110,7 @@ def closed_loop_eigenvalues(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm that is driven.
     controller : Controller
         Controller of `pliant.control`, not sampled.
@@ -134,6 +136,7 @@ def closed_loop_eigenvalues(
     >>> bool(values.real.max() < 0)
     True
     """
+    model = model_of(model)
     found = np.linalg.eigvals(closed_loop_matrix(model, controller, t, q, qd, z)).astype(complex)
     return np.asarray(found[np.lexsort((found.real, found.imag))])
 
@@ -196,7 +199,7 @@ class EigenvalueHistory:
 
 @checked
 def eigenvalues_along(
-    model: Model, controller: Controller, times: ArrayLike, path: Trajectory | tuple[ArrayLike, ArrayLike]
+    model: Model | Robot, controller: Controller, times: ArrayLike, path: Trajectory | tuple[ArrayLike, ArrayLike]
 ) -> EigenvalueHistory:
     """Closed-loop eigenvalues along a motion, [TG95] Figs. 9 and 10.
 
@@ -204,7 +207,7 @@ def eigenvalues_along(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm that is driven.
     controller : Controller
         Controller of `pliant.control`, not sampled.
@@ -225,6 +228,7 @@ def eigenvalues_along(
     >>> pliant.analysis.eigenvalues_along(model, controller, [0.0, 1.0], states).values.shape
     (2, 8)
     """
+    model = model_of(model)
     at = np.atleast_1d(np.asarray(times, dtype=float))
     q, qd = _states(model, at, path)
     model = fitted_to_start(model, q, qd, many=True)
@@ -270,12 +274,14 @@ def _owners(model: Model, q: Array, vectors: Complex) -> NDArray[np.str_]:
 
 
 @checked
-def link_frequencies(model: Model, link: str, q: StateLike | None = None, load: TipLoad | float | None = None) -> Array:
+def link_frequencies(
+    model: Model | Robot, link: str, q: StateLike | None = None, load: TipLoad | float | None = None
+) -> Array:
     """Frequencies (Hz) of one link alone: clamped at its root, with its boundary load at the tip.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     link : str
         Name of the link.
@@ -300,6 +306,7 @@ def link_frequencies(model: Model, link: str, q: StateLike | None = None, load: 
     >>> print(pliant.analysis.link_frequencies(pliant.load("two-link").model(), "upper").round(2))
     [7.91]
     """
+    model = model_of(model)
     from scipy.linalg import eigh
 
     places = places_of(model.layout, link)

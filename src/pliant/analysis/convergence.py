@@ -90,7 +90,7 @@ def with_shapes(robot: Robot, count: int, links: Sequence[str] | None = None) ->
                 for name in ("bending_y", "bending_z", "torsion", "axial"):
                     if shapes.get(name):
                         shapes[name] = count
-    return Robot.model_validate(data)
+    return Robot.from_dict(data)
 
 
 @checked

@@ -16,6 +16,7 @@ from pliant.errors import ModelError, PliantError, install
 from pliant.model.coordinate_units import speed_units
 from pliant.model.equilibrium import statics
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.model.terms import StateSpace
 from pliant.options import JointsName
 from pliant.simulation.runs.checks.neglected_terms import fitted_to_start
@@ -208,13 +209,16 @@ class Controllability:
 
 @checked
 def controllability(
-    model: Model, q: StateLike | None = None, joints: JointsName = "free", sensors: Sequence[Sensor] | None = None
+    model: Model | Robot,
+    q: StateLike | None = None,
+    joints: JointsName = "free",
+    sensors: Sequence[Sensor] | None = None,
 ) -> Controllability:
     """Controllability, observability and participation of the natural modes about `q`.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     q : (n,) array, the joints alone, or a mapping, optional
         State at which to linearize; static rest by default, as in `Model.frequencies`.
@@ -232,6 +236,7 @@ def controllability(
     >>> pliant.analysis.controllability(pliant.load("two-link").model()).participation.shape
     (4, 4)
     """
+    model = model_of(model)
     model.layout.require_open("controllability (model.modes goes without)")
     model = fitted_to_start(model, q, None)
     state = statics.state_or_rest(model, q)

@@ -26,6 +26,7 @@ from pliant.control.controllers.lqr import rest_state
 from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 
 SMALLEST = 1e-6
 """Relative error at which the search begins: a loop that it already destabilizes has the threshold zero."""
@@ -138,7 +139,7 @@ class Overestimation:
 
 @checked
 def overestimation(
-    model: Model, joints: AnglesLike, kp: ArrayLike, kd: ArrayLike, damping: float = 0.0, largest: float = 1.0
+    model: Model | Robot, joints: AnglesLike, kp: ArrayLike, kd: ArrayLike, damping: float = 0.0, largest: float = 1.0
 ) -> Overestimation:
     """Study of [TG95] (48)-(50) at rest in `joints`, with decoupling gains `kp`, `kd`.
 
@@ -146,7 +147,7 @@ def overestimation(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     joints : (m,) array
         Joint positions of the configuration.
@@ -168,6 +169,7 @@ def overestimation(
     >>> bool(0 <= loop.threshold <= 1)
     True
     """
+    model = model_of(model)
     if damping < 0 or largest <= 0:
         raise ModelError(f"damping, largest: got {damping!r}, {largest!r}, expected >= 0 and > 0")
     x0, _ = rest_state(model, numbers("joints", joints, model.n_joints))

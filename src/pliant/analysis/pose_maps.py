@@ -19,7 +19,7 @@ from pliant.control.trajectories.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
-from pliant.model.robot import Robot
+from pliant.model.robot import Robot, model_of
 from pliant.model.states import read_state
 from pliant.options import JointsName
 
@@ -108,7 +108,7 @@ class PoseMap:
 
 @checked
 def frequency_map(
-    model: Model,
+    model: Model | Robot,
     positions: Mapping[str, ArrayLike],
     at: StateLike | None = None,
     joints: JointsName = "locked",
@@ -119,7 +119,7 @@ def frequency_map(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     positions : mapping
         One or two joints by name, and the positions that each goes through, rad or m.
@@ -143,6 +143,7 @@ def frequency_map(
     >>> bool(bent.frequencies[1, 0] > bent.frequencies[0, 0])  # folded, the arm is stiffer
     True
     """
+    model = model_of(model)
 
     def about(pose: Array) -> tuple[Complex, Array]:
         q = model.equilibrium(pose, loads, p)
@@ -155,7 +156,7 @@ def frequency_map(
 
 @checked
 def damping_map(
-    model: Model,
+    model: Model | Robot,
     controller: Callable[[Array], Controller],
     positions: Mapping[str, ArrayLike],
     at: StateLike | None = None,
@@ -164,7 +165,7 @@ def damping_map(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     controller : function
         Returns the controller, not sampled, that holds given positions (n_joints,).
@@ -190,6 +191,7 @@ def damping_map(
     >>> bool((loop.least_damping > 0).all())
     True
     """
+    model = model_of(model)
 
     def about(pose: Array) -> tuple[Complex, Array]:
         q = model.equilibrium(pose)

@@ -22,7 +22,7 @@ from pliant.integrators.problem import Problem
 from pliant.model.equilibrium import statics
 from pliant.model.model import Model
 from pliant.model.recipes import stiffness
-from pliant.model.robot import Robot
+from pliant.model.robot import Robot, model_of
 from pliant.model.validity import tell
 from pliant.options import JointsName, MethodName
 from pliant.protocols import Control, PrescribedMotion, Torque
@@ -75,14 +75,16 @@ class Sensitivity:
 
 
 @checked
-def frequency_sensitivity(model: Model, q: StateLike | None = None, joints: JointsName = "locked") -> Sensitivity:
+def frequency_sensitivity(
+    model: Model | Robot, q: StateLike | None = None, joints: JointsName = "locked"
+) -> Sensitivity:
     """Sensitivity of natural frequencies (Hz) about `q`: d(w^2) = phi^T (dK - w^2 dM) phi.
 
     A given state is fixed; the state of rest moves with the parameters, and K and M with it.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         Model with parameters.
     q : (n,) array, optional
         State at which to linearize; static rest by default, as in `Model.frequencies`.
@@ -100,6 +102,7 @@ def frequency_sensitivity(model: Model, q: StateLike | None = None, joints: Join
     >>> bool((pliant.analysis.frequency_sensitivity(model).gradient < 0).all())
     True
     """
+    model = model_of(model)
     _require_parameters(model)
     model.layout.require_open("sensitivities of frequencies (compare those of model.replace({...}))")
     model = fitted_to_start(model, q, None)
@@ -137,14 +140,16 @@ def _mixing(K: Array, squares: Array, Phi: Array) -> float:
 
 
 @checked
-def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression], joints: AnglesLike) -> Sensitivity:
+def rest_sensitivity(
+    model: Model | Robot, quantity: Callable[[Expression], Expression], joints: AnglesLike
+) -> Sensitivity:
     """Sensitivity of `quantity(q)`, in CasADi operations, at static rest with the joints at given positions.
 
     It follows from the implicit function theorem on the balance of forces: dc/dp = -K^-1 d(force)/dp.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         Model with parameters.
     quantity : function
         Function of q, in CasADi operations.
@@ -162,6 +167,7 @@ def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression],
     >>> bool(sag.gradient[0, 0] < 0)
     True
     """
+    model = model_of(model)
     _require_parameters(model)
     model = fitted_to_start(model, joints, None)
     q, p, x = model.equilibrium(joints), model.parameter_symbols, ca.SX.sym("q", model.n_q)
@@ -173,12 +179,12 @@ def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression],
 
 
 @checked
-def rest_slope(model: Model, q: ArrayLike) -> Array:
+def rest_slope(model: Model | Robot, q: ArrayLike) -> Array:
     """Derivative (n, P) of the state of static rest `q` by the parameters, joints held.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         Model with parameters.
     q : (n,) array
         A state of static rest.
@@ -193,13 +199,14 @@ def rest_slope(model: Model, q: ArrayLike) -> Array:
     >>> pliant.analysis.rest_slope(model, model.equilibrium([0.0, 0.0])).shape
     (4, 1)
     """
+    model = model_of(model)
     at = numbers("q", q, model.n_q)
     return statics.rest_slope(fitted_to_start(model, at, None), at)
 
 
 @checked
 def run_sensitivity(
-    model: Model,
+    model: Model | Robot,
     quantity: Callable[[Expression, Expression, Expression], Expression],
     t_end: float,
     q0: StateLike | None = None,
@@ -220,7 +227,7 @@ def run_sensitivity(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         Model with parameters.
     quantity : function
         Function of (t, q, qd), in CasADi operations.
@@ -250,6 +257,7 @@ def run_sensitivity(
     >>> found.gradient.shape
     (1, 1)
     """
+    model = model_of(model)
     _require_parameters(model)
     for name, given in (("torque", torque), ("controller", controller)):
         if given is not None and not (hasattr(given, "expression") or hasattr(given, "bind")):

@@ -57,16 +57,51 @@ def _held(target: F, names: Callable[[], Mapping[str, object]]) -> F:
         try:
             arguments = signature.bind(*given, **named).arguments
         except TypeError:
+            refuse_unknown(target, signature, named)
             return target(*given, **named)  # Python's own words about a call that does not fit
         for name, test in tests().items():
             if name in arguments and not test(arguments[name]):
                 words = _words(texts[name], names())
                 meant = near(arguments[name], [word.strip("'") for word in words if word.startswith("'")])
-                remedy = f"; did you mean {meant!r}?" if meant else ""
+                remedy = f"; did you mean {meant!r}?" if meant else _made_of(arguments[name], words)
                 raise ModelError(f"{name}: got {shown(arguments[name])}, expected {_listed(words)}{remedy}")
         return target(*given, **named)
 
     return held  # type: ignore[return-value]
+
+
+ELSEWHERE = {
+    "kv": "kd", "Kp": "kp", "Kd": "kd", "Ki": "ki", "dt": "step", "h": "step", "timestep": "step", "Ts": "sample_time",
+    "ts": "sample_time", "tf": "t_end", "t_final": "t_end", "T": "t_end", "duration": "t_end", "x0": "q0", "v0": "qd0",
+    "dq0": "qd0", "u": "torque", "tau": "torque", "forces": "loads", "force": "loads", "external_forces": "loads",
+    "effort": "torque_limit", "velocity_limit": "speed_limit", "integrator": "method", "solver": "method",
+    "tolerance": "rtol", "tol": "rtol", "urdf": "model", "robot": "model", "arm": "model", "t_end": "duration",
+}  # fmt: skip
+"""Names of arguments in other programs, with ours."""
+
+
+def refuse_unknown(target: Callable[..., Any], signature: inspect.Signature, named: Iterable[str]) -> None:
+    """Raise `TypeError` for a keyword that the function does not have, with the one that was probably meant."""
+    known = list(signature.parameters)
+    if any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+        return
+    for name in named:
+        if name not in known:
+            other = ELSEWHERE.get(name)
+            meant = other if other in known else near(name, [each for each in known if each != "self"])
+            if meant:
+                function = target.__qualname__.removesuffix(".__init__")
+                raise TypeError(f"{function}() got an unexpected keyword argument {name!r}; did you mean {meant!r}?")
+
+
+def _made_of(value: object, words: Sequence[str]) -> str:
+    """Advice that makes what was expected of the value that was given."""
+    kinds = {word.rpartition(" ")[2] for word in words}
+    if isinstance(value, str | os.PathLike) and {"Model", "Robot"} & kinds:
+        return f"; call pliant.load({os.fspath(value)!r})" + ("" if "Robot" in kinds else ".model()")
+    if "Model" in kinds and callable(getattr(value, "model", None)):
+        return "; call its model()"
+    return ""
 
 
 def shown(value: object) -> str:

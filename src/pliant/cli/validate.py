@@ -106,7 +106,7 @@ def _robot(name: str, packages: list[str] | None) -> Robot:
 
 def _measured() -> ModuleType:
     """Measured arms and their recordings, from the package of the studies."""
-    found: ModuleType = plugins("pliant_studies.measured")["measured"].load()
+    found: ModuleType = plugins("pliant.rigs")["measured"].load()
     return found
 
 

@@ -10,6 +10,7 @@ from pliant.base.later import later
 from pliant.base.signatures import checked
 from pliant.export.targets import export_target
 from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.options import ExportName
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def __getattr__(name: str) -> Any:
 
 
 @checked
-def export(model: Model, to: ExportName, path: str | Path, *, force: bool = False, **options: Any) -> Path:
+def export(model: Model | Robot, to: ExportName, path: str | Path, *, force: bool = False, **options: Any) -> Path:
     """Write `model` as `to` (a key of `EXPORTS`): a folder, or for "fmu", "urdf" and "mjcf" a file.
 
     What exists at `path` stays unless `force`, which replaces a file, or the files that an earlier export wrote to a
@@ -46,7 +47,8 @@ def export(model: Model, to: ExportName, path: str | Path, *, force: bool = Fals
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
+        Of a robot, the default model of the target.
         The arm.
     to : str
         A key of `EXPORTS`: "c", "python", "latex", "casadi", "cuda", "fmu", "urdf" or "mjcf".
@@ -69,7 +71,10 @@ def export(model: Model, to: ExportName, path: str | Path, *, force: bool = Fals
     >>> sorted(path.name for path in folder.iterdir())
     ['README.md', 'pliant-export.json', 'robot.yaml', 'two_link_elastic_arm.py']
     """
-    return export_target(to).write(model, path, force=force, **options)
+    target = export_target(to)
+    if isinstance(model, Robot):
+        model = model.model(target.formulation, stiffening=target.stiffening)
+    return target.write(model, path, force=force, **options)
 
 
 __all__ = [

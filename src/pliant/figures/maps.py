@@ -15,6 +15,7 @@ from pliant.drawing.panel_drawing import panels_figure
 from pliant.drawing.style import Paths
 from pliant.errors import ModelError
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.options import JointsName
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @checked
 def frequency_map(
-    model: Model,
+    model: Model | Robot,
     joint: str,
     values: ArrayLike,
     at: Mapping[str, float] | None = None,
@@ -35,7 +36,7 @@ def frequency_map(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     joint : str
         Name of the joint that moves.
@@ -60,6 +61,7 @@ def frequency_map(
     >>> len(figure.axes)
     1
     """
+    model = model_of(model)
     if joint not in model.joints:
         raise ModelError(f"joint: got {joint!r}, expected one of {', '.join(model.joints)}")
     found = pose_map(model, {joint: values}, at, joints)

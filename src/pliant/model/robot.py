@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -286,6 +287,21 @@ def schema() -> dict[str, Any]:
     ['$defs', '$schema', 'additionalProperties']
     """
     return document_schema(Robot)
+
+
+_RECENT: deque[tuple[Robot, Model]] = deque(maxlen=8)
+
+
+def model_of(given: Model | Robot) -> Model:
+    """Return a model as it is, and of a robot its default model, which is kept for the next call."""
+    if not isinstance(given, Robot):
+        return given
+    for robot, model in _RECENT:
+        if robot is given:
+            return model
+    model = given.model()
+    _RECENT.append((given, model))
+    return model
 
 
 def _handed(text: str, path: str | os.PathLike[str] | None) -> str:

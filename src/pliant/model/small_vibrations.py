@@ -138,7 +138,7 @@ def frequencies(
     _require_rest(model, loads, rates)
     if rates is None and (not free or not small_motions(model, q, free, loads, p).follows):
         squares, _ = modes(model, q, free, loads, p)
-        return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
+        return hertz(squares)
     if model.layout.is_open:
         qd = steady_rates(model, rates)
         require_steady(model, q, qd, loads, p, free)

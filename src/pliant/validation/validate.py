@@ -13,6 +13,7 @@ from pliant.base.signatures import checked
 from pliant.errors import ModelError
 from pliant.identification.recording import Recording
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.options import MethodName, SaturationName
 from pliant.validation.channel_match import ChannelMatch
 from pliant.validation.closeness import nrmse
@@ -102,15 +103,15 @@ class Validation:
 
 @checked
 def validate(
-    model: Model, recording: Recording, p: ArrayLike | None = None, skip: float = 0.0, method: MethodName = "auto",
-    rtol: float = 1e-6, atol: float = 1e-9, ringing: Sequence[tuple[float, float]] = (),
+    model: Model | Robot, recording: Recording, p: ArrayLike | None = None, skip: float = 0.0,
+    method: MethodName = "auto", rtol: float = 1e-6, atol: float = 1e-9, ringing: Sequence[tuple[float, float]] = (),
     saturation: SaturationName = "auto",
 ) -> Validation:  # fmt: skip
     """Replay the inputs of a recording and compare its channels with those of the model.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm; its numbers are not fitted.
     recording : Recording
         Inputs (torques, prescribed motion) and readings.
@@ -145,6 +146,7 @@ def validate(
     >>> pliant.validate(model, read).channels["upper"].nrmse < 1e-4
     True
     """
+    model = model_of(model)
     faults = recording_faults(recording, saturation)
     if faults:
         title = f"recording {recording.name!r}" if recording.name else "recording"

@@ -57,14 +57,14 @@ def agree(seed: int, stiffening: Any, flying: bool) -> None:
 @pytest.mark.parametrize("seed", sampled([0, 4, 5], 0, 4))
 def test_formulations_agree_on_trees(seed: int) -> None:
     """Inertia, bias, inverse and forward dynamics of random trees with drives, by every nonlinear formulation."""
-    agree(seed, False, flying=False)
+    agree(seed, "off", flying=False)
 
 
 @pytest.mark.slow_cases("3")
 @pytest.mark.parametrize("seed", sampled([1, 3, 7], 1, 3))
 def test_formulations_agree_on_flying_trees(seed: int) -> None:
     """Likewise with spherical and free joints and free bases."""
-    agree(seed, False, flying=True)
+    agree(seed, "off", flying=True)
 
 
 @pytest.mark.parametrize(("seed", "flying"), [(40, False), pytest.param(43, True, marks=pytest.mark.full)])

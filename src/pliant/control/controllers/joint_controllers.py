@@ -37,6 +37,7 @@ from pliant.mechanics.formulations.terms import partition
 from pliant.mechanics.links.kinematics import gravity_energy
 from pliant.model.loops.loop_motion import closed_state, row_slopes
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.options import GravityName
 
 
@@ -204,12 +205,12 @@ def _winding(tau: Expression, given: Expression, error: Expression) -> Expressio
 
 
 @checked
-def gravity_torque(model: Model, joints: ArrayLike | Expression, q: Expression | None = None) -> Expression:
+def gravity_torque(model: Model | Robot, joints: ArrayLike | Expression, q: Expression | None = None) -> Expression:
     """(m, 1) CasADi torques that carry the undeformed arm at these joint positions.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     joints : (m,) array or expression
         Positions of the joints.
@@ -228,6 +229,7 @@ def gravity_torque(model: Model, joints: ArrayLike | Expression, q: Expression |
     >>> print(np.array(casadi.evalf(tau)).ravel().round(3))
     [98.1   24.525]
     """
+    model = model_of(model)
     model.layout.require_open(
         "the torque that carries an arm by its actuated joints alone (carrying_torque has a state)"
     )
@@ -289,14 +291,14 @@ def resting_torque(model: Model, joints: Expression) -> Expression:
 
 
 @checked
-def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float = 1.0) -> tuple[Array, Array]:
+def natural_gains(model: Model | Robot, q: ArrayLike, frequency: float, damping: float = 1.0) -> tuple[Array, Array]:
     """Diagonal PD gains kp = M_jj w^2 and kd = 2 zeta w M_jj, M_jj of the arm at `q`, w = 2 pi `frequency`.
 
     M_jj includes the inertia of all that follows the joint through loops.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     q : (n,) or (m,) array
         Pose at which the inertia is taken.
@@ -316,6 +318,7 @@ def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float =
     >>> bool(np.allclose(kd, kp / np.pi))
     True
     """
+    model = model_of(model)
     if not (frequency > 0 and damping > 0):
         raise ModelError(f"frequency, damping: got {frequency!r}, {damping!r}, expected positive numbers")
     state = closed_state(model, np.asarray(q, dtype=float), None)

@@ -16,6 +16,7 @@ from pliant.control.trajectories.trajectories import Cycloidal, Quintic, Traject
 from pliant.errors import ModelError
 from pliant.model.equilibrium.statics import resting, settled
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.model.states import displaced, read_state
 from pliant.model.validity import steep, tell
 from pliant.options import LineLaw
@@ -28,7 +29,7 @@ LAWS = {"cycloidal": Cycloidal, "quintic": Quintic}
 
 @checked
 def inverse_kinematics(
-    model: Model,
+    model: Model | Robot,
     target: ArrayLike,
     guess: ArrayLike | Mapping[str, object] | None = None,
     deflected: bool = True,
@@ -40,7 +41,7 @@ def inverse_kinematics(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     target : (3,) or (4, 4)
         Position of the frame in the base, or its pose.
@@ -73,6 +74,7 @@ def inverse_kinematics(
     >>> print(np.degrees(joints).round(6) + 0.0)
     [ 0. 90.]
     """
+    model = model_of(model)
     goal, task = _target(target), _Task(model, frame, deflected, tolerance)
     return task.positions(task.reach(goal, guess, tries))
 
@@ -223,7 +225,7 @@ class TipLine(Trajectory):
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
     points : (K, 3)
         Tip positions in the base; K >= 2.
     duration : float
@@ -253,7 +255,7 @@ class TipLine(Trajectory):
 
     def __init__(
         self,
-        model: Model,
+        model: Model | Robot,
         points: Sequence[ArrayLike] | ArrayLike,
         duration: float,
         begin: float = 0.0,
@@ -263,6 +265,7 @@ class TipLine(Trajectory):
         samples: int = 20,
         frame: str = "tip",
     ) -> None:
+        model = model_of(model)
         corners = np.asarray(points, dtype=float)
         if corners.ndim != 2 or corners.shape[0] < 2 or corners.shape[1] != 3 or not np.isfinite(corners).all():
             raise ModelError(f"points: got shape {corners.shape}, expected at least two rows of three finite numbers")

@@ -33,6 +33,7 @@ from pliant.control.trajectories.splines import Piecewise
 from pliant.control.trajectories.trajectories import numbers, positive
 from pliant.errors import ModelError, PliantError
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -255,7 +256,7 @@ def _rows(joints: tuple[str, ...], trajectory: Piecewise, run: Result, t: Array)
 
 @checked
 def plan(
-    model: Model,
+    model: Model | Robot,
     start: AnglesLike | None = None,
     goal: AnglesLike | None = None,
     trajectory: JointMotion | str | os.PathLike[str] | None = None,
@@ -280,7 +281,7 @@ def plan(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     start, goal : (m,), optional
         Joint positions, rad or m.
@@ -317,6 +318,7 @@ def plan(
     >>> still.compared["as described"].ratio < 0.05, still.method
     (True, 'optimal control')
     """
+    model = model_of(model)
     watch = Watch(None if time_limit is None else positive("time_limit", time_limit))
     arm = model if payload is None else _loaded(model, payload)
     limits = {
@@ -372,7 +374,7 @@ class _Shaping:
 
     Attributes
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     bounds : MotionBounds
         Limits of positions, rates, accelerations and jerks.

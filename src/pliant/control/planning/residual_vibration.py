@@ -11,6 +11,7 @@ from pliant.base.signatures import checked
 from pliant.control.trajectories.trajectories import Trajectory, positive
 from pliant.errors import ModelError
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.simulation.runs.results import Result
 from pliant.simulation.runs.simulation import simulate
 
@@ -51,7 +52,7 @@ class Residual:
 
 
 @checked
-def residual_vibration(model: Model, trajectory: Trajectory, duration: float, periods: float = 3.0) -> Residual:
+def residual_vibration(model: Model | Robot, trajectory: Trajectory, duration: float, periods: float = 3.0) -> Residual:
     """Return the vibration of the tip after a command, which motors (or joints, where drives are stiff) follow exactly.
 
     The arm begins at rest where the command begins. After `duration` the motors stand still, and the run goes on for
@@ -60,7 +61,7 @@ def residual_vibration(model: Model, trajectory: Trajectory, duration: float, pe
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     trajectory : Trajectory
         Motion of all motors, and of joints without one, in the order of the joints.
@@ -81,6 +82,7 @@ def residual_vibration(model: Model, trajectory: Trajectory, duration: float, pe
     >>> found.peak > 0.01, round(found.frequency, 1)
     (True, 2.1)
     """
+    model = model_of(model)
     end, watched = positive("duration", duration), positive("periods", periods)
     if trajectory.n != model.n_joints:
         raise ModelError(f"trajectory: it moves {trajectory.n} coordinates, expected {model.n_joints}")

@@ -20,6 +20,7 @@ from pliant.base.signatures import checked
 from pliant.control.trajectories.trajectories import Trajectory, numbers, positive
 from pliant.errors import ModelError
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.options import ShaperName
 
 
@@ -188,7 +189,7 @@ SHAPERS: dict[str, Callable[..., Shaper]] = {"zv": zv, "zvd": zvd, "ei": ei}
 
 @checked
 def shaper_for(
-    model: Model,
+    model: Model | Robot,
     joints: AnglesLike,
     kind: ShaperName = "zvd",
     modes: int | Sequence[int] = 1,
@@ -199,7 +200,7 @@ def shaper_for(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     joints : (m,)
         Positions at which the joints are held.
@@ -222,6 +223,7 @@ def shaper_for(
     >>> len(shaper.times)
     4
     """
+    model = model_of(model)
     if kind not in SHAPERS:
         raise ModelError(f"kind: got {kind!r}, expected one of {', '.join(SHAPERS)}")
     f = model.frequencies(model.equilibrium(numbers("joints", joints, model.n_joints)))

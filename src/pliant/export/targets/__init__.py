@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pliant.base.later import implementation
-from pliant.options import StiffeningChoice
+from pliant.options import FormulationName, StiffeningChoice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class Target:
 
     write: Callable[..., Path]
     ending: str = ""
-    formulation: str = "denoc"
+    formulation: FormulationName = "denoc"
     stiffening: StiffeningChoice = "auto"
 
     @property

@@ -36,6 +36,7 @@ from pliant.export.targets import Target
 from pliant.export.typical_states import reference_states
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.options import PrecisionName
 from pliant.protocols import Control, MovingBase
 from pliant.simulation.runs.inputs import listed
@@ -43,8 +44,9 @@ from pliant.simulation.runs.inputs import listed
 
 @checked
 def export_c(
-    model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, precision: PrecisionName = "double",
-    step: float | None = None, controller: Control | None = None, loads: Sequence[Load] | Load = (),
+    model: Model | Robot, folder: str | Path, *, functions: Sequence[str] | None = None,
+    precision: PrecisionName = "double", step: float | None = None, controller: Control | None = None,
+    loads: Sequence[Load] | Load = (),
     base: MovingBase | None = None, sensors: Sequence[Sensor] | None = None, q0: Any = None, qd0: Any = None,
     force: bool = False,
 ) -> Path:  # fmt: skip
@@ -59,7 +61,7 @@ def export_c(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     folder : str or path
         Folder to write.
@@ -106,6 +108,7 @@ def export_c(
     >>> "int two_link_elastic_arm_mpc_step(" in (folder / "two_link_elastic_arm.h").read_text()
     True
     """
+    model = model_of(model)
     target, name, which, real = Path(folder), export_name(model), chosen(model, functions), REALS[precision]
     part: CPlant | CPredictive | None = None
     if step is not None:

@@ -14,17 +14,18 @@ from pliant.export.readme import write_readme
 from pliant.export.targets import Target
 from pliant.model.coordinate_units import coordinate_units, speed_units
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 
 
 @checked
 def export_casadi(
-    model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False
+    model: Model | Robot, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False
 ) -> Path:
     """Write a folder with one `FUNCTION.casadi` each, `model.json`, `load_NAME.py`, `README.md` and `robot.yaml`.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     folder : str or path
         Folder to write.
@@ -44,6 +45,7 @@ def export_casadi(
     >>> (folder / "mass_matrix.casadi").exists()
     True
     """
+    model = model_of(model)
     target, which = Path(folder), chosen(model, functions)
     with placed(target, force) as work:
         for name in which:

@@ -41,6 +41,7 @@ from pliant.export.targets import Target
 from pliant.export.typical_states import reference_states
 from pliant.integrators.cuda.source import Source, emit
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.simulation.batch.batch_equations import typical
 
 PRECISIONS = {"double": "double", "single": "float"}
@@ -60,14 +61,14 @@ CUDA = c_language("Real", lambda x: f"Real({c_constant(x)})")
 
 @checked
 def export_cuda(
-    model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, shared_memory: int = SHARED_MEMORY,
-    force: bool = False,
+    model: Model | Robot, folder: str | Path, *, functions: Sequence[str] | None = None,
+    shared_memory: int = SHARED_MEMORY, force: bool = False,
 ) -> Path:  # fmt: skip
     """Write a folder with device functions and kernels in both precisions; returns the folder.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     folder : str or path
         Folder to write.
@@ -90,6 +91,7 @@ def export_cuda(
     >>> len(list(folder.glob("*.cuh")))
     1
     """
+    model = model_of(model)
     if isinstance(shared_memory, bool) or not isinstance(shared_memory, int) or not 1 <= shared_memory <= 1024:
         raise ModelError(f"shared_memory: got {shared_memory!r}, expected whole KiB from 1 to 1024, such as 99 or 227")
     require_no_drive_states(model, "cuda")

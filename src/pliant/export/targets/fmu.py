@@ -40,6 +40,7 @@ from pliant.integrators.step_control import (
     exponents,
 )
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.options import FmiVersion
 from pliant.simulation.runs.checks.limits import JointLimit, joint_limits
 from pliant.simulation.runs.checks.neglected_terms import fitted_to_start
@@ -47,7 +48,7 @@ from pliant.simulation.runs.checks.neglected_terms import fitted_to_start
 
 @checked
 def export_fmu(
-    model: Model, path: str | Path, *, fmi: FmiVersion = "3.0",
+    model: Model | Robot, path: str | Path, *, fmi: FmiVersion = "3.0",
     q0: StateLike | None = None,
     qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
     limits: bool = True, compilers: Sequence[str] | None = None, force: bool = False,
@@ -56,7 +57,7 @@ def export_fmu(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     path : str or path
         The file; `.fmu` is added where it is missing.
@@ -98,6 +99,7 @@ def export_fmu(
     >>> if shutil.which("cc"):
     ...     assert pliant.export.export_fmu(pliant.load("two-link").model(), "arm").name == "arm.fmu"
     """
+    model = model_of(model)
     target = Path(path)
     target = target if target.suffix == ".fmu" else target.with_name(f"{target.name}.fmu")
     require_free(target, force)

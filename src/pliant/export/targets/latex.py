@@ -22,6 +22,7 @@ from pliant.export.targets import Target
 from pliant.mechanics.formulations.terms import general
 from pliant.model.coordinate_units import coordinate_units
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 
 LARGEST = 400
 """Most operations of equations that people can read."""
@@ -50,7 +51,7 @@ class EquationsText:
 
 @checked
 def export_latex(
-    model: Model, folder: str | Path, *, digits: int = 6, limit: int = LARGEST, force: bool = False
+    model: Model | Robot, folder: str | Path, *, digits: int = 6, limit: int = LARGEST, force: bool = False
 ) -> Path:
     """Write a folder with `NAME.tex`, a document of its own, `README.md` and `robot.yaml`.
 
@@ -58,7 +59,7 @@ def export_latex(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     folder : str or path
         Folder to write.
@@ -81,6 +82,7 @@ def export_latex(
     >>> len(list(folder.glob("*.tex")))
     1
     """
+    model = model_of(model)
     if not 1 <= digits <= 17:
         raise ModelError(f"digits: got {digits}, expected 1 to 17, which is all that a number has")
     target, name = Path(folder), export_name(model)

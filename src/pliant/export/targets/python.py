@@ -16,6 +16,7 @@ from pliant.export.readme import write_readme
 from pliant.export.statements import Language, write
 from pliant.export.targets import Target
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 
 
 def python_constant(x: float) -> str:
@@ -50,13 +51,13 @@ NUMPY = Language(
 
 @checked
 def export_python(
-    model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False
+    model: Model | Robot, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False
 ) -> Path:
     """Write a folder with `NAME.py`, `README.md` and `robot.yaml`; returns the folder.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     folder : str or path
         Folder to write.
@@ -76,6 +77,7 @@ def export_python(
     >>> len(list(folder.glob("*.py")))
     1
     """
+    model = model_of(model)
     target, name, which = Path(folder), export_name(model), chosen(model, functions)
     with placed(target, force) as work:
         tapes = {f: Tape.from_function(function(model, f)) for f in which}

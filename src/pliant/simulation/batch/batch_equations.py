@@ -20,6 +20,7 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.integrators.packs.pack import TimeSegments
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.model.states import normalised
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.simulation.runs.equations.composition import Composition, compose, may_meet
@@ -227,7 +228,7 @@ def typical(model: Model, count: int = 8) -> tuple[Array, Array]:
 
 @checked
 def equations(
-    model: Model, torque: Torque | None = None, controller: Control | None = None,
+    model: Model | Robot, torque: Torque | None = None, controller: Control | None = None,
     motion: Mapping[str, PrescribedMotion] | None = None,
     loads: Sequence[Load] | Load = (), base: MovingBase | None = None, work: bool = False,
 ) -> BatchEquations:  # fmt: skip
@@ -235,7 +236,7 @@ def equations(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     torque, controller : optional
         As in `simulate_batch`.
@@ -258,6 +259,7 @@ def equations(
     >>> equations(pliant.load("two-link").model()).function.n_in() > 0
     True
     """
+    model = model_of(model)
     drives = (read_drive(model, torque, "torque"), read_drive(model, controller, "controller"))
     return composed(model, *drives, motion or {}, listed(loads), base, work)
 

@@ -23,6 +23,7 @@ from pliant.integrators.settings import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.damping_drift import drifted_rows
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.model.stiffening.stiffening_order import is_checked
 from pliant.model.validity import Findings, in_a_run, steep, tell
 from pliant.options import BatchMethodName, DeviceName, PrecisionName
@@ -78,7 +79,7 @@ MOST_STEPS = 1e7
 
 @checked
 def simulate_batch(
-    model: Model,
+    model: Model | Robot,
     t_end: float,
     q0: DeviceArray | StateLike | None = None,
     qd0: DeviceArray | StateLike | None = None,
@@ -115,7 +116,7 @@ def simulate_batch(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
     t_end : float
         Duration, seconds.
     q0, qd0 : optional
@@ -182,6 +183,7 @@ def simulate_batch(
     >>> batch.q.shape, [int(status) for status in batch.status]
     ((3, 51, 4), [0, 0, 0])
     """
+    model = model_of(model)
     limit = TimeLimit(time_limit)
     with interruptible("simulate_batch"), limit.holds("simulate_batch"):
         if method == "auto":

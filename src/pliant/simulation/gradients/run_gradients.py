@@ -16,6 +16,7 @@ from pliant.errors import ModelError, SimulationError, warn_user
 from pliant.integrators.methods import has_fixed_steps
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.model.validity import tell
 from pliant.options import CheckpointsName, DeviceName, StepMethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
@@ -92,7 +93,7 @@ class RunGradient:
 
 @checked
 def gradient(
-    model: Model,
+    model: Model | Robot,
     t_end: float,
     q0: StateLike | None = None,
     qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
@@ -120,7 +121,7 @@ def gradient(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
     t_end : float
         Duration, seconds.
     q0, qd0, torque, controller, motion, p, loads, base, breaks, equilibrium : optional
@@ -168,6 +169,7 @@ def gradient(
     >>> found["torque"].shape, found["q0"].shape
     ((6, 2), (4,))
     """
+    model = model_of(model)
     with work("gradient", "computing a gradient"):
         begin = time.perf_counter()
         _check(t_end, step, rtol, atol, method, checkpoints)
@@ -197,7 +199,7 @@ def gradient(
 
 @checked
 def gradient_batch(
-    model: Model,
+    model: Model | Robot,
     t_end: float,
     q0: DeviceArray | StateLike | None = None,
     qd0: DeviceArray | StateLike | None = None,
@@ -221,7 +223,7 @@ def gradient_batch(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
     t_end : float
         Duration, seconds.
     q0, qd0, torque, controller, motion, p, loads, base, breaks, equilibrium : optional
@@ -251,6 +253,7 @@ def gradient_batch(
     >>> found.value.shape, found["p"].shape
     ((3,), (3, 1))
     """
+    model = model_of(model)
     with work("gradient_batch", "computing gradients"):
         begin = time.perf_counter()
         _check(t_end, step, 1.0, 1.0, "rk4", checkpoints)

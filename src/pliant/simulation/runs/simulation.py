@@ -30,6 +30,7 @@ from pliant.integrators.step_loops.loop_state import EventKind
 from pliant.integrators.sundials import MULTISTEP
 from pliant.model.damping_drift import drifted_rows
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.model.stiffening.stiffening_order import is_checked
 from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
@@ -65,7 +66,7 @@ SEEN = 50
 
 @checked
 def simulate(
-    model: Model,
+    model: Model | Robot,
     t_end: float,
     q0: StateLike | None = None,
     qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
@@ -95,7 +96,7 @@ def simulate(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
     t_end : float
         Duration, seconds.
     q0, qd0 : optional
@@ -182,6 +183,7 @@ def simulate(
     >>> bool(np.abs(result.energy_balance).max() < 1e-5)
     True
     """
+    model = model_of(model)
     with interruptible("simulate"), listening(None) if progress is False else nullcontext():
         deadline = TimeLimit(time_limit)
         _check_options(model, t_end, method, output_step, sample_time, time_limit=time_limit)

@@ -22,6 +22,7 @@ from pliant.integrators.methods import has_fixed_steps
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.damping_drift import drifted_rows
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.model.validity import tell
 from pliant.options import StepMethodName
 from pliant.protocols import Control, MovingBase, PrescribedMotion, TorqueValues
@@ -145,7 +146,7 @@ class Stepper:
 
     def __init__(
         self,
-        model: Model,
+        model: Model | Robot,
         *,
         method: StepMethodName = "rk4",
         step: float | None = None,
@@ -165,6 +166,7 @@ class Stepper:
         atol: float = 1e-10,
         seed: int = 0,
     ) -> None:
+        model = model_of(model)
         for name, value in (("step", step), ("sample_time", sample_time), ("rtol", rtol), ("atol", atol)):
             if value is not None and not (np.isfinite(value) and value > 0):
                 raise ModelError(f"{name}: got {value!r}, expected a positive number")

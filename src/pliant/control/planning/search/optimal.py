@@ -43,6 +43,7 @@ from pliant.control.trajectories.splines import Piece, Piecewise
 from pliant.control.trajectories.trajectories import Trajectory, numbers, positive
 from pliant.errors import ModelError, PliantError
 from pliant.model.model import Model
+from pliant.model.robot import Robot, model_of
 from pliant.options import ObjectiveName
 
 SEARCH = "optimal motion"
@@ -122,7 +123,7 @@ class RestToRest:
 
         Parameters
         ----------
-        model : Model
+        model : Model or Robot
             The arm that is driven.
 
         Returns
@@ -142,7 +143,7 @@ class RestToRest:
 
 @checked
 def rest_to_rest(
-    model: Model,
+    model: Model | Robot,
     start: AnglesLike,
     goal: AnglesLike,
     duration: float | None = None,
@@ -161,7 +162,7 @@ def rest_to_rest(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     start, goal : (m,)
         Joint positions, rad or m.
@@ -208,6 +209,7 @@ def rest_to_rest(
     >>> print(repr(move).partition(", cost")[0])
     RestToRest(upper, fore in 1.5 s
     """
+    model = model_of(model)
     watch = Watch(None if time_limit is None else positive("time_limit", time_limit))
     if intervals < 4 or degree < 2:
         raise ModelError(f"intervals, degree: got {intervals}, {degree}, expected at least 4 and 2")
@@ -255,7 +257,7 @@ class MotionTask:
 
     Attributes
     ----------
-    model : Model
+    model : Model or Robot
         The arm.
     ends : RestEnds
         States of rest at start and goal.
