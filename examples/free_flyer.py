@@ -1,7 +1,7 @@
 """A slew that turns the satellite, and one that does not: the same arm, to the same pose, by a reaction-null path.
 
 What floats has no momentum, so that a motion of the arm turns its base, unless the joint speeds lie in the null space
-of the coupling inertia about the centre of mass. Six joints and three such conditions leave three ways to go.
+of the coupling inertia about the center of mass. Six joints and three such conditions leave three ways to go.
 """
 
 import numpy as np

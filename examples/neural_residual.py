@@ -52,15 +52,15 @@ measured = torch.diff(qd, dim=0) / H  # mean acceleration of each step
 
 network = torch.nn.Sequential(torch.nn.Linear(2, 24), torch.nn.Tanh(), torch.nn.Linear(24, 2)).double()
 residual = lambda qd: 5.0 * network(qd[..., :2] / 0.5)  # noqa: E731
-optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
+optimizer = torch.optim.Adam(network.parameters(), lr=1e-2)
 scale = measured.std(dim=0)
 losses = []
 for _ in range(400):
     _, later = step(q[:-1], qd[:-1], torque[:-1] + residual(qd[:-1]))  # all steps of the recording, one batch
     loss = (((later - qd[1:]) / H / scale) ** 2).mean()
-    optimiser.zero_grad()
+    optimizer.zero_grad()
     loss.backward()
-    optimiser.step()
+    optimizer.step()
     losses.append(loss.item())
 
 unseen = drive(1.7)

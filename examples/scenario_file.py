@@ -1,4 +1,4 @@
-"""A scenario file is an arm, a manoeuvre and what to write; the page it gives opens in any browser."""
+"""A scenario file is an arm, a maneuver and what to write; the page it gives opens in any browser."""
 
 import tempfile
 from pathlib import Path

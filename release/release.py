@@ -24,7 +24,7 @@ ENVIRONMENT = ROOT / "build" / "release"
 BIN = "Scripts" if os.name == "nt" else "bin"
 NOTES = "docs/release-notes/{}.md"
 REFUSED = re.compile(r"\bA?GPL|(?<!Lesser )(?<!Library )General Public License", re.IGNORECASE)
-"""Licences that users of an Apache library do not expect among its dependencies; the LGPL of CasADi is none of them."""
+"""Licenses that users of an Apache library do not expect among its dependencies; the LGPL of CasADi is none of them."""
 
 
 def version(root: Path = ROOT) -> str:
@@ -109,7 +109,7 @@ def build_twice() -> dict[str, str]:
 
 
 def describe(number: str) -> None:
-    """Install the wheel where nothing else is, check it, and list what came along and under which licences."""
+    """Install the wheel where nothing else is, check it, and list what came along and under which licenses."""
     python = ENVIRONMENT / BIN / "python"
     run(sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT))
     (wheel,) = DIST.glob("*.whl")
@@ -122,17 +122,17 @@ def describe(number: str) -> None:
 
 
 def audit(bill: dict[str, Any]) -> None:
-    """Every package in a CycloneDX bill says its licence, and none is refused."""
+    """Every package in a CycloneDX bill says its license, and none is refused."""
     wrong = []
     for component in bill["components"]:
         if component["name"] in ("pip", "setuptools"):  # of the environment, not of pliant
             continue
-        licences = [entry.get("expression") or entry["license"].get("id") or entry["license"].get("name", "")
+        licenses = [entry.get("expression") or entry["license"].get("id") or entry["license"].get("name", "")
                     for entry in component.get("licenses", [])]  # fmt: skip
-        if not licences or any(REFUSED.search(licence) for licence in licences):
-            wrong.append(f"{component['name']} {component['version']}: {', '.join(licences) or 'no licence given'}")
+        if not licenses or any(REFUSED.search(license) for license in licenses):
+            wrong.append(f"{component['name']} {component['version']}: {', '.join(licenses) or 'no license given'}")
     if wrong:
-        raise SystemExit("licences to look at: " + "; ".join(wrong))
+        raise SystemExit("licenses to look at: " + "; ".join(wrong))
 
 
 def run(*command: str) -> None:

@@ -28,7 +28,7 @@ AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0), Non
 
 
 def sampled(seeds: Iterable[int], *quick: int) -> list[Any]:
-    """Seeds of a parametrised test: `quick` for every run of the tests, all of them for the large set."""
+    """Seeds of a parametrized test: `quick` for every run of the tests, all of them for the large set."""
     return [seed if seed in quick else pytest.param(seed, marks=pytest.mark.full) for seed in seeds]
 
 

@@ -1,6 +1,6 @@
 """Marks the tests of machines/core.toml as `core` and `smoke`, and slow cases as `slow`.
 
-The quick set optimises short kernels only."""
+The quick set optimizes short kernels only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytest_plugins = ["browser"]
 QUICK = ("not full and not slow and not long", "not full and not long")
 """The daily set, and that of the planted bugs."""
 LONG = 200
-"""Operations from which on a kernel takes LLVM longer to optimise than a test takes to run it."""
+"""Operations from which on a kernel takes LLVM longer to optimize than a test takes to run it."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -30,7 +30,7 @@ def quickly_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
     do both as users do."""
     with pytest.MonkeyPatch.context() as patch:
         if request.config.option.markexpr in ("", *QUICK):
-            patch.setattr(llvm, "LONGEST_OPTIMISED", LONG)
+            patch.setattr(llvm, "LONGEST_OPTIMIZED", LONG)
             make_quick(patch)
         yield
 

@@ -9,7 +9,7 @@ from pliant.mechanics import Chain, equations
 
 
 def evaluate(chain: Chain, formulation: str, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> dict[str, np.ndarray]:
-    """Mass matrix, inertial forces, bias, accelerations and generalised forces of M qdd + bias at qdd = qd."""
+    """Mass matrix, inertial forces, bias, accelerations and generalized forces of M qdd + bias at qdd = qd."""
     e = equations(chain, formulation)
     Q, V, T = ca.SX.sym("q", chain.n_q), ca.SX.sym("qd", chain.n), ca.SX.sym("tau", chain.n_joints)
     outputs = {

@@ -70,11 +70,11 @@ def expected(model: Model, name: str, values: list[np.ndarray]) -> list[np.ndarr
     return [getattr(model, name)(*given, **p)]
 
 
-def build(folder: Path, model: Model, compiler: str = "cc", optimised: str = "-O0") -> ctypes.CDLL:
+def build(folder: Path, model: Model, compiler: str = "cc", optimized: str = "-O0") -> ctypes.CDLL:
     """Shared library of an exported C folder, compiled with every warning an error."""
     name = export_name(model)
     library = folder / f"{name}.so"
-    command = [compiler, optimised, *STRICT, "-fPIC", "-shared", f"{name}.c", "-lm", "-o", library.name]
+    command = [compiler, optimized, *STRICT, "-fPIC", "-shared", f"{name}.c", "-lm", "-o", library.name]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     return ctypes.CDLL(str(library))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.model import Model
-from pliant.model.states import normalised
+from pliant.model.states import normalized
 from pliant.robot import Beam, Drive, Joint, Link, Origin, Payload, RigidBody, Robot, Section, Shapes
 from pliant.robot.parts.base import BaseBody
 
@@ -47,4 +47,4 @@ def states(model: Model, count: int, seed: int = 0) -> np.ndarray:
     q = model.chain.rest() + 0.01 * rng.normal(size=(count, model.n_q))
     for link in model.chain.links:
         q[:, list(link.joint_places)] += rng.normal(size=(count, len(link.joint_places)))
-    return normalised(model, q)
+    return normalized(model, q)

@@ -31,7 +31,7 @@ class Unit:
             archive.extractall(self.folder)
 
     def loaded(self, kind: str, early: bool = False, log: list[str] | None = None) -> Any:
-        """An instance that is not yet initialised. FMPy finds no binary by itself where it does not know the processor
+        """An instance that is not yet initialized. FMPy finds no binary by itself where it does not know the processor
         (aarch64 on Linux), so that it is told which one."""
         from fmpy import fmi2, fmi3
 

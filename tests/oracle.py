@@ -63,7 +63,7 @@ def material_points(robot: Robot, chain: Chain, q: ca.SX) -> list[tuple[float, c
 
 
 def lump_points(lump: object) -> list[tuple[float, ca.DM]]:
-    """Six points with the mass, centre and (diagonal) inertia of a lump."""
+    """Six points with the mass, center and (diagonal) inertia of a lump."""
     return _inertia_points(lump.mass, lump.com, lump.inertia) if lump.mass else []  # type: ignore[attr-defined]
 
 

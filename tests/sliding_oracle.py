@@ -117,7 +117,7 @@ class Oracle:
         return r @ Rotation.from_rotvec([0.0, 0.0, q[0]]).as_matrix().T
 
     def payload(self, q: np.ndarray) -> np.ndarray:
-        """(1, 3) place of the payload's centre, which turns with the tip."""
+        """(1, 3) place of the payload's center, which turns with the tip."""
         slope = self.displacement(np.ones(1), q[1], q[2:], 1)[0]
         tip = Rotation.from_rotvec([0.0, -slope[2], slope[1]]).as_matrix()
         arm = Rotation.from_rotvec([0.0, 0.0, q[0]]).as_matrix()
@@ -137,7 +137,7 @@ class Oracle:
         return float(T / 2)
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """By polarisation of the kinetic energy."""
+        """By polarization of the kinetic energy."""
         n = len(q)
         e = np.eye(n)
         single = [self.kinetic_energy(q, e[i]) for i in range(n)]

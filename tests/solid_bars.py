@@ -21,7 +21,7 @@ def bar(
     size: tuple[float, float, float] = (LENGTH, WIDTH, HEIGHT),
     tetrahedra: bool = False,
 ) -> SolidMesh:
-    """A bar along x, centred on its axis, with the group `flange` at its end."""
+    """A bar along x, centered on its axis, with the group `flange` at its end."""
     L, b, h = size
     nx, ny, nz = divisions
     box = brick_mesh(np.linspace(0, L, nx + 1), np.linspace(-b / 2, b / 2, ny + 1), np.linspace(-h / 2, h / 2, nz + 1))

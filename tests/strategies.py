@@ -117,7 +117,7 @@ def shapes(draw: st.DrawFn) -> Shapes:
     names = ("bending_y", "bending_z", "torsion", "axial")
     if draw(st.booleans()):
         counts = {name: draw(st.integers(0, 4)) for name in names}
-        return Shapes(normalise=draw(st.sampled_from(["unit", "tip"])), **counts, **common)
+        return Shapes(normalize=draw(st.sampled_from(["unit", "tip"])), **counts, **common)
     switches = {name: draw(st.booleans()) for name in names}
     reduce = draw(st.none() | st.integers(1, 5))
     return Shapes(method="elements", count=draw(st.integers(1, 9)), reduce=reduce, **switches, **common)

@@ -143,7 +143,7 @@ class Visitor:
         return list(self.page.evaluate(LABELS))
 
     def clock_lines(self) -> list[float]:
-        """Of every chart on the page, where a line of the clock's colour stands: pixels from the left."""
+        """Of every chart on the page, where a line of the clock's color stands: pixels from the left."""
         wanted, found = np.array(list(bytes.fromhex(CLOCK[1:]))), []
         for k in range(self.page.locator(".uplot canvas").count()):
             pixels = self.tab.picture(f".uplot canvas >> nth={k}")
@@ -252,10 +252,10 @@ def change_everything(v: Visitor) -> None:
     for name in ("gibbs-appell", "denoc"):
         v.choose("formulation", name)
         v.until(lambda name=name: v.studio.choices.formulation == name, "formulation")
-    v.tab_of("manoeuvre")
+    v.tab_of("maneuver")
     v.choose("controller", "ideal joints")
-    v.choose("manoeuvre", "hold")
-    v.until(lambda: v.studio.choices.manoeuvre == "hold", "manoeuvre")
+    v.choose("maneuver", "hold")
+    v.until(lambda: v.studio.choices.maneuver == "hold", "maneuver")
     for label, (name, value) in {
         "loop frequency (Hz)": ("frequency", "1.3"), "time of the move (s)": ("move_time", "0.2"),
         "duration (s)": ("duration", "0.3"),
@@ -263,7 +263,7 @@ def change_everything(v: Visitor) -> None:
         v.type(label, value)
         v.until(lambda name=name, value=value: getattr(v.studio.choices, name) == float(value), label)
     for k, (link, freedom) in enumerate(positioned(v.studio.choices.robot)):
-        scale, start, goal = v.studio.manoeuvre.joints[k]
+        scale, start, goal = v.studio.maneuver.joints[k]
         for which, handle in (("start", start), ("goal", goal)):
             if not handle.visible:
                 continue
@@ -271,7 +271,7 @@ def change_everything(v: Visitor) -> None:
             label = f"{freedom.name(link.name)} {which}"
             v.type(label, f"{value:g}")
             v.until(lambda k=k, which=which, value=value, scale=scale: near(v, which, k, value / scale), label)
-    for k, handle in enumerate(v.studio.manoeuvre.commands):
+    for k, handle in enumerate(v.studio.maneuver.commands):
         v.type(handle.label, "0.2")
         v.until(lambda k=k: v.studio.choices.commands[k] == 0.2, handle.label)
     v.tick("run at once")

@@ -21,9 +21,9 @@ def _own_threads() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _optimised(monkeypatch: pytest.MonkeyPatch) -> None:
+def _optimized(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code as users have it but for the longest: what LLVM makes of it is the subject here."""
-    monkeypatch.setattr(llvm, "LONGEST_OPTIMISED", max(llvm.LONGEST_OPTIMISED, 2000))
+    monkeypatch.setattr(llvm, "LONGEST_OPTIMIZED", max(llvm.LONGEST_OPTIMIZED, 2000))
 
 
 RULES = (

@@ -52,7 +52,7 @@ def studio(page: Page) -> None:
         page.get_by_text("done").first.wait_for(timeout=120_000)
         (visit,) = shown.visits.values()
         visit.live.value = visit.stage.play.value = False
-        visit.manoeuvre.manoeuvre.value, visit.manoeuvre.duration.value = "move", 3.0
+        visit.maneuver.maneuver.value, visit.maneuver.duration.value = "move", 3.0
         visit.collect_and_run()
         visit.wait()
         visit.keep_run()

@@ -14,10 +14,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pliant.drawing.style import COLOURS, STYLE
+from pliant.drawing.style import COLORS, STYLE
 from pliant.mechanics.shapes import bending_modes
 
-BLUE, RED, GREEN = COLOURS[:3]
+BLUE, RED, GREEN = COLORS[:3]
 GREY, DARK, LIGHT = "0.55", "0.25", "0.82"
 LOOK = {**STYLE, "mathtext.fontset": "cm", "font.size": 11}
 Point = np.ndarray
@@ -48,10 +48,10 @@ def frame(ax: Axes, origin: Point, angle: float, size: float, color: str, names:
         label(ax, origin + (size + 0.055) * turned(angle + (0.03 if k else -0.03), *axis), name, color)
 
 
-def arc(ax: Axes, centre: Point, radius: float, start: float, end: float, color: str) -> None:
+def arc(ax: Axes, center: Point, radius: float, start: float, end: float, color: str) -> None:
     """An arrow along a circle from one angle to another."""
     angles = np.linspace(start, end, 40)
-    path = centre + radius * np.column_stack([np.cos(angles), np.sin(angles)])
+    path = center + radius * np.column_stack([np.cos(angles), np.sin(angles)])
     ax.plot(*path[:-4].T, color=color, lw=1.2)
     arrow(ax, path[-6], path[-1], color, 1.2)
 

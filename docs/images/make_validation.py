@@ -32,7 +32,7 @@ def released() -> None:
     for n, h in ((4, 2.5e-4), (6, 1.25e-4), (8, 2.5e-4), (8, 1.25e-4), (12, 5e-5), (16, 2.5e-5)):
         runs.append((f"Exudyn, 2 x {n} elements, trapezoidal, {h * 1e3:g} ms", two_link.exudyn_run(n, h)))
     for n in (6, 8):
-        name = f"Exudyn, 2 x {n} elements, generalised alpha 0.6, 0.125 ms"
+        name = f"Exudyn, 2 x {n} elements, generalized alpha 0.6, 0.125 ms"
         runs.append((name, two_link.exudyn_run(n, 1.25e-4, **ALPHA)))
     for n, h in ((4, 1e-3), (8, 2e-3 / 6), (16, 8e-5), (32, 2e-5)):
         runs.append((f"MuJoCo, 2 x {n} springs, RK4 at {h * 1e3:.2g} ms", two_link.mujoco_run(n, h)))

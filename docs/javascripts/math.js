@@ -1,4 +1,4 @@
-// Formulas, drawn by KaTeX from this site: no network is needed. (KaTeX: MIT licence, see katex/LICENSE.txt.)
+// Formulas, drawn by KaTeX from this site: no network is needed. (KaTeX: MIT license, see katex/LICENSE.txt.)
 document$.subscribe(({ body }) => {
   renderMathInElement(body, {
     delimiters: [

@@ -20,8 +20,8 @@ def mesh():
     """Bricks of one pitch, one across a wall; every second, but for the last, has a window in each wall."""
     across = [-OUTER, WALL - OUTER, -WINDOW, WINDOW, OUTER - WALL, OUTER]
 
-    def without(centre):
-        x, y, z = centre.T
+    def without(center):
+        x, y, z = center.T
         inside = np.maximum(abs(y), abs(z)) < OUTER - WALL
         middle = np.minimum(abs(y), abs(z)) < WINDOW
         second = (x // PITCH) % 2 == 1

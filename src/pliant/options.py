@@ -39,7 +39,7 @@ SectionShape = Literal["rod", "tube", "rectangle", "box", "i", "channel", "tee",
 FieldName = Literal["bending_y", "bending_z", "torsion", "axial"]
 ShapeMethod = Literal["modes", "elements", "auto"]
 BoundaryName = Literal["clamped-free", "clamped-mass", "pinned"]
-Normalisation = Literal["unit", "tip"]
+Normalization = Literal["unit", "tip"]
 
 # Places of loads and sensors
 Station = Literal["tip", "middle"]

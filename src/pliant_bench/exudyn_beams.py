@@ -29,7 +29,7 @@ THICK = 1.0  # GA / EA of the shear-flexible element: shear then adds less than 
 
 
 @dataclass(frozen=True)
-class Discretisation:
+class Discretization:
     """Elements of the beams and time steps in Exudyn."""
 
     elements: int = 8  # for each link
@@ -51,7 +51,7 @@ def simulate(
     torques: Callable[[float], ArrayLike] | None = None,
     motion: Callable[[float], tuple[float, float]] | None = None,
     output_step: float = 0.002,
-    cut: Discretisation | None = None,
+    cut: Discretization | None = None,
 ) -> PeerRun:
     """Run a planar arm from straight beams at given joint angles (and rates).
 
@@ -62,7 +62,7 @@ def simulate(
     motion : function of t, optional
         Prescribes the first joint: its angle and rate.
     """
-    cut = cut or Discretisation()
+    cut = cut or Discretization()
     start = time.perf_counter()
     built = _System(arm, np.asarray(angles, float), np.asarray(0.0 if rates is None else rates, float), cut)
     if torques is not None:
@@ -82,14 +82,14 @@ def simulate(
     )  # fmt: skip
 
 
-def _solver_type(cut: Discretisation) -> Any:
+def _solver_type(cut: Discretization) -> Any:
     import exudyn
 
     kinds = exudyn.DynamicSolverType
     return kinds.TrapezoidalIndex2 if cut.solver == "trapezoidal" else kinds.GeneralizedAlpha
 
 
-def _settings(t_end: float, output_step: float, cut: Discretisation, axial: float) -> Any:
+def _settings(t_end: float, output_step: float, cut: Discretization, axial: float) -> Any:
     import exudyn
 
     s = exudyn.SimulationSettings()
@@ -113,7 +113,7 @@ def _settings(t_end: float, output_step: float, cut: Discretisation, axial: floa
 class _System:
     """An arm as nodes, elements and constraints of Exudyn."""
 
-    def __init__(self, arm: PlanarArm, angles: Any, rates: Any, cut: Discretisation) -> None:
+    def __init__(self, arm: PlanarArm, angles: Any, rates: Any, cut: Discretization) -> None:
         import exudyn
         import exudyn.itemInterface as items
 

@@ -19,7 +19,7 @@ from pliant.model.robot import Robot, load
 from pliant.robot.parts.shapes import Shapes
 from pliant_bench import spin_up
 from pliant_bench.equal_accuracy import OURS, PAIRS, CommonMotion, Setting
-from pliant_bench.exudyn_beams import Discretisation
+from pliant_bench.exudyn_beams import Discretization
 from pliant_bench.exudyn_beams import simulate as exudyn_simulate
 from pliant_bench.findings import Report
 from pliant_bench.peers import PeerRun, PlanarArm
@@ -125,7 +125,7 @@ def _exudyn(robot: Robot, cuts: Sequence[tuple[str, int, float, float]], t_end: 
         if len(arm.links) > 1:
             more = {"linear_solver": "EigenSparse", "axial_stiffness": STIFF}
         solver = "trapezoidal" if len(arm.links) > 1 else "generalized-alpha"
-        cut = Discretisation(n, h, kind=kind, solver=solver, tolerance=tolerance, **more)  # type: ignore[arg-type]
+        cut = Discretization(n, h, kind=kind, solver=solver, tolerance=tolerance, **more)  # type: ignore[arg-type]
         label = f"{n} {'cable' if kind == 'ancf' else 'linear'} elements per link, {h * 1e3:.3g} ms"
         found.append(Setting(EXUDYN, label, partial(exudyn_simulate, arm, t_end, cut=cut, **given)))
     return found

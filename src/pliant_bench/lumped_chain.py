@@ -56,10 +56,10 @@ class Segments:
     def mass_matrix(self, q: Array) -> Array:
         """(n, n), from the Jacobians of the centers of mass."""
         heading, ends = self.points(q)
-        centre = ends[:-1] + self.com[:, None] * np.column_stack([np.cos(heading), np.sin(heading)])
+        center = ends[:-1] + self.com[:, None] * np.column_stack([np.cos(heading), np.sin(heading)])
         M = np.zeros((self.n, self.n))
         for k in range(self.n):
-            arm = centre[k] - ends[: k + 1]
+            arm = center[k] - ends[: k + 1]
             J = np.column_stack([-arm[:, 1], arm[:, 0]])  # of the hinges that carry rod k
             M[: k + 1, : k + 1] += self.mass[k] * J @ J.T + self.inertia[k]
         return M
@@ -83,11 +83,11 @@ def segments(arm: PlanarArm, elements: int) -> Segments:
         for k, (low, high) in enumerate(stretches(cut)):
             l = link.length * (high - low)
             rod, lump = link.mass_per_length * l, link.tip_mass if k == elements else 0.0
-            centre = (rod * l / 2 + lump * l) / (rod + lump)
-            own = rod * l**2 / 12 + rod * (centre - l / 2) ** 2 + lump * (l - centre) ** 2
+            center = (rod * l / 2 + lump * l) / (rod + lump)
+            own = rod * l**2 / 12 + rod * (center - l / 2) ** 2 + lump * (l - center) ** 2
             length.append(l)
             mass.append(rod + lump)
-            com.append(centre)
+            com.append(center)
             inertia.append(own + (link.hub_inertia if k == 0 else 0.0) + (link.tip_inertia if k == elements else 0.0))
             stiffness.append(hinges[k])
     rods = [np.array(x) for x in (length, mass, com, inertia, stiffness)]

@@ -34,7 +34,7 @@ LONG = 5.0
 REFERENCE = "first torques of the same step, iterated until nothing changes, relative"
 
 
-class Manoeuvre(NamedTuple):
+class Maneuver(NamedTuple):
     """Move from rest: target for the time of a step, seconds; start and distance; bounds; stages and steps of an
     interval, and steps of a closed loop."""
 
@@ -63,14 +63,14 @@ class Manoeuvre(NamedTuple):
             )  # fmt: skip
 
 
-def two_link() -> Manoeuvre:
+def two_link() -> Maneuver:
     """Torques, the deflection of the first link and both speeds meet their bounds on the way."""
     bounds: dict[str, Any] = {
         "torque": [140.0, 38.0], "positions": {"upper.bending_y.1": (-0.0195, 0.02)},
         "speeds": {"upper": 1.0, "fore": 1.2},
     }  # fmt: skip
     weights = {"joints": 100.0, "rates": 1.0}, 1e-5
-    return Manoeuvre(
+    return Maneuver(
         robot=load("two-link"),
         asked=1e-3,
         start=np.zeros(2),
@@ -83,12 +83,12 @@ def two_link() -> Manoeuvre:
     )
 
 
-def six_links() -> Manoeuvre:
+def six_links() -> Maneuver:
     """24 coordinates; torques and speeds meet their bounds."""
     bounds = {"speeds": {f"link{k}": 0.1 for k in range(6)}}
     weights = {"joints": 1000.0, "rates": 1.0}, 1e-3
     start = np.array([0.3, 0.5, 0.4, -0.5, 0.3, 0.2])
-    return Manoeuvre(
+    return Maneuver(
         robot=arm(6, 3),
         asked=20e-3,
         start=start,
@@ -156,7 +156,7 @@ def one_step(begun: Begun) -> Callable[[], Array]:
     return run
 
 
-def _own_verdicts(given: Manoeuvre, begun: Begun, report: Report, effort: Effort) -> None:
+def _own_verdicts(given: Maneuver, begun: Begun, report: Report, effort: Effort) -> None:
     """Time of a step and bounds of a closed loop, by one setting."""
     name = f"{PART}: {_named(begun.mpc.model)}, {given.stages} stages x {given.steps}"
     second = alternating({"ours": one_step(begun)}, effort)["ours"]

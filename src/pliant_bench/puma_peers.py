@@ -47,11 +47,11 @@ def sympy_functions(chain: RigidChain) -> Callable[[Any, Any, Any], tuple[Any, A
         turned.set_ang_vel(ground, frame.ang_vel_in(ground) + u[k] * turned.z)
         hinge = point.locatenew(f"P{k}", _vector(joint.offset, frame))
         hinge.v2pt_theory(point, ground, frame)
-        centre = hinge.locatenew(f"C{k}", _vector(joint.com, turned))
-        centre.v2pt_theory(hinge, ground, turned)
+        center = hinge.locatenew(f"C{k}", _vector(joint.com, turned))
+        center.v2pt_theory(hinge, ground, turned)
         inertia = [_snapped(joint.inertia[i]) for i in (0, 4, 8, 1, 5, 2)]
-        bodies.append(me.RigidBody(f"B{k}", centre, turned, joint.mass, (me.inertia(turned, *inertia), centre)))
-        loads += [(centre, joint.mass * _vector(chain.gravity, ground)), (turned, tau[k] * turned.z)]
+        bodies.append(me.RigidBody(f"B{k}", center, turned, joint.mass, (me.inertia(turned, *inertia), center)))
+        loads += [(center, joint.mass * _vector(chain.gravity, ground)), (turned, tau[k] * turned.z)]
         if k:
             loads.append((frame, -tau[k] * turned.z))
         point, frame = hinge, turned

@@ -55,12 +55,12 @@ def pliant_run(speed: float, T: float, stiffening: StiffeningName = "third-order
 
 def exudyn_run(speed: float, T: float, kind: Literal["ancf", "exact"] = "ancf", elements: int = 8) -> PeerRun:
     """Exudyn over T + 1 seconds: cubic cable elements, or linear ones with shear, in smaller steps."""
-    from pliant_bench.exudyn_beams import Discretisation, simulate
+    from pliant_bench.exudyn_beams import Discretization, simulate
 
     if kind == "ancf":
-        cut = Discretisation(elements, 0.08 / elements, solver="generalized-alpha", tolerance=1e-5)
+        cut = Discretization(elements, 0.08 / elements, solver="generalized-alpha", tolerance=1e-5)
     else:
-        cut = Discretisation(
+        cut = Discretization(
             elements, 0.064 / elements, kind="exact", solver="generalized-alpha", spectral_radius=0.6, tolerance=1e-3
         )
     arm = PlanarArm.of(load("spin-up"))

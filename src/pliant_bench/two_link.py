@@ -83,11 +83,11 @@ def reference(upper: int = 10, fore: int = 9) -> PeerRun:
 
 def exudyn_run(elements: int = 8, step: float = 1.25e-4, t_end: float = DURATION, **cut: Any) -> PeerRun:
     """Exudyn's cable elements; EA is so large that stretching moves nothing by 1e-5 m (`cut` may say otherwise)."""
-    from pliant_bench.exudyn_beams import Discretisation, simulate
+    from pliant_bench.exudyn_beams import Discretization, simulate
 
     fast = {"tolerance": 1e-4, "linear_solver": "EigenSparse", "reduced_integration": 1}
     given = {"axial_stiffness": 2e9, **fast, **cut}
-    return simulate(planar(), t_end, START, output_step=OUTPUT_STEP, cut=Discretisation(elements, step, **given))
+    return simulate(planar(), t_end, START, output_step=OUTPUT_STEP, cut=Discretization(elements, step, **given))
 
 
 def mujoco_run(elements: int = 8, step: float = 2e-3 / 6, t_end: float = DURATION) -> PeerRun:

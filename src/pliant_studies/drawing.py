@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.drawing.style import COLOURS, DASHES, Look, time_axis
+from pliant.drawing.style import COLORS, DASHES, Look, time_axis
 from pliant.model.model import Model
 from pliant.viewer.scenes.scene import make_scene
 
@@ -24,11 +24,11 @@ FIRST: Look = {"color": "#56A5D8", "linestyle": "-", "linewidth": 2.2}
 SECOND: Look = {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 0.9}
 THIRD: Look = {"color": "#B04A00", "linestyle": (0, (1, 1.3)), "linewidth": 1.3}
 MANY: tuple[Look, ...] = tuple(
-    {"color": colour, "linestyle": dash, "linewidth": width}
-    for colour, dash, width in (
+    {"color": color, "linestyle": dash, "linewidth": width}
+    for color, dash, width in (
         ("#8FC1E3", "-", 2.2),
-        (COLOURS[1], DASHES[1], 1.2),
-        (COLOURS[2], DASHES[2], 1.1),
+        (COLORS[1], DASHES[1], 1.2),
+        (COLORS[2], DASHES[2], 1.1),
         ("black", DASHES[3], 1.1),
     )
 )

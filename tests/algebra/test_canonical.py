@@ -33,5 +33,5 @@ def test_shapes_of_any_kind():
 @given(st.lists(st.floats(-10, 10), max_size=8))
 def test_nothing_moves_by_more_than_round_off(values):
     found = canonical(values)
-    assert np.all(np.abs(found - np.array(values)) <= (len(values) + 1) * SNAP)  # a run of neighbours becomes the first
+    assert np.all(np.abs(found - np.array(values)) <= (len(values) + 1) * SNAP)  # a run of neighbors becomes the first
     np.testing.assert_array_equal(canonical(found), found)

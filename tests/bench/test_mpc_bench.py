@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant_bench.mpc import KEPT, Manoeuvre, converged, one_step, predicted_violation, simulated_violation, two_link
+from pliant_bench.mpc import KEPT, Maneuver, converged, one_step, predicted_violation, simulated_violation, two_link
 from pliant_bench.mpc_peers import Begun, nonlinear_program
 
 
 @pytest.fixture(scope="module")
-def given() -> Manoeuvre:
+def given() -> Maneuver:
     return two_link()
 
 
 @pytest.fixture(scope="module")
-def begun(given: Manoeuvre) -> Begun:
+def begun(given: Maneuver) -> Begun:
     return Begun.of(given.posed(), given.start)
 
 
 @pytest.mark.slow
-def test_bounds_are_kept_by_the_setting_that_is_timed(given: Manoeuvre, begun: Begun) -> None:
+def test_bounds_are_kept_by_the_setting_that_is_timed(given: Maneuver, begun: Begun) -> None:
     """At the samples of the simulated arm and as predicted; a violation of nothing would be no finding."""
     assert simulated_violation(begun, 16) < KEPT
     assert predicted_violation(begun, 16) < KEPT

@@ -22,7 +22,7 @@ EPS = float(np.finfo(float).eps)
 
 
 def applied(arm: Arm, chain: Chain, q: ca.SX) -> ca.SX:
-    """(n,) generalised forces of the inputs and of the load."""
+    """(n,) generalized forces of the inputs and of the load."""
     force = applied_forces(chain, q, ca.SX(ca.DM(arm.tau)))
     if arm.load is None:
         return force

@@ -492,7 +492,7 @@ def _couplings(rng: Rng, world: _World, frames: list[Frame]) -> list[Coupling]:
 def _contacts(rng: Rng, world: _World, frames: list[Frame]) -> list[Contact]:
     """One that presses, or is apart by little."""
     seats = [world.seat(rng, end) for end in world.ends(rng)]
-    centre = world.pose(seats[0])[1] + rng.normal(size=3) * 0.1
+    center = world.pose(seats[0])[1] + rng.normal(size=3) * 0.1
     R = Rotation.from_rotvec(rng.normal(size=3)).as_matrix()
     gap = float(rng.choice([-0.01, -0.004, 0.006]))
     kind = ("plane", "sphere", "capsule", "box")[int(rng.integers(4))]
@@ -502,8 +502,8 @@ def _contacts(rng: Rng, world: _World, frames: list[Frame]) -> list[Contact]:
     away = {"plane": 0.0, "sphere": 0.2, "capsule": 0.1, "box": 0.125}[kind]
     normal = np.array([0.0, 0.0, 1.0]) if kind in ("plane", "box") else np.array([0.6, 0.8, 0.0])
     beside = np.array([0.05, -0.04, 0.0]) if kind == "box" else np.array([0.0, 0.0, 0.07]) if kind == "capsule" else 0.0
-    surface = centre - R @ (normal * (away + radius + gap) + beside)
-    frames += [world.frame("ball", seats[0], np.eye(3), centre), world.frame("wall", seats[1], R, surface)]
+    surface = center - R @ (normal * (away + radius + gap) + beside)
+    frames += [world.frame("ball", seats[0], np.eye(3), center), world.frame("wall", seats[1], R, surface)]
     law: dict[str, Any] = [{"damping": 0.3}, {"restitution": {"value": 0.7, "speed": 0.5}}, {}][int(rng.integers(3))]
     return [Contact(name="touch", frame="ball", radius=radius, stiffness=2e4, friction=0.4, stick_speed=0.05,
                     exponent=float(rng.choice([1.0, 1.5])), surface={"type": kind, "frame": "wall", **own},

@@ -105,7 +105,7 @@ def _bent(link: Link, R: Array, p: Array, tip: Array) -> Array:
                 return float(value * (getattr(b.profile, name)(eta) if b.profile is not None else 1.0))
 
             parts = {"bending_y": ("EI_z", n[2]), "bending_z": ("EI_y", n[1]), "axial": ("EA", f[0])}
-            e_y, e_z = b.shear_centre
+            e_y, e_z = b.shear_center
             parts["torsion"] = ("GJ", n[0] - e_y * f[2] + e_z * f[1])
             for field, (name, row) in parts.items():
                 if field in fields:

@@ -335,7 +335,7 @@ def _six(I: Array) -> tuple[float, ...]:
 
 
 def _sum(*lumps: Any) -> dict[str, Any]:
-    """Mass, centre and inertia of several together."""
+    """Mass, center and inertia of several together."""
     mass = sum(one.mass for one in lumps)
     com = sum(one.mass * np.array(one.com) for one in lumps) / mass if mass else np.zeros(3)
     I = np.zeros((3, 3))

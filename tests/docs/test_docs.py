@@ -57,7 +57,7 @@ def test_snippets_of_the_scenario_page_are_sound() -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs").rglob("*.md")), ids=lambda path: path.stem)
 def test_yaml_stands_in_blocks_that_are_highlighted(path: Path) -> None:
-    """No indented block begins with a key of a file, which would be printed in one colour."""
+    """No indented block begins with a key of a file, which would be printed in one color."""
     text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     blocks = re.findall(r"(?<=\n\n)((?: {4}.*\n)+)", text)
     assert not [block for block in blocks if re.match(r" {4}(?:- )?\w+:(?: [\[{\d]|\n)", block)]

@@ -42,7 +42,7 @@ def test_each_has_its_picture_in_the_gallery() -> None:
     "still_payloads",
     "sweep_payload",
     "telescoping_arm",
-    "trajectory_optimisation",
+    "trajectory_optimization",
     "weigh_payload",
     "wipe_wall",
 )

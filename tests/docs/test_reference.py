@@ -39,7 +39,7 @@ UNITLESS = {
     "IdentificationStudy.rtol", "IdentificationStudy.atol",
     "Drive.efficiency", "Drive.table", "Friction.stribeck_exponent", "GearError.cycles", "Hysteresis.exponent",
     "Hysteresis.fraction", "Hysteresis.loading", "Motor.efficiency", "Motor.offset", "Restitution.value",
-    "Contact.exponent", "Contact.friction", "Contact.stiffness", "Visual.scale", "Visual.colour",
+    "Contact.exponent", "Contact.friction", "Contact.stiffness", "Visual.scale", "Visual.color",
     "MeasuredRun.calibration", "MotionColumn.order", "MotionColumn.window", "RecordingFile.calibration",
     "RecordingFile.noise",
     "RecordingFile.rtol", "RecordingFile.atol",

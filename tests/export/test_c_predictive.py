@@ -153,24 +153,24 @@ def test_torques_are_those_of_python(two_link: Path) -> None:
 
 @needs_compiler
 @pytest.mark.full
-@pytest.mark.parametrize("optimised", ["-O0", "-O2"])
-def test_an_arm_in_space(optimised: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("optimized", ["-O0", "-O2"])
+def test_an_arm_in_space(optimized: str, tmp_path: Path) -> None:
     """Eleven coordinates, an elastic drive and a slide, bending in two planes and twisting."""
     given = case("space")
     folder = export(given.mpc.model, "c", tmp_path / "out", functions=["tip_pose"], controller=given.mpc)
-    build(folder, given.mpc.model, optimised=optimised)
+    build(folder, given.mpc.model, optimized=optimized)
     assert_all_is_met(compare(given, Controller(folder, given.mpc)))
 
 
 @needs_compiler
 @pytest.mark.full
-@pytest.mark.parametrize("optimised", ["-O1", "-O2", "-O3", "-Os"])
+@pytest.mark.parametrize("optimized", ["-O1", "-O2", "-O3", "-Os"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_every_compiler_agrees(compiler: str, optimised: str, two_link: Path, tmp_path: Path) -> None:
+def test_every_compiler_agrees(compiler: str, optimized: str, two_link: Path, tmp_path: Path) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler} on this machine")
     given, folder = case("two-link"), shutil.copytree(two_link, tmp_path / "out")
-    build(folder, given.mpc.model, compiler, optimised)
+    build(folder, given.mpc.model, compiler, optimized)
     assert_all_is_met(compare(given, Controller(folder, given.mpc)))
 
 

@@ -88,7 +88,7 @@ def at(unit: Unit, running: Any, q: np.ndarray, qd: np.ndarray, tau: np.ndarray,
 
 
 def test_casadi_has_our_jacobian(unit: Unit, tmp_path: Path, rng: np.random.Generator) -> None:
-    """`DaeBuilder` reads the unit, and its Jacobian, one colour at a time, is ours; backwards too."""
+    """`DaeBuilder` reads the unit, and its Jacobian, one color at a time, is ours; backwards too."""
     folder = tmp_path / "unit"
     shutil.copytree(unit.folder, folder)
     if unit.version == "2.0" and platform_folder("2.0") != "linux64":  # the only name that CasADi looks for

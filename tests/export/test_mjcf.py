@@ -78,9 +78,9 @@ def from_text(text: str) -> list[np.ndarray]:
     assert world is not None
     walk(world, np.eye(3), np.zeros(3), [])
     M = np.diag(armature)
-    for m, centre, I, path in bodies:
+    for m, center, I, path in bodies:
         W = np.array([columns[k][0] for k in path]).reshape(-1, 3)
-        V = np.array([columns[k][1] + np.cross(columns[k][0], centre) for k in path]).reshape(-1, 3)
+        V = np.array([columns[k][1] + np.cross(columns[k][0], center) for k in path]).reshape(-1, 3)
         M[np.ix_(path, path)] += W @ I @ W.T + m * V @ V.T
     return [_first(np.array(springs), M, np.array(held) & locked) for locked in (True, False)]
 

@@ -239,7 +239,7 @@ def test_unknown_kind_is_named(tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("to", ["c", "python", "casadi"])
 def test_twenty_thousand_operations_in_ten_seconds(to: str, tmp_path: Path) -> None:
-    """A 16-dof arm with elastic drives: 65,000 operations, most of them in the linearisation."""
+    """A 16-dof arm with elastic drives: 65,000 operations, most of them in the linearization."""
     m = pliant.load("lab-arm").model(stiffening="off")
     start = time.process_time()
     export(m, to, tmp_path / "out")

@@ -85,7 +85,7 @@ def test_energies_and_their_balance(result: Result) -> None:
     assert np.array_equal(lower.lines[0].get_ydata(), result.energy_balance)
 
 
-def test_lines_are_told_apart_without_colour(driven: Result) -> None:
+def test_lines_are_told_apart_without_color(driven: Result) -> None:
     for name in ("deflections", "energy"):
         for axes in plot(driven, name).axes:
             named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]

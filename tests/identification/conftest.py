@@ -54,11 +54,11 @@ def perturbed(seed: int) -> np.ndarray:
     return np.array(list(START.values())) * np.random.default_rng(1000 + seed).uniform(0.8, 1.2, 4)
 
 
-def coloured(rng: np.random.Generator, count: int, colour: float) -> np.ndarray:
-    """Noise of unit size whose neighbours correlate by `colour`, of the first order."""
+def colored(rng: np.random.Generator, count: int, color: float) -> np.ndarray:
+    """Noise of unit size whose neighbors correlate by `color`, of the first order."""
     e = rng.normal(size=count)
     for k in range(1, count):
-        e[k] = colour * e[k - 1] + np.sqrt(1 - colour**2) * e[k]
+        e[k] = color * e[k - 1] + np.sqrt(1 - color**2) * e[k]
     return e
 
 

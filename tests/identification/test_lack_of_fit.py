@@ -14,7 +14,7 @@ from pliant.identification import Recording, fitting
 from pliant.identification.estimate import FITS
 from pliant.identification.lack_of_fit import DOUBT, autoregression, degrees_of_freedom, independent, spread_of
 
-from .conftest import FOUR, GAUGES, Q0, START, arm, coloured, measure, model, perturbed
+from .conftest import FOUR, GAUGES, Q0, START, arm, colored, measure, model, perturbed
 
 THREE = {"links.upper.shapes.bending_y": 3, "links.fore.shapes.bending_y": 3}
 
@@ -32,8 +32,8 @@ def real_model(modes: bool) -> pliant.Model:
     )
 
 
-def readings(real: pliant.Model, seed: int, known: bool, noise: float = 0.01, colour: float = 0.0) -> Recording:
-    """A run under random torques; noise may be coloured, the first-order kind."""
+def readings(real: pliant.Model, seed: int, known: bool, noise: float = 0.01, color: float = 0.0) -> Recording:
+    """A run under random torques; noise may be colored, the first-order kind."""
     rng = np.random.default_rng(seed)
     torque = (np.linspace(0, 1, 21), 30 * rng.normal(size=(21, 2)))
     run = pliant.simulate(real, 1.0, Q0, torque=torque, output_step=1 / 400, rtol=1e-9, p=perturbed(seed))
@@ -42,7 +42,7 @@ def readings(real: pliant.Model, seed: int, known: bool, noise: float = 0.01, co
     sizes = {name: noise * float(np.std(y)) for name, y in clean.items()}
     noisy = {}
     for name, y in clean.items():
-        noisy[name] = y + sizes[name] * coloured(rng, len(y), colour)
+        noisy[name] = y + sizes[name] * colored(rng, len(y), color)
     return Recording(run.t, noisy, sizes if known else None, Q0, torque=torque, sensors=GAUGES, name=f"swing {seed}")
 
 
@@ -124,7 +124,7 @@ def test_an_autoregression_is_found(rng: np.random.Generator) -> None:
     assert variance == pytest.approx(0.49, rel=0.03)
 
 
-def test_the_spread_of_coloured_noise(rng: np.random.Generator) -> None:
+def test_the_spread_of_colored_noise(rng: np.random.Generator) -> None:
     """Against the matrix of its autocovariances, for a slow and a fast slope."""
     N, a = 500, 0.8
     J = np.column_stack([np.linspace(-1, 1, N), np.sin(0.9 * np.arange(N))])
@@ -132,7 +132,7 @@ def test_the_spread_of_coloured_noise(rng: np.random.Generator) -> None:
     exact = J.T @ (a**lag / (1 - a**2)) @ J
     total = np.zeros((2, 2))
     for _ in range(60):
-        total += spread_of(J, coloured(rng, N, a) / np.sqrt(1 - a**2)) / 60
+        total += spread_of(J, colored(rng, N, a) / np.sqrt(1 - a**2)) / 60
     assert np.diag(total) == pytest.approx(np.diag(exact), rel=0.12)
     assert np.diag(exact)[0] > 5 * np.diag(J.T @ J)[0] / (1 - a**2)  # white noise of that size would say much less
 
@@ -141,9 +141,9 @@ def test_readings_that_hang_together_count_for_fewer(rng: np.random.Generator) -
     """Of noise of first order N (1 - a^2) / (1 + a^2): so sure is its size, as many trials of it show."""
     N, a = 4000, 0.8
     worth = N * (1 - a**2) / (1 + a**2)
-    squares = [float(np.mean(coloured(rng, N, a) ** 2)) for _ in range(400)]
+    squares = [float(np.mean(colored(rng, N, a) ** 2)) for _ in range(400)]
     assert 2 / np.var(squares) == pytest.approx(worth, rel=0.3)  # 2 / n is the variance of a chi-squared over n
-    r = coloured(rng, N, a)
+    r = colored(rng, N, a)
     assert independent(r) == pytest.approx(worth, rel=0.15)
     assert independent(rng.normal(size=N)) == pytest.approx(N, rel=0.05)
     assert degrees_of_freedom([r, r], 6, fits=False) == int(2 * independent(r)) - 6
@@ -157,11 +157,11 @@ def inside(found: pliant.identification.Identification, seed: int) -> Any:
 
 
 @pytest.mark.full
-def test_coloured_noise_widens_the_intervals() -> None:
+def test_colored_noise_widens_the_intervals() -> None:
     """Ten trials: of 40 intervals at most 6 miss (the chance of more is 1e-3); as if it were white, at least 14 do."""
     missed, white = 0, 0
     for seed in range(10):
-        recording = readings(model(), seed, False, colour=0.8)
+        recording = readings(model(), seed, False, color=0.8)
         found = fitted(model(), recording)
         assert not found.verdict.fits
         assert 4 < found.freedom < 0.4 * sum(len(channel.t) for channel in found.channels)
@@ -174,19 +174,19 @@ def test_coloured_noise_widens_the_intervals() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("colour", [0.0, 0.8])
-def test_intervals_hold_what_they_say(colour: float) -> None:
+@pytest.mark.parametrize("color", [0.0, 0.8])
+def test_intervals_hold_what_they_say(color: float) -> None:
     """200 trials, each number 181 to 197 times in its 95 % interval, and all pooled in 93 to 97 %; also where the noise
-    is coloured and the errors are those of its spectrum."""
+    is colored and the errors are those of its spectrum."""
     hits, doubted = np.zeros((200, 4)), 0
     for seed in range(200):
-        found = fitted(model(), readings(model(), seed, False, colour=colour))
+        found = fitted(model(), readings(model(), seed, False, color=color))
         hits[seed] = inside(found, seed)
         doubted += not found.verdict.fits
     print(f"inside {hits.sum(axis=0)}, pooled {hits.mean():.3f}, doubted {doubted}")
     assert ((hits.sum(axis=0) >= 181) & (hits.sum(axis=0) <= 197)).all()
     assert 0.93 <= hits.mean() <= 0.97
-    assert doubted <= 3 if colour == 0.0 else doubted == 200
+    assert doubted <= 3 if color == 0.0 else doubted == 200
 
 
 @pytest.mark.long

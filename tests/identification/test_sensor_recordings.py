@@ -17,7 +17,7 @@ from pliant.errors import ModelError
 from pliant.identification import Recording
 from pliant.validation.recording_file import RecordingFile
 
-from .conftest import coloured
+from .conftest import colored
 
 STIFFNESS = "links.upper.beam.EI_z"
 GAUGE = {"link": "upper", "x": 0.05, "at": (0.01, 0.0), "bridge": "half", "gauge_factor": 2.1}
@@ -132,13 +132,13 @@ def bar() -> pliant.Model:
     return pliant.Robot(name="bar", gravity=(0, 0, 0), links=[link]).model(parameters=(BAR,))
 
 
-def calibrated(model: pliant.Model, seed: int, colour: float = 0.0) -> pliant.identification.Identification:
+def calibrated(model: pliant.Model, seed: int, color: float = 0.0) -> pliant.identification.Identification:
     """Fitted to a run under random torques, read by sensors of several rates whose noise nobody has told; where it is
-    coloured, by sensors without any, to which it is added."""
+    colored, by sensors without any, to which it is added."""
     rng = np.random.default_rng(seed)
     torque = (np.linspace(0, 2, 21), rng.normal(size=(21, 1)))
     sizes = {"bar": 3e-4, "gauge": 4e-6, "tip.y": 1e-3}
-    own = dict.fromkeys(sizes, 0.0) if colour else sizes
+    own = dict.fromkeys(sizes, 0.0) if color else sizes
     sensors = [
         Encoder("bar", noise=own["bar"], quantum=2e-4, offset=0.004, sample_time=0.004, seed=seed),
         StrainGauge("bar", 0.05, at=(0.002, 0.0), noise=own["gauge"], gain=1.08, offset=2e-5, delay=0.0035,
@@ -147,9 +147,9 @@ def calibrated(model: pliant.Model, seed: int, colour: float = 0.0) -> pliant.id
     ]  # fmt: skip
     run = pliant.simulate(model, 2.0, torque=torque, sensors=sensors, output_step=0.1, rtol=1e-9)
     read = Recording.of(run, torque=torque, noise=None)
-    if colour:
+    if color:
         series = {name: read.reading(name) for name in read.channels}
-        noisy = {name: (t, y + sizes[name] * coloured(rng, len(t), colour)) for name, (t, y) in series.items()}
+        noisy = {name: (t, y + sizes[name] * colored(rng, len(t), color)) for name, (t, y) in series.items()}
         read = replace(read, readings=noisy)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -157,12 +157,12 @@ def calibrated(model: pliant.Model, seed: int, colour: float = 0.0) -> pliant.id
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("colour", [0.0, 0.8])
-def test_intervals_of_offsets_gains_and_delays_hold_what_they_say(colour: float) -> None:
+@pytest.mark.parametrize("color", [0.0, 0.8])
+def test_intervals_of_offsets_gains_and_delays_hold_what_they_say(color: float) -> None:
     """200 trials, each number 181 to 197 times in its 95 % interval, and all pooled in 93 to 97 %."""
     model, truth, hits = bar(), np.array(list(TRUE.values())), np.zeros((200, len(TRUE)))
     for seed in range(200):
-        low, high = calibrated(model, seed, colour).intervals().T
+        low, high = calibrated(model, seed, color).intervals().T
         hits[seed] = (low <= truth) & (truth <= high)
     print(f"inside {hits.sum(axis=0)}, pooled {hits.mean():.3f}")
     assert ((hits.sum(axis=0) >= 181) & (hits.sum(axis=0) <= 197)).all()

@@ -1,5 +1,5 @@
 """Fixtures of tests of integrators."""
 
-from tapes import _optimised, _own_threads, chain, random_graph
+from tapes import _optimized, _own_threads, chain, random_graph
 
-__all__ = ["_optimised", "_own_threads", "chain", "random_graph"]
+__all__ = ["_optimized", "_own_threads", "chain", "random_graph"]

@@ -166,7 +166,7 @@ def test_rodas5p_in_exact_arithmetic():
     assert abs(1 - b @ inverse_of_lower(beta) @ exact(np.ones(8))) < PRINTED
 
 
-def neighbours(value: float) -> list[float]:
+def neighbors(value: float) -> list[float]:
     """The number with each of its first eight digits raised by one, and with the eighth lowered by one."""
     top = Decimal(float(value)).adjusted()
     steps = [10.0 ** (top - k) for k in range(8)]
@@ -178,7 +178,7 @@ def test_a_wrong_digit_among_the_first_eight_is_refused(name, field):
     made = MAKE[name]()
     whole = np.atleast_1d(np.array(getattr(made, field)))
     for place in np.argwhere(whole):
-        for wrong in neighbours(whole[tuple(place)]):
+        for wrong in neighbors(whole[tuple(place)]):
             changed = whole.copy()
             changed[tuple(place)] = wrong
             with pytest.raises(ValueError, match=name):
@@ -190,7 +190,7 @@ def test_a_wrong_digit_as_typed_is_refused(monkeypatch, table):
     rows = getattr(dop853, table)
     for i, row in rows.items():
         for j, value in row.items():
-            for wrong in neighbours(value):
+            for wrong in neighbors(value):
                 monkeypatch.setitem(row, j, wrong)
                 with pytest.raises(ValueError, match="dop853"):
                     dop853.tableau()

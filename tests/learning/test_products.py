@@ -26,7 +26,7 @@ def cases() -> list[Any]:
     """The dynamics of the large arm compile for ten seconds each."""
     found = [pytest.param("unequal", name, marks=pytest.mark.full) for name in NAMES[:3]]
     found += [("unequal", name) for name in NAMES[3:]] + [("parameters", name) for name in NAMES]
-    return found + [("free", name) for name in ("forward_dynamics", "energy", "pose arm.tip", "rates", "normalised")]
+    return found + [("free", name) for name in ("forward_dynamics", "energy", "pose arm.tip", "rates", "normalized")]
 
 
 def point(model: Model, found: DerivativeProducts, rng: np.random.Generator) -> list[np.ndarray]:
@@ -101,7 +101,7 @@ def test_the_gradient_by_a_quaternion_is_tangent(rng: np.random.Generator) -> No
         assert abs(gradient[four] @ x[0][four]) < 1e-12 * np.abs(gradient).max()
         longer = x[0].copy()
         longer[four] *= 1.7
-        for name, rest in (("normalised", ()), ("rates", (x[1],))):
+        for name, rest in (("normalized", ()), ("rates", (x[1],))):
             same = [products(model, name)("value", q, *rest)[0] for q in (longer, x[0])]
             np.testing.assert_allclose(*same, rtol=0, atol=1e-14)
     rates = products(model, "rates")

@@ -14,7 +14,7 @@ from pliant.errors import ModelError, UnsupportedModel
 
 
 def graph(f: ca.Function, sizes: list[int], weights: NDArray, count: int) -> ca.Function:
-    """All that optimisers ask: values, Jacobian, gradient and Hessian of a cost."""
+    """All that optimizers ask: values, Jacobian, gradient and Hessian of a cost."""
     x = ca.MX.sym("x", sum(sizes) * count)
     y = f(*ca.vertsplit(ca.reshape(x, sum(sizes), count), np.cumsum([0, *sizes]).tolist()))
     cost = ca.dot(ca.DM(weights), y[:, -1]) + ca.sumsqr(y) * x[0]

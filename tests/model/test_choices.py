@@ -330,7 +330,7 @@ def test_a_file_keeps_the_word(tmp_path: Path) -> None:
         ({"method": "auto", "bending_y": 2}, "`bending_y` is true or false for auto"),
         ({"method": "auto", "boundary": "pinned"}, "`boundary` with `method: auto`"),
         ({"method": "auto", "count": 4}, "`count` with `method: auto`"),
-        ({"method": "auto", "normalise": "tip"}, "`normalise` belongs to `method: modes`"),
+        ({"method": "auto", "normalize": "tip"}, "`normalize` belongs to `method: modes`"),
         ({"method": "auto", "accuracy": 0.5}, "a part from 0.001 to 0.2"),
         ({"method": "auto", "band": 0}, "a number above 0"),
         ({"bending_y": 2, "band": 50}, "`band` belongs to `method: auto`"),

@@ -21,7 +21,7 @@ import hashlib, sys, warnings
 warnings.simplefilter("ignore")
 import pliant
 from pliant.compute.llvm import llvm
-llvm.LONGEST_OPTIMISED = 200  # the same bits, compiled sooner
+llvm.LONGEST_OPTIMIZED = 200  # the same bits, compiled sooner
 what, *names = sys.argv[1:]
 for name in names:
     model = pliant.load(name).model()

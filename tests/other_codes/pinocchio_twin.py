@@ -158,7 +158,7 @@ def _origin(joint: Any) -> Any:
 
 
 def _inertia(body: Any) -> Any:
-    """Of a lump or a rigid body, about its centre of mass."""
+    """Of a lump or a rigid body, about its center of mass."""
     xx, yy, zz, xy, xz, yz = (*body.inertia, 0.0, 0.0, 0.0)[:6]
     I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     return pin.Inertia(body.mass, np.array(body.com), I)

@@ -84,7 +84,7 @@ def test_slider_crank(crank: float) -> None:
     q = np.array([crank, angles[0], angles[1]])
     qd = along(model, q, 5.0)
 
-    def centres(angle: float) -> np.ndarray:
+    def centers(angle: float) -> np.ndarray:
         rod, piston, place = slider_crank_state(angle)
         end, whole = a["crank"] * np.exp(1j * angle), angle + rod
         middle = end + a["rod"] / 2 * np.exp(1j * whole)
@@ -98,10 +98,10 @@ def test_slider_crank(crank: float) -> None:
         return (45 * (f(x + h) - f(x - h)) - 9 * (f(x + 2 * h) - f(x - 2 * h)) + f(x + 3 * h) - f(x - 3 * h)) / (60 * h)
 
     def inertia(angle: float) -> float:
-        return float(mass @ np.abs(slope(centres, angle)) ** 2)
+        return float(mass @ np.abs(slope(centers, angle)) ** 2)
 
     def height(angle: float) -> float:
-        return float(-DOWN[1] * mass[:3] @ centres(angle)[:3].imag)
+        return float(-DOWN[1] * mass[:3] @ centers(angle)[:3].imag)
 
     expected = (1.3 - slope(inertia, crank) * qd[0] ** 2 / 2 - slope(height, crank)) / inertia(crank)
     assert model.forward_dynamics(q, qd, [1.3])[0] == pytest.approx(expected, rel=1e-8)

@@ -21,12 +21,12 @@ from .runs import ours
 pytest.importorskip("exudyn", reason="exudyn is not installed: pip install '.[bench]'")
 
 from pliant_bench import two_link
-from pliant_bench.exudyn_beams import Discretisation, simulate
+from pliant_bench.exudyn_beams import Discretization, simulate
 
 T = 0.4
 BEAM = Beam(length=1.0, mass_per_length=2.0, EI_y=100.0, EI_z=100.0)
 THIRD_ORDER = 4.0  # times d^3 / L^2; 2.4 to 2.6 measured for the single link
-FINE = Discretisation(elements=6, step=4e-4, tolerance=1e-6)  # halving both moves nothing by 3e-6 m
+FINE = Discretization(elements=6, step=4e-4, tolerance=1e-6)  # halving both moves nothing by 3e-6 m
 
 
 def loaded(shapes: int) -> Shapes:
@@ -41,7 +41,7 @@ def single_link(payload: Lump, gravity: float = -9.81) -> Robot:
 
 
 def differences(
-    robot: Robot, angles: list[float], pulse: list[float], cut: Discretisation = FINE, stiffening: Any = "third-order"
+    robot: Robot, angles: list[float], pulse: list[float], cut: Discretization = FINE, stiffening: Any = "third-order"
 ) -> tuple[float, float, PeerRun]:
     """Of angles and deflections under one period of a sine at every joint; our run."""
 
@@ -113,7 +113,7 @@ def test_two_links_with_lumps_and_torques() -> None:
     Four shapes per link leave 1e-4 m, three leave 1.4e-4 m; without stiffening the weight below misses and 9e-3 m are
     left.
     """
-    stiff = Discretisation(elements=8, step=2e-4, tolerance=1e-4, axial_stiffness=1e8)
+    stiff = Discretization(elements=8, step=2e-4, tolerance=1e-4, axial_stiffness=1e8)
     angle, deflection, mine = differences(loaded_two_link(4), [-np.pi / 2, 0.3], [10.0, -4.0], stiff)
     assert np.abs(mine.deflections).max() > 0.02
     assert deflection < 1.5e-4

@@ -44,16 +44,16 @@ def test_what_the_wheel_says_of_itself(wheel: zipfile.ZipFile) -> None:
     said = Parser().parsestr(wheel.read(name).decode())
     assert said["Version"] == pliant.__version__
     assert said["License-Expression"] == "Apache-2.0 AND MIT"
-    licences = {"LICENSE", "NOTICE", *(f"src/pliant/viewer/web/LICENSE-{name}.txt" for name in ("three", "uplot"))}
-    licences |= {f"src/pliant_studies/measured/{rig}/LICENSE" for rig in ("quanser_2dsfl", "ist_bar")}
-    assert set(said.get_all("License-File")) == licences
-    assert licences <= {name.partition(".dist-info/licenses/")[2] for name in wheel.namelist()}
+    licenses = {"LICENSE", "NOTICE", *(f"src/pliant/viewer/web/LICENSE-{name}.txt" for name in ("three", "uplot"))}
+    licenses |= {f"src/pliant_studies/measured/{rig}/LICENSE" for rig in ("quanser_2dsfl", "ist_bar")}
+    assert set(said.get_all("License-File")) == licenses
+    assert licenses <= {name.partition(".dist-info/licenses/")[2] for name in wheel.namelist()}
     (scripts,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
     assert "pliant = pliant.cli:main" in wheel.read(scripts).decode()
 
 
 def test_the_notice_names_all_that_ships() -> None:
-    """Every bundled arm with its source, and every library in the pages with its version and licence."""
+    """Every bundled arm with its source, and every library in the pages with its version and license."""
     notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
     assert [path.name for path in (PLIANT / "robot" / "arms").glob("*.yaml") if path.name not in notice] == []
     web = PLIANT / "viewer" / "web"

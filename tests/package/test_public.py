@@ -71,7 +71,7 @@ def test_everything_may_be_imported() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True\n"
 
 
-def test_an_unknown_name_has_a_neighbour() -> None:
+def test_an_unknown_name_has_a_neighbor() -> None:
     with pytest.raises(AttributeError, match=r"'pliant' has no attribute 'simulat'; did you mean 'simulate'\?$"):
         _ = pliant.simulat
     with pytest.raises(AttributeError, match=r"no attribute 'Cylinder'; did you mean pliant\.robot\.Cylinder\?$"):

@@ -101,7 +101,7 @@ def test_uncommitted_changes_and_a_tag_that_exists(tree: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("licences", "refused"),
+    ("licenses", "refused"),
     [
         ([{"expression": "BSD-3-Clause AND MIT"}], False),
         ([{"license": {"name": "GNU Lesser General Public License v3 or later (LGPLv3+)"}}], False),
@@ -111,8 +111,8 @@ def test_uncommitted_changes_and_a_tag_that_exists(tree: Path) -> None:
         ([], True),
     ],
 )
-def test_licences_are_judged(licences: list[Any], refused: bool) -> None:
-    bill = {"components": [{"name": "beam", "version": "1.0", "licenses": licences}]}
+def test_licenses_are_judged(licenses: list[Any], refused: bool) -> None:
+    bill = {"components": [{"name": "beam", "version": "1.0", "licenses": licenses}]}
     if not refused:
         release.audit(bill)
         return

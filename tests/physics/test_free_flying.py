@@ -76,7 +76,7 @@ def test_a_heavy_base_stands_still() -> None:
 
 
 class _Support:
-    """A force in world axes on the base at its centre of mass, as a load of one's own."""
+    """A force in world axes on the base at its center of mass, as a load of one's own."""
 
     breaks = ()
 

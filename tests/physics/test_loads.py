@@ -106,7 +106,7 @@ def section_motion(model: Model, link: int, eta: float) -> Callable[[np.ndarray]
 
 
 def work(model: Model, q: np.ndarray, link: int, eta: float, load: Any, axes: str) -> np.ndarray:
-    """Generalised forces of a wrench (force, moment) on a section, by differences of its place and attitude."""
+    """Generalized forces of a wrench (force, moment) on a section, by differences of its place and attitude."""
     at, h = section_motion(model, link, eta), 1e-6
     R_link, R = section_motion(model, link, 0.0)(q)[0], at(q)[0]
     force, moment = ({"base": np.eye(3), "link": R_link, "section": R}[axes] @ part for part in load)

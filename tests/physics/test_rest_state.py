@@ -31,7 +31,7 @@ def chain(count: int, straight: bool = False) -> tuple[float, float]:
     absolute angles; kinetic energy sum M_ij cos(a_i - a_j) a_i' a_j' / 2."""
     h = LENGTH / count
     m = MASS * h
-    arms = h * (np.tri(count, count, -1) + np.eye(count) / 2)  # of the centre of k by the angle of i
+    arms = h * (np.tri(count, count, -1) + np.eye(count) / 2)  # of the center of k by the angle of i
     bend = np.diff(np.eye(count), axis=0)
     S = EI / h * bend.T @ bend
     S[0, 0] += 2 * EI / h

@@ -1,4 +1,4 @@
-"""Free-flying arms: momentum, generalised Jacobian, reactions on the base, wheels, thrusters, free-free vibration."""
+"""Free-flying arms: momentum, generalized Jacobian, reactions on the base, wheels, thrusters, free-free vibration."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def some_state(model: Any, seed: int = 0) -> tuple[Any, Any]:
 @pytest.mark.slow_cases("second-order")
 @pytest.mark.parametrize("stiffening", ["off", "second-order"])
 def test_momentum_is_that_of_the_rows_of_the_base(stiffening: Any) -> None:
-    """Linear momentum R (M v)_v; angular momentum R (M v)_w, moved from the base to the centre of mass."""
+    """Linear momentum R (M v)_v; angular momentum R (M v)_w, moved from the base to the center of mass."""
     m = model(stiffening=stiffening)
     q, qd = some_state(m)
     body, R = (m.mass_matrix(q) @ qd)[:6], m.pose(q, frame="base")[:3, :3]
@@ -69,7 +69,7 @@ def test_momentum_is_that_of_the_rows_of_the_base(stiffening: Any) -> None:
     assert (many == m.momentum(q, qd)).all()
 
 
-def test_the_centre_of_mass_moves_with_the_linear_momentum() -> None:
+def test_the_center_of_mass_moves_with_the_linear_momentum() -> None:
     """Mass times the difference of positions, along a run under internal torques; and the mass by hand."""
     m = model()
     q, qd = some_state(m, 1)
@@ -80,7 +80,7 @@ def test_the_centre_of_mass_moves_with_the_linear_momentum() -> None:
 
 
 def test_momentum_on_a_fixed_base() -> None:
-    """That of a rod about its end, m w L/2 at its centre and m L^2/12 w about it; a parameter moves it."""
+    """That of a rod about its end, m w L/2 at its center and m L^2/12 w about it; a parameter moves it."""
     rod = Robot(name="rod", links=[Link(name="rod", rigid=RigidBody.slender_rod(3.0, 0.8))])
     m = rod.model(parameters=["links.rod.rigid.mass"])
     assert m.momentum([0.0], [2.0]) == pytest.approx([0, 0, 2.0 * 3 * 0.64 / 12, 0, 2.0 * 3 * 0.4, 0])
@@ -89,7 +89,7 @@ def test_momentum_on_a_fixed_base() -> None:
 
 
 def test_internal_torques_keep_the_momentum() -> None:
-    """Under torques of arm and wheel, bending and spinning, about the centre of mass and in axes that stand still."""
+    """Under torques of arm and wheel, bending and spinning, about the center of mass and in axes that stand still."""
     m = model()
     q, qd = some_state(m, 2)
     run = pliant.simulate(
@@ -171,7 +171,7 @@ def base_balance(run: Any, force: Any, moment: Any, gravity: Any = (0.0, 0.0, 0.
 
 
 def test_the_arm_pulls_on_a_free_base_as_its_motion_says() -> None:
-    """Newton for the centre of mass of the base and Euler about it, with a thruster off the centre and gravity."""
+    """Newton for the center of mass of the base and Euler about it, with a thruster off the center and gravity."""
     m = flyer(gravity=(0.3, -1.0, 2.0)).model(stiffening="off")
     q, qd = some_state(m, 6)
     thrust, nozzle = np.array([3.0, -1.0, 2.0]), np.array([-0.4, 0.2, 0.1])
@@ -297,7 +297,7 @@ def test_a_heavy_base_clamps_its_panels() -> None:
 
 @pytest.mark.parametrize("joints", ["locked", "free"])
 def test_modes_of_a_free_base(joints: Any) -> None:
-    """Orthogonal, the first six rigid: shifts, and turns about the centre of mass; the others without momentum."""
+    """Orthogonal, the first six rigid: shifts, and turns about the center of mass; the others without momentum."""
     m = model()
     q, _ = some_state(m, 8)
     modes = m.modes(q, joints)

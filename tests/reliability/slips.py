@@ -26,7 +26,7 @@ Slip = Callable[[random.Random, Path], tuple[str, Callable[[], Any], Any]]
 
 
 def misspelt(rng: random.Random, word: str) -> str:
-    """Two letters exchanged, one lost, doubled, capital or small, a neighbour of it, or an s too many."""
+    """Two letters exchanged, one lost, doubled, capital or small, a neighbor of it, or an s too many."""
     k = rng.randrange(len(word))
     before, letter, behind = word[:k], word[k], word[k + 1 :]
     near = chr(ord(letter) + 1) if letter.isalpha() and letter not in "zZ" else "q"

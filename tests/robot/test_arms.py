@@ -112,13 +112,13 @@ def test_crane_holding_torques(q2: float, q3: float, moments: tuple[float, ...])
     q = [0.0, math.radians(q2), math.radians(q3), math.radians(180 - q2 - q3)]
     frames = poses(robot, q)
     starts = [np.zeros(3), *(p for _, p in frames[:-1])]
-    weights, centres = [], []
+    weights, centers = [], []
     for link, start, (R, _) in zip(robot.links, starts, frames):
         own = link.rigid.com if link.rigid is not None else (link.beam.length / 2, 0, 0)
         weights.append(link_mass(link) * 9.81)
-        centres.append(start + R @ np.array(own))
+        centers.append(start + R @ np.array(own))
     for joint, want in zip((1, 2, 3), moments):
-        got = sum(w * (c[0] - starts[joint][0]) for w, c in list(zip(weights, centres))[joint:])
+        got = sum(w * (c[0] - starts[joint][0]) for w, c in list(zip(weights, centers))[joint:])
         assert abs(got) == pytest.approx(want, rel=5e-4, abs=1e-9)  # the audit rounds the masses to 11.10 and 9.99 kg
 
 

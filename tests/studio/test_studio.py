@@ -55,7 +55,7 @@ DRIVEN = pliant.load("two-link").model_copy(
         )
     }
 )
-MOVE = replace(PLAIN, controller="pd", manoeuvre="move", goal=(0.5, -0.5))
+MOVE = replace(PLAIN, controller="pd", maneuver="move", goal=(0.5, -0.5))
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def workshop() -> Workshop:
 @pytest.mark.parametrize("controller", ["pd", "lqr"])
 def test_a_linkage_moves_under_a_controller(workshop: Workshop, controller: str) -> None:
     """What is actuated goes to its goal, all else follows; its scenario is the same run."""
-    choices = replace(Choices.of(four_bar()), start=(0.7,), goal=(1.0,), controller=controller, manoeuvre="move",
+    choices = replace(Choices.of(four_bar()), start=(0.7,), goal=(1.0,), controller=controller, maneuver="move",
                       move_time=0.5, duration=3.0)  # fmt: skip
     run = workshop.run(choices)
     assert run.result["crank"][-1] == pytest.approx(1.0, abs=0.02)
@@ -126,12 +126,12 @@ def test_values_reach_the_run(workshop: Workshop, stiffness: float, payload: flo
     "choices",
     [
         replace(MOVE, payload=1.0, stiffness=0.5, duration=1.0),
-        replace(MOVE, controller="ideal joints", manoeuvre="move, shaped", duration=1.0),
+        replace(MOVE, controller="ideal joints", maneuver="move, shaped", duration=1.0),
         replace(MOVE, controller="lqr", goal=(0.1, -0.1), duration=0.5),
         replace(PLAIN, modes=2, duration=0.3),
         pytest.param(
             replace(
-                Choices.of(pliant.load("lab-arm")), controller="pd", manoeuvre="hold", drive_stiffness=0.5, duration=0.2
+                Choices.of(pliant.load("lab-arm")), controller="pd", maneuver="hold", drive_stiffness=0.5, duration=0.2
             ),
             marks=pytest.mark.full,  # compiles the Jacobian of sixteen coordinates
         ),
@@ -152,9 +152,9 @@ def test_saved_scenario_is_the_run(workshop: Workshop, choices: Choices, tmp_pat
         ({"stiffness": 0.0}, "stiffness"),
         ({"payload": -1.0}, "payload"),
         ({"duration": float("nan")}, "duration"),
-        ({"manoeuvre": "move"}, "controller"),
+        ({"maneuver": "move"}, "controller"),
         ({"edits": (("links.upper.beam.length", -1.0),)}, "length"),
-        ({"controller": "lqr", "manoeuvre": "move, shaped"}, "lqr"),
+        ({"controller": "lqr", "maneuver": "move, shaped"}, "lqr"),
     ],
 )
 def test_bad_values_are_refused_with_a_reason(workshop: Workshop, changes: dict, said: str) -> None:
@@ -164,7 +164,7 @@ def test_bad_values_are_refused_with_a_reason(workshop: Workshop, changes: dict,
 
 def test_tip_error_of_a_held_arm(workshop: Workshop) -> None:
     """Joints held exactly, the tip stays at its static sag: largest and last are the same."""
-    run = workshop.run(replace(PLAIN, controller="ideal joints", manoeuvre="hold", duration=0.5))
+    run = workshop.run(replace(PLAIN, controller="ideal joints", maneuver="hold", duration=0.5))
     model = pliant.load("two-link").model()
     sag = np.linalg.norm(model.tip_pose(model.equilibrium([0.0, 0.0]))[:3, 3] - [2.0, 0, 0])
     assert tip_error(run) == pytest.approx((sag, sag), rel=1e-6)
@@ -318,21 +318,21 @@ def run_now(studio) -> None:
 def test_a_long_run_is_cancelled(studio) -> None:
     """The button answers while a run goes on that would take days, and the last good run stays."""
     good, count = studio.run, studio.count
-    studio.manoeuvre.duration.value = 1e6
+    studio.maneuver.duration.value = 1e6
     studio.safely(studio.collect_and_run)
     assert not studio.wait(1.0)
     studio.give_up()
     assert studio.wait(30.0)
     assert "cancelled" in studio.status.content
     assert (studio.run, studio.count) == (good, count)
-    studio.manoeuvre.duration.value = 5.0
+    studio.maneuver.duration.value = 5.0
 
 
 def test_a_run_has_a_limit(studio) -> None:
-    studio.limit, studio.manoeuvre.duration.value = 0.5, 1e6
+    studio.limit, studio.maneuver.duration.value = 0.5, 1e6
     run_now(studio)
     assert "more than 0.5 s" in studio.status.content
-    studio.limit, studio.manoeuvre.duration.value = 60.0, 5.0
+    studio.limit, studio.maneuver.duration.value = 60.0, 5.0
 
 
 def test_a_visitor_has_one_run_and_nobody_waits_for_it(studio) -> None:
@@ -341,7 +341,7 @@ def test_a_visitor_has_one_run_and_nobody_waits_for_it(studio) -> None:
     other = Visit(second, studio.shelf, studio.workshop, "two-link", pliant.load("two-link"), 60.0)
     try:
         assert other.wait()
-        studio.manoeuvre.duration.value = 1e6
+        studio.maneuver.duration.value = 1e6
         studio.safely(studio.collect_and_run)
         assert not studio.wait(0.5)
         count = other.count
@@ -349,7 +349,7 @@ def test_a_visitor_has_one_run_and_nobody_waits_for_it(studio) -> None:
         assert other.count == count + 1
         assert not studio.wait(0.0)
         for duration in (2.0, 3.0, 0.7):  # pressed again and again while the long one runs
-            studio.manoeuvre.duration.value = duration
+            studio.maneuver.duration.value = duration
             studio.safely(studio.collect_and_run)
         before = studio.count
         studio._stop.set()
@@ -359,7 +359,7 @@ def test_a_visitor_has_one_run_and_nobody_waits_for_it(studio) -> None:
     finally:
         other.close()
         second.stop()
-        studio.manoeuvre.duration.value = 5.0
+        studio.maneuver.duration.value = 5.0
 
 
 def test_page_survives_bad_values_and_files(studio) -> None:
@@ -417,7 +417,7 @@ def drawn(studio, name: str) -> tuple[Any, dict[str, np.ndarray]]:
 
 
 def test_plots_show_this_run_and_kept_ones(studio) -> None:
-    """The tip error of each by its label and in the colour of its shadow on the stage."""
+    """The tip error of each by its label and in the color of its shadow on the stage."""
     settled(studio, stiffness=0.4)
     studio.safely(studio.keep_run)
     settled(studio, stiffness=1.0)
@@ -594,19 +594,19 @@ def test_history_joins_what_is_typed() -> None:
 
 def test_changes_ask_for_a_run(studio) -> None:
     """Where they do not run at once; what does not go together is made to."""
-    count, manoeuvre = studio.count, studio.manoeuvre
-    manoeuvre.manoeuvre.value = "move"
-    assert (manoeuvre.controller.value, studio.choices.controller) == ("pd", "pd")
+    count, maneuver = studio.count, studio.maneuver
+    maneuver.maneuver.value = "move"
+    assert (maneuver.controller.value, studio.choices.controller) == ("pd", "pd")
     assert "press run" in studio.status.content
-    manoeuvre.controller.value = "none"
-    assert manoeuvre.manoeuvre.value == "release"
-    manoeuvre.controller.value = "lqr"
-    manoeuvre.manoeuvre.value = "move, shaped"
-    assert manoeuvre.controller.value == "pd"
-    manoeuvre.controller.value = "lqr"
-    assert manoeuvre.manoeuvre.value == "move"
+    maneuver.controller.value = "none"
+    assert maneuver.maneuver.value == "release"
+    maneuver.controller.value = "lqr"
+    maneuver.maneuver.value = "move, shaped"
+    assert maneuver.controller.value == "pd"
+    maneuver.controller.value = "lqr"
+    assert maneuver.maneuver.value == "move"
     assert studio.count == count
-    manoeuvre.controller.value = "none"
+    maneuver.controller.value = "none"
     studio._say("seen", "all of it")
     studio.changed()  # a field that is left tells its value once more
     assert "seen" in studio.status.content
@@ -616,7 +616,7 @@ def test_changes_ask_for_a_run(studio) -> None:
 @pytest.mark.parametrize("kind", ["scenario", "robot", "run", "page", "video"])
 def test_everything_is_saved(studio, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Into the folder, and the same as bytes for the browser; nothing is written over."""
-    studio.manoeuvre.duration.value = 0.2
+    studio.maneuver.duration.value = 0.2
     settled(studio, payload=0.25)
     name = {"scenario": "s.yaml", "robot": "r.yaml", "run": "r.nc", "page": "p.html", "video": "v.gif"}[kind]
     studio._save(kind, name)
@@ -640,7 +640,7 @@ def test_everything_is_saved(studio, kind: str, monkeypatch: pytest.MonkeyPatch)
     assert len(sent[name]) > 100
     studio._save(kind, name)
     assert "exists already" in studio.status.content
-    studio.manoeuvre.duration.value = 5.0
+    studio.maneuver.duration.value = 5.0
 
 
 def test_a_movie_is_cancelled(studio) -> None:
@@ -693,12 +693,12 @@ def test_bundled_arms_have_a_start_of_their_own(name: str) -> None:
 def test_other_arms_start_inside_their_limits() -> None:
     robot = pliant.load("boom").model_copy(update={"name": "mine"})
     first = first_choices(robot)
-    assert (first.controller, first.manoeuvre) == ("ideal joints", "move")
+    assert (first.controller, first.maneuver) == ("ideal joints", "move")
     assert first.goal[2] < first.start[2] == 0.0  # the jib may only go down from there
 
 
 def test_joint_sliders_are_degrees(studio) -> None:
-    _, start, goal = studio.manoeuvre.joints[1]
+    _, start, goal = studio.maneuver.joints[1]
     start.value, goal.value = 30.0, -60.0
     settled(studio)
     assert studio.choices.start == pytest.approx((0.0, np.pi / 6))

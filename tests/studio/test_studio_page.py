@@ -117,7 +117,7 @@ def bad_files_and_values_are_answered(visitor: Visitor) -> None:
     visitor.reads("broken.yaml: ")
     visitor.reads("beam.length")
     visitor.tab.until("[...document.querySelectorAll('input')].some((e) => e.value === 'two-link')")
-    visitor.tab_of("manoeuvre")
+    visitor.tab_of("maneuver")
     visitor.type("duration (s)", "-1")
     visitor.reads("got -1.0, expected a positive number")
     assert visitor.studio.run is run
@@ -184,9 +184,9 @@ def test_slider_to_new_data_in_the_page(visitor: Visitor, record_property: Any) 
     Half a second is the promise, on a machine that draws by its graphics card. Here one processor draws, computes and
     runs other tests, so the bound is four times that, for the least of six; what was measured is printed and recorded.
     """
-    visitor.tab_of("manoeuvre")
+    visitor.tab_of("maneuver")
     visitor.choose("controller", "none")
-    visitor.choose("manoeuvre", "release")
+    visitor.choose("maneuver", "release")
     visitor.type("duration (s)", "5")
     visitor.after(lambda: visitor.press("run"))
     visitor.tab_of("arm")

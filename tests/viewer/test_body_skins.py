@@ -1,4 +1,4 @@
-"""Bodies from files in pictures: their surface goes where their shapes take it, colours are their stress."""
+"""Bodies from files in pictures: their surface goes where their shapes take it, colors are their stress."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_visuals_of_a_link_stand_in_place_of_the_surface(bar: ReducedBody) -> No
 
 
 def test_the_page_has_what_its_script_reads(bar: ReducedBody) -> None:
-    """Shapes, stress and coordinates as numbers; the colours end at the largest stress, in words beside them."""
+    """Shapes, stress and coordinates as numbers; the colors end at the largest stress, in words beside them."""
     run = pliant.simulate(arm(bar).model(), 0.02, [0.4, -0.7], output_step=0.005)
     data = json.loads(json.dumps(page_data(run, "arm")))
     (skin,) = data["skins"]
@@ -148,8 +148,8 @@ def test_the_page_has_what_its_script_reads(bar: ReducedBody) -> None:
     assert set(re.findall(r"skin\.body\.(\w+)", script)) == {"c", "moves", "stress"}
 
 
-def test_the_stage_has_the_surface_in_pieces_of_one_colour(bar: ReducedBody) -> None:
-    """Together they are the surface; each has the colour of its mean stress, in steps of eight."""
+def test_the_stage_has_the_surface_in_pieces_of_one_color(bar: ReducedBody) -> None:
+    """Together they are the surface; each has the color of its mean stress, in steps of eight."""
     model = arm(bar).model()
     scene, server = make_scene(model, np.zeros(1), state(model)[None]), Server()
     placed, (skin,) = list(scene.lines()), skins_of(scene)

@@ -163,8 +163,8 @@ def test_arrows_are_the_forces_on_the_sphere() -> None:
     np.testing.assert_allclose(arrows[:, 2], normal, atol=1e-9 * largest)
     np.testing.assert_allclose(arrows[:, 0], -friction, atol=1e-9 * largest)  # against the sliding, along x
     assert friction.max() > 0.1 * largest
-    centre = run.model.pose(run.q, frame="tip")[:, :3, 3]
-    np.testing.assert_allclose(maps[:, :3, 3], centre - [0, 0, 0.05], atol=1e-12)
+    center = run.model.pose(run.q, frame="tip")[:, :3, 3]
+    np.testing.assert_allclose(maps[:, :3, 3], center - [0, 0, 0.05], atol=1e-12)
     between = scene_of(run, np.array([0.5 * (run.t[-2] + run.t[-1])]))  # a movie has pictures between the rows
     found = fitting(between, "force/ground").place
     np.testing.assert_allclose(found.force[0, 2], normal[-2:].mean(), rtol=1e-12)
@@ -184,7 +184,7 @@ def test_surfaces_have_their_sizes(surface: dict[str, Any], low: Any, high: Any)
     run = pressed(**surface)
     scene = scene_of(run, 3)
     part = fitting(scene, "surface/0")
-    assert part.colour[3] < 1
+    assert part.color[3] < 1
     points = part.points(part.place.maps(list(scene.lines())), 0)
     for axis, (a, b) in enumerate(zip(low, high)):
         if a is not None:
@@ -216,7 +216,7 @@ def test_the_stage_moves_fittings_and_takes_another_run() -> None:
 
 
 def test_movies_draw_fittings() -> None:
-    """From both sides, each in its colour and as clear as it is."""
+    """From both sides, each in its color and as clear as it is."""
     run = pressed()
     scene = scene_of(run, 5)
     placed = list(scene.lines())

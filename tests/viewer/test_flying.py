@@ -79,7 +79,7 @@ def test_the_ghost_flies_along(flyer: Model) -> None:
 
 @pytest.mark.slow
 def test_the_base_is_the_box_of_its_inertia(scene: Scene) -> None:
-    """A homogeneous box of these edges and mass has the principal moments of the base, about its centre of mass."""
+    """A homogeneous box of these edges and mass has the principal moments of the base, about its center of mass."""
     base = scene.links[0]
     assert base.box is not None
     box, body = base.box, satellite().base
@@ -87,7 +87,7 @@ def test_the_base_is_the_box_of_its_inertia(scene: Scene) -> None:
     own = np.diag([b * b + c * c, a * a + c * c, a * a + b * b]) * body.mass / 12
     xx, yy, zz, xy, xz, yz = body.inertia
     np.testing.assert_allclose(box.axes @ own @ box.axes.T, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], rtol=1e-12)
-    np.testing.assert_array_equal(box.centre, body.com)
+    np.testing.assert_array_equal(box.center, body.com)
     assert [link.box is not None for link in scene.links] == [True, False, True, False, False]  # and a wheel
     assert [link.marked for link in scene.links] == [False, True, True, True, True]
     assert [link.loaded for link in scene.links] == [False, True, False, False, True]
@@ -112,7 +112,7 @@ def test_boxes_are_closed_and_seen_from_outside(scene: Scene) -> None:
     volume = np.einsum("ki,ki->k", triangles[:, 0], np.cross(triangles[:, 1], triangles[:, 2])).sum() / 6
     assert base.link.box is not None
     assert volume == pytest.approx(base.link.box.edges.prod(), rel=1e-9)
-    middle = base.joint[7] @ [*base.link.box.centre, 1.0]
+    middle = base.joint[7] @ [*base.link.box.center, 1.0]
     np.testing.assert_allclose(corners(base)[7].mean(axis=0), middle[:3], atol=1e-12)
 
 
@@ -121,7 +121,7 @@ def test_a_camera_that_follows_sees_everything(scene: Scene) -> None:
     placed = list(scene.lines())
     follows, stands = outlook(scene, placed, follow=True), outlook(scene, placed)
     points = touched(scene, placed, follow=True)
-    assert np.linalg.norm(points - follows.centre, axis=1).max() <= follows.radius * (1 + 1e-12)
+    assert np.linalg.norm(points - follows.center, axis=1).max() <= follows.radius * (1 + 1e-12)
     assert follows.radius < 0.6 * stands.radius
     np.testing.assert_array_equal(scene.base(placed), placed[0].joint[:, :3, 3])
     assert not scene.standing  # no floor without weight
@@ -244,7 +244,7 @@ def test_table_and_notebook_show_the_base() -> None:
 @pytest.mark.slow
 def test_studio_moves_a_satellite() -> None:
     """The base answers; a spherical joint, which has no position, is refused by name with a controller."""
-    given = {"controller": "ideal joints", "manoeuvre": "move", "move_time": 0.1, "duration": 0.1}
+    given = {"controller": "ideal joints", "maneuver": "move", "move_time": 0.1, "duration": 0.1}
     with pytest.raises(pliant.PliantError, match="spherical joint of upper has no position"):
         Workshop().run(Choices.of(satellite(), **given))
     hinged = satellite().replace({"links.upper.joint.type": "revolute"})

@@ -114,7 +114,7 @@ def test_the_studio(page: Tab, k: int, tmp_path: Path) -> None:
         (visit,) = made.visits.values()
         visit._say("not possible", NAMES[k])
         _shows(page, f"not possible: {NAMES[k]}")
-        page.page.get_by_role("tab", name="manoeuvre", exact=True).click(timeout=1e3 * SLOW)
+        page.page.get_by_role("tab", name="maneuver", exact=True).click(timeout=1e3 * SLOW)
         _shows(page, NAMES[k])
         _nothing_ran(page)
     finally:

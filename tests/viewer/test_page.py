@@ -249,6 +249,6 @@ def test_a_crowded_curve_of_a_page_is_pale_with_its_mean_over_it(tab: Tab, tmp_p
     canvas.scroll_into_view_if_needed()
     tab.page.wait_for_timeout(300)
     shown = tab.picture(f"#plots canvas >> nth={index}")
-    colour = shown.max(axis=2) - shown.min(axis=2)
-    dark, pale = (colour > 120).mean(), ((colour > 25) & (colour <= 120)).mean()
+    color = shown.max(axis=2) - shown.min(axis=2)
+    dark, pale = (color > 120).mean(), ((color > 25) & (color <= 120)).mean()
     assert 0.002 < dark < pale / 2

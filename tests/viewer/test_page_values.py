@@ -92,14 +92,14 @@ def test_units_of_the_page(held: dict[str, Any]) -> None:
 
 
 def test_page_and_figures_agree(held: dict[str, Any], crooked: Result) -> None:
-    """The same line has the same unit, values and colour on the page and in the figure."""
+    """The same line has the same unit, values and color on the page and in the figure."""
     for name, title in (("joints", "joint angles"), ("torques", "joint torques"), ("energy", "energy since the start")):
         axes = plot(crooked, name).axes[0]
         shown = next(p for p in held["plots"] if p["title"] == title)
         assert unit_of(axes.get_ylabel()) == shown["unit"]
         lines = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
         for line, series in zip(lines, shown["series"], strict=True):
-            assert (line.get_label(), line.get_color()) == (series["name"], series["colour"])
+            assert (line.get_label(), line.get_color()) == (series["name"], series["color"])
             np.testing.assert_allclose(floats(series["y"]), line.get_ydata(), rtol=1e-6, atol=1e-4)
 
 
@@ -130,16 +130,16 @@ def test_links_of_the_page_are_those_of_the_scene(held: dict[str, Any], crooked:
             np.testing.assert_allclose(got, values.ravel(), atol=2e-5 * np.abs(values).max() + 1e-12, err_msg=kind)
 
 
-def test_strain_colours_have_a_scale(held: dict[str, Any], crooked: Result) -> None:
-    """The largest strain of all links, in words beside the colours; the colours are those of movies."""
+def test_strain_colors_have_a_scale(held: dict[str, Any], crooked: Result) -> None:
+    """The largest strain of all links, in words beside the colors; the colors are those of movies."""
     largest = max(float(scaled(link["strain"]).max()) for link in held["links"])
     assert held["strain"] == pytest.approx(largest, rel=1e-4)
     number, unit = held["strain_text"].split()
     assert float(number) * {"%": 1e-2, "µε": 1e-6}[unit] == pytest.approx(largest, rel=5e-3)
-    np.testing.assert_allclose(held["colours"]["strain"], strain_colors(np.linspace(0, 1, 5)))
-    np.testing.assert_allclose(held["colours"]["rigid"], RIGID)
+    np.testing.assert_allclose(held["colors"]["strain"], strain_colors(np.linspace(0, 1, 5)))
+    np.testing.assert_allclose(held["colors"]["rigid"], RIGID)
     viewer = asset("viewer.js")
-    assert "colour(strain[s] / data.strain)" in viewer
+    assert "shade(strain[s] / data.strain)" in viewer
     assert '$("barmax").textContent = data.strain_text' in viewer
 
 

@@ -156,7 +156,7 @@ def test_rings_lie_on_the_section(crooked: pliant.Result) -> None:
     assert volume == pytest.approx(WIDTH * HEIGHT * 0.73, rel=0.01)  # closed, and seen from outside
 
 
-def test_strain_colours_run_from_calm_to_hot() -> None:
+def test_strain_colors_run_from_calm_to_hot() -> None:
     low, middle, high = strain_colors(np.array([0.0, 0.5, 1.0]))
     np.testing.assert_allclose(low, [0.36, 0.49, 0.62])
     np.testing.assert_allclose(middle, [0.55, 0.75, 0.35])
@@ -170,8 +170,8 @@ def test_the_camera_sees_everything_and_the_floor_is_below(crooked: pliant.Resul
     placed = list(scene.lines())
     seen = outlook(scene, placed)
     points = np.concatenate([part.points.reshape(-1, 3) for part in placed])
-    assert np.linalg.norm(points - seen.centre, axis=1).max() <= seen.radius * (1 + 1e-12)
-    assert np.linalg.norm(seen.centre) <= seen.radius * (1 + 1e-12)  # the base too
+    assert np.linalg.norm(points - seen.center, axis=1).max() <= seen.radius * (1 + 1e-12)
+    assert np.linalg.norm(seen.center) <= seen.radius * (1 + 1e-12)  # the base too
     assert seen.floor < (points @ scene.up).min()
     np.testing.assert_allclose(np.cross(*seen.level), scene.up, atol=1e-12)
     np.testing.assert_allclose(seen.level @ seen.level.T, np.eye(2), atol=1e-12)

@@ -36,7 +36,7 @@ def volume(points, faces) -> float:
     return float(np.einsum("ki,ki->", a, np.cross(b, c))) / 6
 
 
-def centre(points, faces):
+def center(points, faces):
     """Of the surface."""
     a, b, c = (points[faces[:, k]] for k in range(3))
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
@@ -118,8 +118,8 @@ def test_every_visual_of_a_urdf_stands_where_pinocchio_has_it() -> None:
     data, seen = other.createData(), shapes.createData()
     pin.updateGeometryPlacements(other, data, shapes, seen, np.append(angles, 0.0))
     expected = np.array([place.translation for place in seen.oMg])
-    centres = np.array([centre(skin.points(placed, 0), skin.faces) for skin in skins])
-    gap = np.linalg.norm(centres[:, None] - expected[None], axis=-1)
+    centers = np.array([center(skin.points(placed, 0), skin.faces) for skin in skins])
+    gap = np.linalg.norm(centers[:, None] - expected[None], axis=-1)
     assert gap.min(axis=1).max() < 1e-9
     assert sorted(gap.argmin(axis=1)) == list(range(7))
 
@@ -203,7 +203,7 @@ RED = [1.0, 0.0, 0.0]
 
 def dressed_run() -> pliant.Result:
     arm = pliant.load("two-link")
-    looks = Visual(box=[0.3, 0.2, 0.2], origin={"xyz": [0.2, 0, 0]}, colour=RED)
+    looks = Visual(box=[0.3, 0.2, 0.2], origin={"xyz": [0.2, 0, 0]}, color=RED)
     rigid = [
         link.model_copy(update={"shapes": None, "visuals": (looks,)}) if link.beam is not None else link
         for link in arm.links

@@ -23,14 +23,14 @@ def short(swing: pliant.Result) -> pliant.Result:
 
 
 def test_pictures_show_an_arm_that_moves(short: pliant.Result) -> None:
-    """Coloured pixels are the arm; they lie elsewhere at another time."""
+    """Colored pixels are the arm; they lie elsewhere at another time."""
     frames = list(pictures(short, fps=4, speed=1.0, magnification=3.0))
     assert len(frames) == 9  # two seconds, four per second, and the first
     assert frames[0].shape == (SIZE[1], SIZE[0], 3)
     left = [frame[40:, : SIZE[0] // 2].astype(int) for frame in frames]
-    colourful = [(f.max(axis=2) - f.min(axis=2)) > 40 for f in left]
-    assert all(mask.sum() > 200 for mask in colourful)
-    assert (colourful[0] ^ colourful[4]).sum() > 200
+    colorful = [(f.max(axis=2) - f.min(axis=2)) > 40 for f in left]
+    assert all(mask.sum() > 200 for mask in colorful)
+    assert (colorful[0] ^ colorful[4]).sum() > 200
 
 
 def test_gif(short: pliant.Result, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_frame_k_shows_time_k_by_fps(
 
 
 def test_the_plot_beside_the_arm(crooked: pliant.Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tip less that of the rigid arm, by axis, in the unit of the label; and the scale of the strain's colours."""
+    """The tip less that of the rigid arm, by axis, in the unit of the label; and the scale of the strain's colors."""
     film = Film(monkeypatch)
     next(iter(pictures(crooked, 10, 1.0, 2.0)))
     assert film.figure is not None
@@ -236,8 +236,8 @@ def test_painted_arm_and_ghost(crooked: pliant.Result) -> None:
     assert (opaque[:ghosts] < 1).all()  # painted first, so that it hides no strain
 
 
-def test_colours_of_the_arm_are_its_strain(crooked: pliant.Result) -> None:
-    """Along the upper link, the colour of a painted face, but for its shade, is that of the strain over the largest."""
+def test_colors_of_the_arm_are_its_strain(crooked: pliant.Result) -> None:
+    """Along the upper link, the color of a painted face, but for its shade, is that of the strain over the largest."""
     from pliant.viewer.colors import strain_colors
     from pliant.viewer.scenes.scene import scene_of
     from pliant.viewer.scenes.scene_camera import outlook
@@ -245,8 +245,8 @@ def test_colours_of_the_arm_are_its_strain(crooked: pliant.Result) -> None:
     scene = scene_of(crooked)
     placed = [part for part in scene.lines() if part.link.name == "upper"]
     camera = video_drawing.Camera.at(outlook(scene, placed), scene.up)
-    _, colours = video_drawing.faces(placed, 70, scene.largest_strain, camera)
-    hue = colours[:, :3] / colours[:, :3].sum(1, keepdims=True)
+    _, colors = video_drawing.faces(placed, 70, scene.largest_strain, camera)
+    hue = colors[:, :3] / colors[:, :3].sum(1, keepdims=True)
     part = np.linspace(*(f(placed[0].link.strain[70]) / scene.largest_strain for f in (np.min, np.max)), 2000)
     possible = strain_colors(part)
     possible /= possible.sum(1, keepdims=True)
@@ -255,10 +255,10 @@ def test_colours_of_the_arm_are_its_strain(crooked: pliant.Result) -> None:
 
 
 def test_camera_projects_in_perspective() -> None:
-    """The centre stays in the middle, up is up, right is right, and what is nearer is larger."""
+    """The center stays in the middle, up is up, right is right, and what is nearer is larger."""
     seen = Outlook(np.array([1.0, 2.0, 3.0]), 0.5, np.array([0.0, -1.0, 0.0]), np.eye(3)[:2], 0.0, False)
     camera = video_drawing.Camera.at(seen, np.array([0.0, 0.0, 1.0]))
-    points = seen.centre + np.array([[0, 0, 0], [0, 0, 0.1], [0.1, 0, 0], [0.1, -1.0, 0]])
+    points = seen.center + np.array([[0, 0, 0], [0, 0, 0.1], [0.1, 0, 0], [0.1, -1.0, 0]])
     flat, depth = camera.project(points)
     np.testing.assert_allclose(flat[:3], [[0, 0], [0, 0.1], [0.1, 0]], atol=1e-12)
     np.testing.assert_allclose(flat[3], [0.2, 0.0], atol=1e-12)  # half as far

@@ -37,7 +37,7 @@ def pieces(server: Server, link: str) -> list[SimpleNamespace]:
 
 
 def test_meshes_bend_with_the_run(crooked: pliant.Result) -> None:
-    """At a frame, pieces together are the rings of the link, and their colours those of their mean strain."""
+    """At a frame, pieces together are the rings of the link, and their colors those of their mean strain."""
     scene, server = scene_of(crooked, 40), Server()
     placed = list(scene.lines())
     arm = ArmMeshes(server, "/arm", placed, None, None)
@@ -145,7 +145,7 @@ def test_small_deflections_are_magnified_by_a_round_number(crooked: pliant.Resul
     assert factor > seen
 
 
-def test_ghost_and_kept_runs_have_one_colour(crooked: pliant.Result) -> None:
+def test_ghost_and_kept_runs_have_one_color(crooked: pliant.Result) -> None:
     """Whatever they are strained; the end of the ghost is the rigid arm's."""
     scene, server = scene_of(crooked), Server()
     arm = ArmMeshes(server, "/ghost", list(scene.lines(0.0)), (127, 143, 160), 0.3)

@@ -15,7 +15,7 @@ SHORTEST = 1e-6
 """Length below which a quaternion has no direction."""
 
 
-def normalise(states: Array, places: Sequence[int]) -> Array:
+def normalize(states: Array, places: Sequence[int]) -> Array:
     """States (..., n), changed in place, whose quaternions begin at `places` and get length one."""
     for first in places:
         q = states[..., first : first + 4]
@@ -29,7 +29,7 @@ def as_quaternion(kind: str, given: object, name: str) -> Array:
     if kind == "quaternion":
         if np.linalg.norm(value) < SHORTEST:
             raise ModelError(f"{name}: got a quaternion of zero length, expected (w, x, y, z) of length one")
-        return normalise(value.copy(), [0])
+        return normalize(value.copy(), [0])
     if kind == "rpy":
         roll, pitch, yaw = (exponential(np.eye(3)[k] * value[k]) for k in range(3))
         return product(product(yaw, pitch), roll)

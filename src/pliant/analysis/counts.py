@@ -27,8 +27,8 @@ FUNCTIONS: dict[str, str] = {
     "inertia matrix": "M(q)",
     "right-hand side": "gravity, velocity, elastic and damping terms",
     "forming": "inertia matrix and right-hand side, common terms once; the linear system is not solved",
-    "inverse dynamics": "generalised forces from q, qd, qdd",
-    "accelerations": "qdd from q and given generalised forces: no velocity, gravity or elastic terms",
+    "inverse dynamics": "generalized forces from q, qd, qdd",
+    "accelerations": "qdd from q and given generalized forces: no velocity, gravity or elastic terms",
     "forward dynamics": "qdd from q, qd, tau: everything",
 }
 """Functions that are counted, with descriptions. Numbers of the robot are constants, structural zeros are used."""

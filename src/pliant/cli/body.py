@@ -189,7 +189,7 @@ def _facts(body: ReducedBody) -> Facts:
     inertia = body.second.trace() * np.eye(3) - body.second
     return {
         "mass": body.mass,
-        "centre": (body.first / body.mass).tolist(),
+        "center": (body.first / body.mass).tolist(),
         "inertia": inertia.tolist(),
         "frames": {name: place.tolist() for name, place in zip(body.frames, body.places)},
         "hz": body.frequencies.tolist(),
@@ -204,7 +204,7 @@ def _tell(body: ReducedBody) -> None:
     """Print the properties of a body."""
     facts = _facts(body)
     typer.echo(body.about)
-    typer.echo(f"mass {number(body.mass)} kg, centre ({', '.join(map(number, facts['centre']))}) m from the root")
+    typer.echo(f"mass {number(body.mass)} kg, center ({', '.join(map(number, facts['center']))}) m from the root")
     table(("frame", "x m", "y m", "z m"), [(name, *map(number, place)) for name, place in facts["frames"].items()])
     if body.beyond:
         typer.echo("known to second order: loads stiffen and soften it")

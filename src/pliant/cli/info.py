@@ -106,7 +106,7 @@ def body_facts(body: ImportedBody) -> Facts:
     frames = zip(reduced.frames, reduced.places.tolist())
     return {
         "about": "".join(x for x in " ".join(reduced.about.split()) if x.isprintable()), "mass_kg": reduced.mass,
-        "centre_m": (reduced.first / reduced.mass).tolist(), "frames": dict(frames),
+        "center_m": (reduced.first / reduced.mass).tolist(), "frames": dict(frames),
         "frequencies_hz": reduced.frequencies.tolist(), "stiffening": "none, it is linear in its coordinates",
         "triangles": len(reduced.triangles),
     }  # fmt: skip

@@ -48,7 +48,7 @@ MOST_TURNS = 160
 
 
 @dataclass(frozen=True)
-class ColourMap:
+class ColorMap:
     """Values (len(y), len(x)) of a quantity over the plane, colored by their logarithm."""
 
     x: Array
@@ -72,7 +72,7 @@ class Panel:
     span : Span
     marks : mapping
         Positions of vertical lines on the x axis, by their label.
-    map : ColourMap, optional
+    map : ColorMap, optional
         Map behind the curves.
     note : str
         Reason why there are no curves.
@@ -85,7 +85,7 @@ class Panel:
     of: str = ""
     span: Span = "free"
     marks: Mapping[str, Array] = field(default_factory=dict)
-    map: ColourMap | None = None
+    map: ColorMap | None = None
     note: str = ""
 
     def midline(self, curve: Curve) -> Array | None:
@@ -147,7 +147,7 @@ def strain_text(strain: float) -> str:
     return f"{100 * strain:.3g} %" if strain >= 0.01 else f"{float(f'{1e6 * strain:.3g}'):g} µε"
 
 
-def colour_scale(strain: float, stress: float) -> tuple[str, str]:
+def color_scale(strain: float, stress: float) -> tuple[str, str]:
     """Name of the quantity that colors show, and its largest value: strain of beams, stress of bodies from files, or
     both."""
     shown = [("bending strain", strain_text(strain))] if strain > 0 or not stress > 0 else []

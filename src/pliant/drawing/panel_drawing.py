@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
 
-    from pliant.drawing.figure_data import ColourMap
+    from pliant.drawing.figure_data import ColorMap
 
 LINE_WIDTH = 1.0
 PALE = 0.35
@@ -82,7 +82,7 @@ def draw_panel(axes: Axes, panel: Panel, named: bool = True) -> None:
     axes.set_ylabel(f"{panel.of}\n{panel.y}" if panel.of else str(panel.y))
     _range(axes, panel)
     if panel.map is not None:
-        _colour(axes, panel.map)
+        _color(axes, panel.map)
     elif named and (not alone or panel.marks or panel.of not in ("", panel.curves[0].label)):
         legend(axes)
 
@@ -131,7 +131,7 @@ def _equal(axes: Axes, x: Array, y: Array) -> None:
     axes.set_aspect("equal", adjustable="box")
 
 
-def _colour(axes: Axes, shown: ColourMap) -> None:
+def _color(axes: Axes, shown: ColorMap) -> None:
     """Draw a map behind the curves, which become white, and its scale."""
     from matplotlib.colors import LogNorm
 

@@ -25,7 +25,7 @@ WIDTH = 6.3
 
 # Colors of Okabe and Ito, which color-blind readers tell apart, ordered so that neighbors differ in gray as well;
 # the dashes tell lines apart in print without color.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1, 1.2)))
 
 STYLE: Any = {
@@ -151,14 +151,14 @@ def _save(made: Figure, target: Path) -> None:
 
 ROLES: dict[str, Look] = {
     "total": {"color": "black", "linestyle": "-"},
-    "kinetic": {"color": COLOURS[0], "linestyle": DASHES[1]},
-    "gravity": {"color": COLOURS[1], "linestyle": DASHES[2]},
-    "strain": {"color": COLOURS[2], "linestyle": DASHES[3], "linewidth": 1.5},
-    "work done": {"color": COLOURS[3], "linestyle": (0, (10, 3))},
+    "kinetic": {"color": COLORS[0], "linestyle": DASHES[1]},
+    "gravity": {"color": COLORS[1], "linestyle": DASHES[2]},
+    "strain": {"color": COLORS[2], "linestyle": DASHES[3], "linewidth": 1.5},
+    "work done": {"color": COLORS[3], "linestyle": (0, (10, 3))},
     "balance": {"color": "black", "linestyle": "-", "linewidth": 0.9},
-    "first": {"color": COLOURS[0], "linestyle": "-", "linewidth": 1.6},
+    "first": {"color": COLORS[0], "linestyle": "-", "linewidth": 1.6},
     "second": {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 1.0},
-    "path": {"color": COLOURS[0], "linestyle": "-"},
+    "path": {"color": COLORS[0], "linestyle": "-"},
     "start": {"linestyle": "", "marker": "o", "markersize": 5, "color": "black", "markerfacecolor": "white"},
     "end": {"linestyle": "", "marker": "s", "markersize": 4.5, "color": "black"},
     "order": {"color": "0.55", "linestyle": "-", "linewidth": 0.7},
@@ -172,7 +172,7 @@ def line(role: int | str) -> Look:
     """Style of a line: one of `ROLES`, or that of a number, of which 28 differ in color or dashes."""
     if isinstance(role, str):
         return ROLES[role]
-    return {"color": COLOURS[role % len(COLOURS)], "linestyle": DASHES[role % len(DASHES)]}
+    return {"color": COLORS[role % len(COLORS)], "linestyle": DASHES[role % len(DASHES)]}
 
 
 def time_axis(axes: Axes) -> None:

@@ -32,9 +32,9 @@ def picture(motion: ArmMotion, task: Task, arm: int) -> NDArray[np.uint8]:
         canvas: Any = FigureCanvasAgg(figure)
         drawing = FrameDrawing(figure.add_axes((0.0, 0.0, 1.0, 1.0)), scene, ghost=False)
         drawing.show(0)
-        shadow, colours = faces(list(scene.lines(0.0)), 2, 0.0, drawing.camera, np.zeros(3), ghost=True)
+        shadow, colors = faces(list(scene.lines(0.0)), 2, 0.0, drawing.camera, np.zeros(3), ghost=True)
         drawing.shapes.set_verts([*shadow, *(path.vertices[:-1] for path in drawing.shapes.get_paths())])
-        drawing.shapes.set_facecolor(np.vstack([colours, drawing.shapes.get_facecolor()]))
+        drawing.shapes.set_facecolor(np.vstack([colors, drawing.shapes.get_facecolor()]))
         if isinstance(task, Reach):
             at, _ = drawing.camera.project(task.goal[arm][None])
             drawing.axes.plot(*at.T, "x", color="#0072B2", markersize=10, markeredgewidth=2, zorder=6)

@@ -34,7 +34,7 @@ FUNCTIONS: dict[str, ExportSignature] = {
         "accelerations qdd under joint torques tau", ("q", "qd", "tau"), lambda m: {"qdd": (m.n,)}
     ),
     "inverse_dynamics": ExportSignature(
-        "generalised forces M qdd + bias that give accelerations qdd", ("q", "qd", "qdd"), lambda m: {"force": (m.n,)}
+        "generalized forces M qdd + bias that give accelerations qdd", ("q", "qd", "qdd"), lambda m: {"force": (m.n,)}
     ),
     "mass_matrix": ExportSignature("inertia matrix M, rotors included", ("q",), lambda m: {"M": (m.n, m.n)}),
     "bias": ExportSignature(

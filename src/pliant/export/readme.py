@@ -15,7 +15,7 @@ WHAT = {
     "c": "C99 source, self-contained.",
     "python": "A NumPy module, self-contained.",
     "latex": "The equations on paper.",
-    "casadi": "Serialised CasADi functions for optimal control.",
+    "casadi": "Serialized CasADi functions for optimal control.",
     "cuda": "CUDA source, self-contained: one thread per arm.",
 }
 

@@ -319,7 +319,7 @@ class _Cutter:
         assert beam is not None
         b = beam_properties(beam)
         turn, root = section_place(beam, link.joint.offset)
-        centre = turn @ np.array([0.0, *b.shear_centre])
+        center = turn @ np.array([0.0, *b.shear_center])
         bones = self.frame.bones
         hung = [other.link.at for other in bones if other.parent is not None and bones[other.parent].link is link]
         marks = [at.x / b.length for at in hung if isinstance(at, BeamStation)]
@@ -342,7 +342,7 @@ class _Cutter:
                     joints.append(
                         SpringJoint(
                             self.joint_names.give(f"{name}_{k}_{label}"), how, label, turn @ np.array(along),
-                            centre if which == "torsion" else np.zeros(3), stiffness(b, constant, spring),
+                            center if which == "torsion" else np.zeros(3), stiffness(b, constant, spring),
                             owner=piece.owner,
                         )
                     )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.model.model import Model
-from pliant.model.states import normalised
+from pliant.model.states import normalized
 
 
 def reference_states(model: Model, count: int = 3, seed: int = 0) -> dict[str, Array]:
@@ -34,4 +34,4 @@ def _turned(model: Model, speeds: Array, rng: np.random.Generator) -> Array:
     for name, column in zip(model.speeds, speeds.T):
         if name in model.coordinates:
             found[:, model.index(name)] = column
-    return normalised(model, found)
+    return normalized(model, found)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.drawing.figure_data import TIME, ColourMap, Curve, Panel, Quantity, length_unit
+from pliant.drawing.figure_data import TIME, ColorMap, Curve, Panel, Quantity, length_unit
 from pliant.figures.run_panels import tip_shift
 from pliant.options import JointsName
 from pliant.simulation.runs.results import Result
@@ -61,7 +61,7 @@ def spectrogram(result: Result) -> list[Panel]:
     shown = _shown(f, {label: values[0] for label, values in own.items()})
     heights = np.column_stack([height[shown] for _, height in found])
     unit, scale = length_unit(heights)
-    image = ColourMap(result.t[rows], f[shown], scale * heights, Quantity("amplitude", unit))
+    image = ColorMap(result.t[rows], f[shown], scale * heights, Quantity("amplitude", unit))
     curves = (
         Curve(label, result.t[rows], curve, label)
         for label, values in own.items()

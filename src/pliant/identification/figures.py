@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pliant.base.quoting import quoted
-from pliant.drawing.style import COLOURS, WIDTH, Paths, figure, time_axis, zero_line
+from pliant.drawing.style import COLORS, WIDTH, Paths, figure, time_axis, zero_line
 from pliant.identification.estimate import Channel, Identification
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def residuals(found: Identification, path: Paths = None) -> Figure:
 
 def _draw(left: Axes, right: Axes, channel: Channel) -> None:
     left.plot(channel.t, channel.measured, ".", color="0.6", markersize=2)
-    left.plot(channel.t, channel.fitted, color=COLOURS[0])
+    left.plot(channel.t, channel.fitted, color=COLORS[0])
     left.set_ylabel("reading (SI units)")
     right.set_ylabel("residual (SI units)")
     left.set_title(f"{quoted(f'{channel.recording}: {channel.name}', 'figure')} (dots measured, line fitted)")
     right.axhspan(-2 * channel.noise, 2 * channel.noise, color="0.92", zorder=0)
     zero_line(right)
-    right.plot(channel.t, channel.residual, ".", color=COLOURS[1], markersize=2)
+    right.plot(channel.t, channel.residual, ".", color=COLORS[1], markersize=2)
     right.set_title("residual, band of two standard deviations")

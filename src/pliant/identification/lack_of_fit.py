@@ -61,7 +61,7 @@ def verdict(residuals: Residuals, u: Array, freedom: int) -> FitVerdict:
         tested.sort(key=lambda item: item[0])
         white = min(1.0, tested[0][0] * len(tested))
         if white < DOUBT:
-            reasons.append(_colour(tested[0][1], tested[0][2]))
+            reasons.append(_color(tested[0][1], tested[0][2]))
     if not reasons:
         return FitVerdict(True, chance, white, ())
     return FitVerdict(False, chance, white, (*reasons, *_lacking(residuals, u)))
@@ -90,7 +90,7 @@ def _whiteness(r: Array) -> float:
     return min(1.0, 2 * len(lags) * float(ndtr(-largest)))
 
 
-def _colour(name: str, r: Array) -> str:
+def _color(name: str, r: Array) -> str:
     """Reason against a model whose residuals of a channel are not white."""
     share = max(0.0, 1.0 - autoregression(r)[1] / float(np.mean(r**2)))
     return (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.algebra.quaternions import normalise
+from pliant.algebra.quaternions import normalize
 from pliant.arrays import Array
 from pliant.base.interrupts import TimeOver, pending, require_time, time_limit
 from pliant.base.stages import working_time
@@ -124,7 +124,7 @@ def solve_sundials(
             before, began = multistep.attempts, time.perf_counter()
             wanted = times[done : np.searchsorted(times, stop, side="right")]
             grid = wanted if len(wanted) and wanted[-1] == stop else np.append(wanted, stop)
-            states = normalise(multistep.advance(t, x, p, grid), problem.quaternions)
+            states = normalize(multistep.advance(t, x, p, grid), problem.quaternions)
             if limited:
                 left = np.inf if max_steps is None else max_steps - multistep.attempts
                 if left < 0:

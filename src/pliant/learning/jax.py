@@ -189,7 +189,7 @@ def step(model: Model, h: float) -> Function:
     """
     plain = model.layout.plain
     rates = (lambda q, qd: qd) if plain else _function(model, "rates")
-    unit = (lambda q: q) if plain else _function(model, "normalised")
+    unit = (lambda q: q) if plain else _function(model, "normalized")
     require_steps(model)
     one = rk4_step(_function(model, "forward_dynamics"), rates, unit, h)
     return lambda q, qd, tau, p=None: one(jnp.asarray(q), jnp.asarray(qd), tau, p)

@@ -216,7 +216,7 @@ def _pieces(column: SX, sizes: Sequence[tuple[int, int]]) -> list[SX]:
 
 def products(model: Model, name: str) -> DerivativeProducts:
     """Products of a function of a model: "forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "pose FRAME",
-    "rates" of the coordinates, or "normalised" coordinates."""
+    "rates" of the coordinates, or "normalized" coordinates."""
     implicit = model.layout.plain and name in ("forward_dynamics", "inverse_dynamics")
     make: Callable[[Model, str], DerivativeProducts] = _dynamics if implicit else _made
     return model.derived("products", (name,), lambda: make(model, name))
@@ -228,11 +228,11 @@ def _made(model: Model, name: str) -> DerivativeProducts:
     x = [ca.SX.sym(key, sizes[key]) for key in _INPUTS[kind]]
     y = ca.cse([ca.densify(_EXPRESSIONS[kind](model, frame, *x))])
     labels, title = list(_INPUTS[kind]), "".join(c if c.isalnum() else "_" for c in name)
-    if model.parameters and kind not in ("rates", "normalised"):
+    if model.parameters and kind not in ("rates", "normalized"):
         x, labels = [*x, model.parameter_symbols], [*labels, "p"]
     function = ca.Function(title, x, y, labels, ["y"])
     if not model.layout.plain:
-        function = ca.Function(title, x, function.call([_normalised(model, x[0]), *x[1:]]), labels, ["y"])
+        function = ca.Function(title, x, function.call([_normalized(model, x[0]), *x[1:]]), labels, ["y"])
     return DerivativeProducts(Kernel(function))
 
 
@@ -243,7 +243,7 @@ def _dynamics(model: Model, name: str) -> DerivativeProducts:
     return DerivativeProducts(model.kernel(cast(FunctionName, name)), made)
 
 
-def _normalised(model: Model, q: SX) -> SX:
+def _normalized(model: Model, q: SX) -> SX:
     """Coordinates with normalized quaternions."""
     unit = ca.SX(q)
     for place in model.layout.quaternions:
@@ -253,7 +253,7 @@ def _normalised(model: Model, q: SX) -> SX:
 
 _INPUTS: dict[str, tuple[str, ...]] = {
     "forward_dynamics": ("q", "qd", "tau"), "inverse_dynamics": ("q", "qd", "qdd"), "energy": ("q", "qd"),
-    "tip_pose": ("q",), "pose": ("q",), "rates": ("q", "qd"), "normalised": ("q",),
+    "tip_pose": ("q",), "pose": ("q",), "rates": ("q", "qd"), "normalized": ("q",),
 }  # fmt: skip
 _EXPRESSIONS: dict[str, Callable[..., SX]] = {
     "forward_dynamics": lambda model, _, q, qd, tau: model.equations.forward_dynamics(q, qd, tau),
@@ -262,7 +262,7 @@ _EXPRESSIONS: dict[str, Callable[..., SX]] = {
     "tip_pose": lambda model, _, q: tip_pose(model.chain, q),
     "pose": lambda model, frame, q: frame_pose(model.chain, q, frame),
     "rates": lambda model, _, q, qd: model.chain.rates(q, qd),
-    "normalised": lambda model, _, q: q,
+    "normalized": lambda model, _, q: q,
 }
 
 

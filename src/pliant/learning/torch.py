@@ -193,7 +193,7 @@ def _parts(model: Model) -> tuple[Function, Function, Function]:
     """Accelerations, rates of the coordinates, and coordinates whose quaternions have length one."""
     plain = model.layout.plain
     rates = (lambda q, qd: qd) if plain else _function(model, "rates")
-    return _function(model, "forward_dynamics"), rates, (lambda q: q) if plain else _function(model, "normalised")
+    return _function(model, "forward_dynamics"), rates, (lambda q: q) if plain else _function(model, "normalized")
 
 
 def _function(model: Model, name: str) -> Function:

@@ -6,7 +6,7 @@ from pliant.base.later import later
 from pliant.mechanics.formulations.formulation import Formulation
 from pliant.model.model import Model
 from pliant.model.model_options import Options
-from pliant.model.states import named_places, normalised, read_state
+from pliant.model.states import named_places, normalized, read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, Modes, PartitionedMatrices, ScrewMatrices, StateSpace
 
 if TYPE_CHECKING:
@@ -27,6 +27,6 @@ __all__ = [
     "ScrewMatrices",
     "StateSpace",
     "named_places",
-    "normalised",
+    "normalized",
     "read_state",
 ]

@@ -1170,7 +1170,7 @@ class Model:
         Examples
         --------
         >>> model = pliant.load("two-link").model()
-        >>> print(model.momentum(np.zeros(model.n), [1.0, 0.0, 0.0, 0.0])[3:])  # 10 kg, whose centre moves at 1 m/s
+        >>> print(model.momentum(np.zeros(model.n), [1.0, 0.0, 0.0, 0.0])[3:])  # 10 kg, whose center moves at 1 m/s
         [ 0. 10.  0.]
         """
         return self._call("momentum", p, q, qd)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.algebra.quaternions import SHORTEST, as_numbers, as_quaternion, conjugate, exponential, normalise, product
+from pliant.algebra.quaternions import SHORTEST, as_numbers, as_quaternion, conjugate, exponential, normalize, product
 from pliant.arrays import Array, StateLike
 from pliant.errors import ModelError
 from pliant.robot.coordinates import BallJoint, Layout
@@ -66,18 +66,18 @@ def read_state(model: Model, given: StateLike | None, name: str = "q", many: boo
         raise ModelError(f"{name}: got a number that is not finite, expected finite numbers")
     if not moving:
         layout.check_travel(state)
-        state = normalised(model, state, name)
+        state = normalized(model, state, name)
     return np.atleast_2d(state) if many else state
 
 
-def normalised(model: Model, q: Array, name: str = "q") -> Array:
+def normalized(model: Model, q: Array, name: str = "q") -> Array:
     """Scale quaternions of states (..., n_q) to length one, in place. Raise `ModelError` for those of zero length."""
     for ball in model.layout.balls:
         if (np.linalg.norm(q[..., list(ball.places[-4:])], axis=-1) < SHORTEST).any():
             raise ModelError(
                 f"{name}: got a quaternion of zero length for {ball.owner!r}, expected (w, x, y, z) of length one"
             )
-    return q if model.layout.plain else normalise(q, model.layout.quaternions)
+    return q if model.layout.plain else normalize(q, model.layout.quaternions)
 
 
 def named_places(model: Model, given: NamedState, name: str) -> set[int]:

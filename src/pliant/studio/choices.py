@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NONE, IDEAL = "none", "ideal joints"
 USUAL = "pd"
 """The controller where one is needed."""
-MANOEUVRES = ("release", "hold", "move", "move, shaped")
+MANEUVERS = ("release", "hold", "move", "move, shaped")
 STIFFNESSES = (".beam.EI_y", ".beam.EI_z", ".beam.GJ", ".beam.material.E", ".beam.material.G")
 DAMPING, PAYLOAD = ".shapes.damping", "payload.mass"
 MOVE = np.radians(30)
@@ -56,7 +56,7 @@ class Choices:
     stiffening: bool = True
     formulation: str = "denoc"
     controller: str = NONE
-    manoeuvre: str = "release"
+    maneuver: str = "release"
     start: tuple[float, ...] = ()
     goal: tuple[float, ...] = ()
     commands: tuple[float, ...] = ()
@@ -161,9 +161,9 @@ def check(choices: Choices) -> None:
     balls = [link.name for link in choices.robot.links if link.joint.type == "spherical"]
     if balls and choices.controller != NONE:
         raise ModelError(f"controller: the spherical joint of {balls[0]} has no position to hold; choose none")
-    if choices.controller == NONE and choices.manoeuvre != "release":
-        raise ModelError(f"manoeuvre {choices.manoeuvre!r} needs a controller; choose {_either(controllers()[1:])}")
-    if choices.manoeuvre == "move, shaped" and not follows_paths(choices.controller):
+    if choices.controller == NONE and choices.maneuver != "release":
+        raise ModelError(f"maneuver {choices.maneuver!r} needs a controller; choose {_either(controllers()[1:])}")
+    if choices.maneuver == "move, shaped" and not follows_paths(choices.controller):
         others = _either([name for name in controllers() if follows_paths(name)])
         raise ModelError(
             f"{choices.controller} settles at a goal and follows no path; choose {others} for a shaped move"
@@ -218,15 +218,15 @@ def editable(robot: Robot) -> dict[str, float]:
 def fitting(wanted: Choices, before: Choices) -> tuple[Choices, str]:
     """Choices whose controller and maneuver go together, and a note on what was changed. The one that was just chosen
     stays, the other follows."""
-    needs, held = wanted.manoeuvre != "release", wanted.controller != NONE
+    needs, held = wanted.maneuver != "release", wanted.controller != NONE
     if needs and not held:
-        if wanted.manoeuvre != before.manoeuvre:
-            return replace(wanted, controller=USUAL), f"{wanted.manoeuvre} needs a controller: {USUAL}"
-        return replace(wanted, manoeuvre="release"), "without a controller the arm is released"
-    if wanted.manoeuvre == "move, shaped" and not follows_paths(wanted.controller):
-        if wanted.manoeuvre != before.manoeuvre:
+        if wanted.maneuver != before.maneuver:
+            return replace(wanted, controller=USUAL), f"{wanted.maneuver} needs a controller: {USUAL}"
+        return replace(wanted, maneuver="release"), "without a controller the arm is released"
+    if wanted.maneuver == "move, shaped" and not follows_paths(wanted.controller):
+        if wanted.maneuver != before.maneuver:
             return replace(wanted, controller=USUAL), f"a shaped move needs a path to follow: {USUAL}"
-        return replace(wanted, manoeuvre="move"), f"{wanted.controller} follows no path: move"
+        return replace(wanted, maneuver="move"), f"{wanted.controller} follows no path: move"
     return wanted, ""
 
 

@@ -21,7 +21,7 @@ from pliant.studio.arm_panel import ArmPanel
 from pliant.studio.choices import Choices, fitting
 from pliant.studio.file_panel import FilePanel, uploaded
 from pliant.studio.files import Shelf
-from pliant.studio.maneuver_panel import ManoeuvrePanel
+from pliant.studio.maneuver_panel import ManeuverPanel
 from pliant.studio.maps_panel import MapsPanel, map_figure, picture
 from pliant.studio.numbers_panel import NumbersPanel
 from pliant.studio.run import Patience, StudioRun, Workshop, saved_run
@@ -91,8 +91,8 @@ class Visit:
             self.arm = ArmPanel(gui, self.shelf, self.name, lambda: self.safely(self._open), self.changed)
         with tabs.add_tab("numbers"):
             self.numbers = NumbersPanel(gui, self.safely, self.changed)
-        with tabs.add_tab("manoeuvre"):
-            self.manoeuvre = ManoeuvrePanel(gui, self.changed)
+        with tabs.add_tab("maneuver"):
+            self.maneuver = ManeuverPanel(gui, self.changed)
         with tabs.add_tab("results"):
             self.keep = gui.add_button("keep for comparison")
             self.forget = gui.add_button("forget kept runs")
@@ -122,7 +122,7 @@ class Visit:
     def _fill(self) -> None:
         """Set the controls of all panels to the choices."""
         with self._quietly():
-            for panel in (self.arm, self.manoeuvre, self.numbers, self.maps):
+            for panel in (self.arm, self.maneuver, self.numbers, self.maps):
                 panel.fill(self.choices)
 
     # ------------------------------------------------------------------------------------------------- actions
@@ -161,11 +161,11 @@ class Visit:
 
     def collect(self) -> None:
         """Read all controls into the choices, and adapt a controller and a maneuver that do not go together."""
-        read = {**self.arm.read(), **self.manoeuvre.read(), **self.numbers.read()}
+        read = {**self.arm.read(), **self.maneuver.read(), **self.numbers.read()}
         self.choices, note = fitting(replace(self.choices, **read), self.choices)
         if note:
             with self._quietly():
-                self.manoeuvre.drive(self.choices)
+                self.maneuver.drive(self.choices)
             self._say("changed", note)
 
     def collect_and_run(self) -> None:
@@ -252,7 +252,7 @@ class Visit:
 
     def _compute(self, wanted: Choices, still: Callable[[], None]) -> None:
         """Run choices, unless something else is requested before they are compiled."""
-        self._say("running", "a new arm or manoeuvre is compiled first" if self.run is None else "…")
+        self._say("running", "a new arm or maneuver is compiled first" if self.run is None else "…")
         if self.run is not None and not self.workshop.knows(wanted) and self._wake.wait(SETTLE):
             return  # there is a newer request
         self._finish(self.workshop.run(wanted, still))

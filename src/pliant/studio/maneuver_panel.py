@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.drawing.figure_data import position_unit
-from pliant.studio.choices import MANOEUVRES, NONE, Changes, Choices, commanded, controllers, positioned
+from pliant.studio.choices import MANEUVERS, NONE, Changes, Choices, commanded, controllers, positioned
 from pliant.studio.starts import limits_of
 
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from pliant.viewer.browser.viewer_meshes import Control
 
 
-class ManoeuvrePanel:
+class ManeuverPanel:
     """Controls in the tab that is being built; `changed` is called without arguments."""
 
     def __init__(self, gui: GuiApi, changed: Callable[[], None]) -> None:
         self.gui, self.changed = gui, changed
         self.controller: Control = gui.add_dropdown("controller", controllers(), initial_value=NONE)
-        self.manoeuvre: Control = gui.add_dropdown("manoeuvre", MANOEUVRES, initial_value="release")
+        self.maneuver: Control = gui.add_dropdown("maneuver", MANEUVERS, initial_value="release")
         self.frequency: Control = gui.add_number("loop frequency (Hz)", 1.6, step=0.1)
         self.move_time: Control = gui.add_number("time of the move (s)", 1.0, step=0.1)
         self.duration: Control = gui.add_number("duration (s)", 5.0, step=0.5)
@@ -31,7 +31,7 @@ class ManoeuvrePanel:
         self.folder: GuiFolderHandle | None = None
         self.joints: list[tuple[float, Control, Control]] = []
         self.commands: list[Control] = []
-        for handle in (self.controller, self.manoeuvre, self.frequency, self.move_time, self.duration):
+        for handle in (self.controller, self.maneuver, self.frequency, self.move_time, self.duration):
             handle.on_update(lambda _: changed())
 
     def fill(self, choices: Choices) -> None:
@@ -49,7 +49,7 @@ class ManoeuvrePanel:
 
     def drive(self, choices: Choices) -> None:
         """Show controller and maneuver."""
-        self.controller.value, self.manoeuvre.value = choices.controller, choices.manoeuvre
+        self.controller.value, self.maneuver.value = choices.controller, choices.maneuver
 
     def _joint(self, choices: Choices, k: int) -> tuple[float, Control, Control]:
         """Factor to the unit of the page, and sliders for start and goal within the limits of the joint."""
@@ -84,7 +84,7 @@ class ManoeuvrePanel:
     def read(self) -> Changes:
         """Changes of the choices by these controls."""
         return {
-            "controller": str(self.controller.value), "manoeuvre": str(self.manoeuvre.value),
+            "controller": str(self.controller.value), "maneuver": str(self.maneuver.value),
             "start": tuple(start.value / scale for scale, start, _ in self.joints),
             "goal": tuple(goal.value / scale for scale, _, goal in self.joints),
             "commands": tuple(float(handle.value) for handle in self.commands),

@@ -111,12 +111,12 @@ class Workshop:
         values = numbers(choices)
         p = np.array([values[path] for path in free])
         result = simulate(
-            ready.model, choices.duration, _at(choices, choices.start), equilibrium=choices.manoeuvre != "release",
+            ready.model, choices.duration, _at(choices, choices.start), equilibrium=choices.maneuver != "release",
             torque=_commands(choices), controller=ready.controller, motion=ready.motion, p=p,
             progress=lambda fraction: still(),
         )  # fmt: skip
         about = result.q[0]
-        if choices.manoeuvre.startswith("move"):
+        if choices.maneuver.startswith("move"):
             about = read_start(ready.model, goal_of(choices), equilibrium=True, p=p)[0]
         found = ready.model.frequencies(about, p=p)
         return StudioRun(choices, result, found, time.perf_counter() - began, compiled)
@@ -208,7 +208,7 @@ def _stays_free(robot: Robot, path: str) -> bool:
 def _drive_key(choices: Choices) -> Hashable:
     """Key of what is compiled with the arm; a released arm starts anywhere."""
     c = choices
-    driven = (c.manoeuvre, c.start, c.goal, c.frequency, c.move_time) if c.controller != NONE else ()
+    driven = (c.maneuver, c.start, c.goal, c.frequency, c.move_time) if c.controller != NONE else ()
     return (c.formulation, c.stiffening, c.controller, *driven)
 
 
@@ -218,10 +218,10 @@ def drive(choices: Choices, model: Model) -> tuple[Words | None, dict[str, Words
     names = [placed_names(choices.robot)[k] for k in driven]
     start, goal = ([positions[k] for k in driven] for positions in (choices.start, choices.goal))
     path: Words = {"type": "constant", "position": start}
-    if choices.manoeuvre.startswith("move"):
+    if choices.maneuver.startswith("move"):
         path = {"type": "quintic", "from": start, "to": goal, "duration": choices.move_time}
     shaper = None
-    if choices.manoeuvre == "move, shaped":
+    if choices.maneuver == "move, shaped":
         lowest = model.frequencies(read_start(model, goal_of(choices), equilibrium=True)[0])
         shaper = {"type": "zv", "frequency": float(lowest[lowest > 0][0])}
     if choices.controller == NONE:
@@ -230,7 +230,7 @@ def drive(choices: Choices, model: Model) -> tuple[Words | None, dict[str, Words
         wanted = MotionWanted(
             start=start,
             goal=goal,
-            moves=choices.manoeuvre.startswith("move"),
+            moves=choices.maneuver.startswith("move"),
             reference=path if shaper is None else {"type": "shaped", "trajectory": path, "shaper": shaper},
             frequency=choices.frequency,
         )
@@ -294,7 +294,7 @@ def scenario(choices: Choices) -> Scenario:
     data: Words = {
         "robot": robot.to_dict(),
         "model": {"formulation": choices.formulation, "stiffening": model.options.stiffening},
-        "initial": {"q": _at(choices, choices.start), "equilibrium": choices.manoeuvre != "release"},
+        "initial": {"q": _at(choices, choices.start), "equilibrium": choices.maneuver != "release"},
         "duration": choices.duration,
     }
     if controller is not None:
@@ -313,14 +313,14 @@ def tip_error(run: StudioRun) -> tuple[float, float]:
     from pliant.figures.run_panels import rigid_states, tip_shift
 
     result, choices = run.result, run.choices
-    if choices.manoeuvre == "release":
+    if choices.maneuver == "release":
         away = np.linalg.norm(tip_shift(result), axis=1)
     else:
-        goal, q = choices.goal if choices.manoeuvre.startswith("move") else choices.start, rigid_states(result)
+        goal, q = choices.goal if choices.maneuver.startswith("move") else choices.start, rigid_states(result)
         for (_, freedom), name, at in zip(positioned(choices.robot), placed_names(choices.robot), goal):
             if freedom.actuated:
                 q[:, result.model.index(name)] = at
         extra = (result.parameters,) if len(result.parameters) else ()
         away = np.linalg.norm(result.tip - result.model.tip_pose(q, *extra)[:, :3, 3], axis=1)
-    arrived = result.t >= choices.move_time if choices.manoeuvre.startswith("move") else result.t >= 0
+    arrived = result.t >= choices.move_time if choices.maneuver.startswith("move") else result.t >= 0
     return float(away[arrived].max(initial=away[-1])), float(away[-1])

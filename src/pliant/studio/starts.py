@@ -20,8 +20,8 @@ STEP = np.radians(30)
 SLIDE = 0.2
 """Travel of a prismatic joint, m."""
 
-_IDEAL: Changes = {"controller": "ideal joints", "manoeuvre": "move"}
-_PD: Changes = {"controller": "pd", "manoeuvre": "move"}
+_IDEAL: Changes = {"controller": "ideal joints", "maneuver": "move"}
+_PD: Changes = {"controller": "pd", "maneuver": "move"}
 STARTS: dict[str, Changes] = {
     "long-reach crane boom": {
         **_IDEAL, "joints": {"column": (0, 60), "boom": (25, 45), "jib": (-50, -30)}, "move_time": 4.0, "duration": 8.0,
@@ -78,7 +78,7 @@ STARTS: dict[str, Changes] = {
     },
     "spin-up beam": {**_PD, "joints": {"arm": (0, 90)}, "frequency": 0.48, "move_time": 6.0, "duration": 12.0},
     "two-link elastic arm": {
-        "controller": "none", "manoeuvre": "release", "joints": {"upper": (0, 30), "fore": (0, 30)}, "duration": 5.0,
+        "controller": "none", "maneuver": "release", "joints": {"upper": (0, 30), "fore": (0, 30)}, "duration": 5.0,
     },
 }  # fmt: skip
 """First choices by the name of the robot: start and goal of each joint with a slider (degrees, m of a prismatic one),

@@ -17,7 +17,7 @@ from pliant.viewer.browser.readout import NOTHING, length
 def _measured(run: StudioRun) -> tuple[str, str, str]:
     """Words on the numbers of a run: where the tip is measured from; the frequencies, and their pose; the time after
     which the largest distance counts."""
-    moves = run.choices.manoeuvre.startswith("move")
+    moves = run.choices.maneuver.startswith("move")
     of, at = ("from the goal", "at the goal") if moves else ("from the rigid arm", "at the start")
     after = f" after {run.choices.move_time:g} s" if moves else ""
     bending = vibrations(run)
@@ -67,7 +67,7 @@ def comparison(run: StudioRun | None, kept: Mapping[str, StudioRun]) -> str:
     runs = {"this run": run, **kept}
     rows = {
         "arm": [quoted(one.result.robot.name, "markdown") for one in runs.values()],
-        "driven by": [f"{one.choices.controller}, {one.choices.manoeuvre}" for one in runs.values()],
+        "driven by": [f"{one.choices.controller}, {one.choices.maneuver}" for one in runs.values()],
         "tip at the end": [length(tip_error(one)[1]) for one in runs.values()],
         "tip at most": [length(tip_error(one)[0]) for one in runs.values()],
         "first frequency": [_first(one) for one in runs.values()],

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.base.writing import atomic_write
-from pliant.drawing.style import COLOURS, WIDTH, figure
+from pliant.drawing.style import COLORS, WIDTH, figure
 from pliant.errors import PliantError, extra, install
 from pliant.simulation.runs.files.saved import FORMAT, versions, with_digest, write
 from pliant.sweeps.metrics import UNITS
@@ -255,13 +255,13 @@ class SweepResult:
             for row, metric in zip(axes, metrics):
                 for axis, k in zip(row, range(len(paths))):
                     seen = _distinct(self.values[:, k], self.metrics[metric])
-                    axis.plot(self.values[seen, k], self.metrics[metric][seen], ".", color=COLOURS[0], markersize=3)
+                    axis.plot(self.values[seen, k], self.metrics[metric][seen], ".", color=COLORS[0], markersize=3)
                     axis.margins(0.05)
                     axis.ticklabel_format(scilimits=(-2, 4), useMathText=False)  # short labels, and no formulas to set
                     if lost.any():
                         foot = np.full(int(lost.sum()), 0.02)
                         axis.plot(
-                            self.values[lost, k], foot, "x", color=COLOURS[1], transform=axis.get_xaxis_transform()
+                            self.values[lost, k], foot, "x", color=COLORS[1], transform=axis.get_xaxis_transform()
                         )
                 row[0].set_ylabel(f"{metric.replace('_', ' ')} ({UNITS.get(metric, '-')})")
             for axis, name in zip(axes[-1], paths):

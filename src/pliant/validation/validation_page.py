@@ -12,7 +12,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.base.quoting import quoted
 from pliant.drawing.report_page import page, picture, text_table
-from pliant.drawing.style import COLOURS, DPI, WIDTH, figure, time_axis, zero_line
+from pliant.drawing.style import COLORS, DPI, WIDTH, figure, time_axis, zero_line
 from pliant.validation.channel_match import ChannelMatch
 from pliant.validation.ring_downs import RingDown
 from pliant.validation.validate import Validation
@@ -130,12 +130,12 @@ def _draw(paper: Figure, match: ChannelMatch, given: ChannelMatch | None) -> Non
         top.plot(
             *_thin(given.t[first], given.predicted[first]), color="0.6", linewidth=0.8, label="predicted, as given"
         )
-    top.plot(t, predicted, color=COLOURS[1], linewidth=0.9, label=last)
+    top.plot(t, predicted, color=COLORS[1], linewidth=0.9, label=last)
     top.set_ylabel(f"{name} (SI units)")
     top.tick_params(labelbottom=False)
     paper.legend(loc="outside upper left", ncols=3)
     zero_line(below)
-    below.plot(t, measured - predicted, color=COLOURS[0], linewidth=0.8)
+    below.plot(t, measured - predicted, color=COLORS[0], linewidth=0.8)
     below.set_ylabel("error")
     time_axis(below)
     _draw_spectra(paper.add_subplot(grid[2, 0]), paper.add_subplot(grid[2, 1]), match, last)
@@ -154,8 +154,8 @@ def _draw_spectra(left: Axes, right: Axes, match: ChannelMatch, last: str) -> No
     left.semilogy(
         f[shown],
         np.maximum(match.predicted_spectrum[1:][shown], LEAST_SHOWN * own.max()),
-        color=COLOURS[1],
+        color=COLORS[1],
         linewidth=0.9,
     )
     left.set_ylim(bottom=LEAST_SHOWN * own.max())
-    right.plot(f[shown], match.coherence[1:][shown], color=COLOURS[0], linewidth=0.9)
+    right.plot(f[shown], match.coherence[1:][shown], color=COLORS[0], linewidth=0.9)

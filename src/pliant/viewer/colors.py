@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.drawing.style import COLOURS
+from pliant.drawing.style import COLORS
 
 PAGE = {
     "light": {"ink": "#1d2733", "soft": "#5d6b7a", "line": "#d5dce4", "paper": "#ffffff", "wash": "#f3f6f9",
@@ -22,7 +22,7 @@ STRAIN = np.array([[0.36, 0.49, 0.62], [0.20, 0.60, 0.66], [0.55, 0.75, 0.35], [
 RIGID = np.array([0.70, 0.74, 0.78])
 GHOST: Color = (127, 143, 160)
 """The rigid arm beside the bent one."""
-KEPT: tuple[Color, ...] = tuple((r, g, b) for r, g, b in (bytes.fromhex(color[1:]) for color in COLOURS[1:4]))
+KEPT: tuple[Color, ...] = tuple((r, g, b) for r, g, b in (bytes.fromhex(color[1:]) for color in COLORS[1:4]))
 """Runs kept for comparison, the same as their lines in the plot."""
 STEEL: Color = (58, 70, 83)
 ORANGE: Color = (217, 130, 43)

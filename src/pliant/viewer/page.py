@@ -21,7 +21,7 @@ from pliant.base.quoting import quoted
 from pliant.base.signatures import checked
 from pliant.base.stages import work
 from pliant.base.writing import atomic_write
-from pliant.drawing.figure_data import Curve, Panel, colour_scale
+from pliant.drawing.figure_data import Curve, Panel, color_scale
 from pliant.drawing.style import line
 from pliant.figures import run_panels
 from pliant.simulation.runs.results import Result
@@ -112,7 +112,7 @@ def page_data(result: Result, title: str) -> Data:
     scene = scene_of(result, FRAMES)
     magnification, skins = readable_magnification(scene), skins_of(scene) if scene.skinned else ()
     hidden = {number for skin in skins for number in skin.links}
-    shown, largest = colour_scale(scene.largest_strain, scene.largest_stress)
+    shown, largest = color_scale(scene.largest_strain, scene.largest_stress)
     placed, o = list(scene.lines(magnification)), result.options
     seen, follows = outlook(scene, placed), vars(outlook(scene, placed, follow=True)) if scene.flies else None
     return {
@@ -126,7 +126,7 @@ def page_data(result: Result, title: str) -> Data:
         "camera": _plain(vars(seen)),
         "follow": None if follows is None else _plain(follows),
         "standing": scene.standing,
-        "colours": {
+        "colors": {
             "strain": STRAIN.tolist(),
             "rigid": RIGID.tolist(),
             "ghost": hexadecimal(GHOST),
@@ -172,7 +172,7 @@ def _skin(skin: Skin) -> Data:
         shapes = {"moves": _scaled(surface.moves[None]), "stress": _scaled(surface.stress[None])}
         return {
             "name": skin.name, "links": list(skin.links), "faces": faces, "offset": _floats(surface.points),
-            "colour": skin.colour.tolist(), "bends": skin.bends, "body": {"c": _floats(surface.c), **shapes},
+            "color": skin.color.tolist(), "bends": skin.bends, "body": {"c": _floats(surface.c), **shapes},
         }  # fmt: skip
     return {
         "name": skin.name,
@@ -181,7 +181,7 @@ def _skin(skin: Skin) -> Data:
         "link": _floats(skin.link.astype(float)),
         "station": _floats(skin.station),
         "offset": _floats(skin.offset),
-        "colour": skin.colour.tolist(),
+        "color": skin.color.tolist(),
         "bends": skin.bends,
     }
 
@@ -198,7 +198,7 @@ def _fitting(part: Fitting) -> Data:
         place |= {"radius": part.place.radius, "scale": part.place.scale}
         place |= {"normal": _scaled(part.place.normal), "force": _scaled(part.place.force)}
     return {
-        "name": part.name, "points": _floats(points), "faces": _faces(faces), "colour": part.colour, "place": place,
+        "name": part.name, "points": _floats(points), "faces": _faces(faces), "color": part.color, "place": place,
     }  # fmt: skip
 
 
@@ -258,7 +258,7 @@ def _plot(tab: str, panel: Panel) -> Data:
         "series": [
             {
                 "name": curve.label,
-                "colour": line(curve.role)["color"],
+                "color": line(curve.role)["color"],
                 "y": _floats(curve.y[rows]),
                 **_middle(panel, curve),
             }

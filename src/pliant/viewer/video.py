@@ -16,7 +16,7 @@ from pliant.base.quoting import quoted
 from pliant.base.signatures import checked
 from pliant.base.stages import say, work
 from pliant.base.writing import atomic_write
-from pliant.drawing.figure_data import colour_scale
+from pliant.drawing.figure_data import color_scale
 from pliant.drawing.panel_drawing import draw_panel
 from pliant.drawing.style import STYLE
 from pliant.errors import ModelError, PliantError, extra, install
@@ -112,7 +112,7 @@ def pictures(result: Result, fps: int, speed: float, magnification: float | None
         note = f", deflections × {magnification:g}" if magnification != 1 else ""
         figure.text(0.02, 0.945, f"{quoted(result.robot.name, 'figure')}{note}", fontsize=10, weight="bold")
         if drawing.largest > 0 or drawing.scene.largest_stress > 0:
-            _strain_scale(figure, *colour_scale(drawing.largest, drawing.scene.largest_stress))
+            _strain_scale(figure, *color_scale(drawing.largest, drawing.scene.largest_stress))
         clock = figure.text(0.54, 0.945, "", fontsize=10, ha="right")
         moving = (*drawing.moving, cursor, clock)
         for artist in moving:

@@ -25,10 +25,10 @@ LIGHT = np.array([0.35, -0.45, 0.82])
 
 @dataclass(frozen=True)
 class Camera:
-    """Perspective from `eye` to `centre`; rows of `axes` point right, up and towards the eye."""
+    """Perspective from `eye` to `center`; rows of `axes` point right, up and towards the eye."""
 
     eye: Array
-    centre: Array
+    center: Array
     axes: Array
 
     @classmethod
@@ -37,13 +37,13 @@ class Camera:
         right = np.cross(up, seen.towards)
         right = right / np.linalg.norm(right)
         axes = np.stack([right, np.cross(seen.towards, right), seen.towards])
-        return cls(seen.centre + 4.0 * seen.radius * seen.towards, seen.centre, axes)
+        return cls(seen.center + 4.0 * seen.radius * seen.towards, seen.center, axes)
 
     def project(self, points: Array) -> tuple[Array, Array]:
         """(..., 2) positions in the picture and (...) depths, larger behind."""
         seen = (points - self.eye) @ self.axes.T
         depth = -seen[..., 2]
-        distance = float(np.linalg.norm(self.eye - self.centre))
+        distance = float(np.linalg.norm(self.eye - self.center))
         return np.asarray(seen[..., :2] * (distance / depth)[..., None]), np.asarray(depth)
 
 
@@ -61,12 +61,12 @@ def faces(
 
     `away` is what the camera has followed. Fittings come with their maps, and are seen from both sides.
     """
-    corners, colours, hidden = [], [], covered(skins)
+    corners, colors, hidden = [], [], covered(skins)
     for skin in skins:
         corners.append((skin.points(placed, frame) - away)[skin.faces])
-        coloured = shows(skin, largest) and not ghost
-        shown = strain_colors(skin.parts(placed, frame, largest)[skin.faces].mean(1)) if coloured else skin.colour
-        colours.append(np.broadcast_to(shown, (len(skin.faces), 3)))
+        colored = shows(skin, largest) and not ghost
+        shown = strain_colors(skin.parts(placed, frame, largest)[skin.faces].mean(1)) if colored else skin.color
+        colors.append(np.broadcast_to(shown, (len(skin.faces), 3)))
     for part in (each for k, each in enumerate(placed) if k not in hidden):
         surface = rings(part, frame) - away
         triangles = tube_faces(*surface.shape[:2])
@@ -74,13 +74,13 @@ def faces(
         plain = not (part.link.flexible and largest > 0)
         own = strain_colors(strain[triangles // surface.shape[1]].mean(1) / (largest or 1.0))
         corners.append(surface.reshape(-1, 3)[triangles])
-        colours.append(np.broadcast_to(RIGID, own.shape) if plain else own)
+        colors.append(np.broadcast_to(RIGID, own.shape) if plain else own)
     links = sum(map(len, corners))
     for body, maps in fittings:
         corners.append((body.points(maps, frame) - away)[body.mesh[1]])
-        colours.append(np.broadcast_to(body.colour[:3], (len(body.mesh[1]), 3)))
-    opaque = np.array([0.24 if ghost else 1.0] * links + [body.colour[3] for body, _ in fittings for _ in body.mesh[1]])
-    solid, own = np.concatenate(corners), np.concatenate(colours)
+        colors.append(np.broadcast_to(body.color[:3], (len(body.mesh[1]), 3)))
+    opaque = np.array([0.24 if ghost else 1.0] * links + [body.color[3] for body, _ in fittings for _ in body.mesh[1]])
+    solid, own = np.concatenate(corners), np.concatenate(colors)
     normal = np.cross(solid[:, 1] - solid[:, 0], solid[:, 2] - solid[:, 0])
     seen = ((camera.eye - solid[:, 0]) * normal).sum(1) > 0
     seen[links:] = True
@@ -135,9 +135,9 @@ class FrameDrawing:
         box, page = self.axes.get_position(), figure.get_size_inches()
         shape = np.array([box.width * page[0], box.height * page[1]])  # equal scales on axes that keep their size
         half = 0.58 * max(((high - low) / shape).max(), 0.3 * self.scene.reach / shape.min()) * shape
-        centre = (low + high) / 2
-        self.axes.set_xlim(centre[0] - half[0], centre[0] + half[0])
-        self.axes.set_ylim(centre[1] - half[1], centre[1] + half[1])
+        center = (low + high) / 2
+        self.axes.set_xlim(center[0] - half[0], center[0] + half[0])
+        self.axes.set_ylim(center[1] - half[1], center[1] + half[1])
         self.axes.set_axis_off()
 
     def show(self, frame: int) -> None:
@@ -145,9 +145,9 @@ class FrameDrawing:
         away = self.away[frame]
         parts = [faces(self.rigid, frame, 0.0, self.camera, away, True, self.skins)] if self.rigid else []
         parts.append(faces(self.arm, frame, self.largest, self.camera, away, False, self.skins, self.fittings))
-        triangles, colours = (np.concatenate(columns) for columns in zip(*parts))
+        triangles, colors = (np.concatenate(columns) for columns in zip(*parts))
         self.shapes.set_verts(triangles)
-        self.shapes.set_facecolor(colours)
+        self.shapes.set_facecolor(colors)
         loads = [part.tip[frame, :3, 3] for part in self.arm if part.link.loaded]
         roots = [part.joint[frame, :3, 3] for part in self.arm if part.link.marked]
         marks = ((self.path, self.tip[: frame + 1]), (self.load, loads), (self.joints, roots))

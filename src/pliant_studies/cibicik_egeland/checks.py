@@ -17,7 +17,7 @@ def judge(numbers: Numbers) -> list[Check]:
         *_algebra(numbers["algebra"], numbers["derivative"]),
         *_derivatives(numbers["times"]),
         *_matrices(numbers["matrices"]),
-        *_phases(numbers["manoeuvre"], numbers["statics"]),
+        *_phases(numbers["maneuver"], numbers["statics"]),
         *_superposed(numbers["apart"]),
         *_limits(numbers),
         *_speed(numbers),
@@ -112,7 +112,7 @@ def _matrices(found: Numbers) -> list[Check]:
             limit=">= 3.8",
             true=min(ratios) >= 3.8,
             reason="what is left out is of second order; the next term blurs 4 a little",
-            text="Generalised forces and inertia matrix at a random state with deflections of millimetres, two "
+            text="Generalized forces and inertia matrix at a random state with deflections of millimetres, two "
             f"halvings each: errors of the forces {forces[0]:.1e}, {forces[1]:.1e}, {forces[2]:.1e} N m.",
         ),
         below(
@@ -128,7 +128,7 @@ def _matrices(found: Numbers) -> list[Check]:
     ]
 
 
-# ---------------------------------------------------------------------------------------------------------- manoeuvre
+# ---------------------------------------------------------------------------------------------------------- maneuver
 
 
 def _phases(found: Numbers, statics: Numbers) -> list[Check]:
@@ -353,20 +353,20 @@ def _speed(numbers: Numbers) -> list[Check]:
     return [
         timed(
             "F",
-            "The linearised model simulates faster than the nonlinear one",
+            "The linearized model simulates faster than the nonlinear one",
             "section VI",
             published={"seconds": [314, 3901]},
             ours={"seconds": times["seconds"], "products": counts},
             rounds=times["matrices over linear"],
             reason="times depend on program and machine",
-            text="One second of the manoeuvre, nonlinear over linear, like with like: inertia matrix and Cholesky in "
+            text="One second of the maneuver, nonlinear over linear, like with like: inertia matrix and Cholesky in "
             f"both, Gibbs-Appell for the nonlinear one. The paper has 12.4. In products it is {like:.2f}. Most of the "
             "paper's gain lies in symbolic expressions written out in full; traced and compiled code shares common "
             "terms in both models, and there is little left to gain.",
         ),
         reported(
             "F-recursion",
-            "The linearised model against an O(n) recursion",
+            "The linearized model against an O(n) recursion",
             "section VI",
             ours={
                 "ratio of times": recursion.median,
@@ -374,6 +374,6 @@ def _speed(numbers: Numbers) -> list[Check]:
                 "products": counts,
             },
             text=f"The exact equations by recursion take {recursion.median:.2f} of the time of the linear ones, and "
-            f"{counts['denoc']} products against {counts['dual-screw']}: who wants speed need not linearise.",
+            f"{counts['denoc']} products against {counts['dual-screw']}: who wants speed need not linearize.",
         ),
     ]

@@ -27,10 +27,10 @@ Curve = tuple[str, Callable[[Result], Array]]
 
 def illustrate(runs: Runs) -> list[Figure]:
     """Figures of the paper from 5 on, and the differences."""
-    text = "Fig. {} of the paper: {}. Linearised model solid, nonlinear dashed."
+    text = "Fig. {} of the paper: {}. Linearized model solid, nonlinear dashed."
     slewing, moving = (2.98, 3.28), (0.48, 0.98)
     figures = [
-        Figure("fig05", "Fig. 5 of the paper: the manoeuvre. Dashed grey the start, solid grey the intermediate, black "
+        Figure("fig05", "Fig. 5 of the paper: the maneuver. Dashed grey the start, solid grey the intermediate, black "
                "the final configuration.", partial(_poses, runs), 3.6),
         Figure("fig06", text.format(6, "joint angles and rates"), partial(_rows, runs, _joints(), None), 5.6),
     ]  # fmt: skip
@@ -55,10 +55,10 @@ def _poses(runs: Runs, page: Page) -> None:
     model = runs.models["nonlinear"]
     axes = page.add_subplot(projection="3d")
     styles = ((START, "0.6", "--"), (SECOND, "0.6", "-"), (FINAL, "black", "-"))
-    for pose, colour, dash in styles:
+    for pose, color, dash in styles:
         points = skeleton(model, [np.concatenate([pose, np.zeros(model.n - 4)])])[0]
-        axes.plot(*points.T, color=colour, linestyle=dash, linewidth=1.6)
-        axes.plot(*points[::2].T, "o", color=colour, markersize=3)
+        axes.plot(*points.T, color=color, linestyle=dash, linewidth=1.6)
+        axes.plot(*points[::2].T, "o", color=color, markersize=3)
     axes.set(xlabel="X (m)", ylabel="Y (m)", zlabel="Z (m)", aspect="equal")
     axes.set_box_aspect(None, zoom=1.3)
     axes.view_init(elev=18, azim=-60)
@@ -154,11 +154,11 @@ def tabulate(runs: Runs) -> list[Table]:
     )
     seconds = runs.numbers["times"]
     times = Table(
-        "Time", ("model", "time of 1 s of the manoeuvre (s)", "steps for 6 s", "evaluations"),
+        "Time", ("model", "time of 1 s of the maneuver (s)", "steps for 6 s", "evaluations"),
         [[name, seconds["seconds"][name], run.stats.steps, run.stats.evaluations]
          for name, run in runs.histories.items() if name in seconds["seconds"]]
         + [["nonlinear, matrices", seconds["seconds"]["matrices"], "", ""]],
-        "The paper: nonlinear 3901 s, linearised 314 s, linearised and optimised 14 s.",
+        "The paper: nonlinear 3901 s, linearized 314 s, linearized and optimized 14 s.",
     )  # fmt: skip
     derivatives = Table(
         "dP/dt of all link frames", ("by", "instructions", "seconds to form", "seconds to evaluate"),

@@ -30,7 +30,7 @@ def measure(runs: Runs) -> Measured:
         "algebra": _algebra(),
         "derivative": _derivative(),
         "matrices": _matrices(runs.models["linear"], runs.models["nonlinear"]),
-        "manoeuvre": _manoeuvre(runs),
+        "maneuver": _maneuver(runs),
         "statics": {name: _statics(runs.models["nonlinear"], pose)
                     for name, pose in (("start", START), ("final", FINAL))},
         "apart": {name: _apart(runs, name) for name in ("damped", "undamped", *RATES)
@@ -105,7 +105,7 @@ def _forces_and_inertia(model: Model) -> ca.Function:
     return ca.Function("equations", [*symbols, model.parameter_symbols], found)
 
 
-# ---------------------------------------------------------------------------------------------------------- manoeuvre
+# ---------------------------------------------------------------------------------------------------------- maneuver
 
 
 def tip(run: Result, link: str, axis: int) -> Array:
@@ -118,7 +118,7 @@ def twist(run: Result, link: str) -> Array:
     return 1e3 * run.rotation(link)[:, 0]
 
 
-def _manoeuvre(runs: Runs) -> Measured:
+def _maneuver(runs: Runs) -> Measured:
     """Numbers of the phases of the maneuver."""
     linear, both = runs.histories["linear"], [runs.histories[name] for name in ("linear", "nonlinear")]
     before, at = linear.t < SLEWING, int(np.argmin(np.abs(linear.t - 2.95)))

@@ -92,12 +92,12 @@ def perform(quick: bool, tell: Tell) -> Runs:
     for name, formulation in (*MODELS.items(), ("matrices", "gibbs-appell")):
         runs.models[name], laws[name] = robot.model(formulation, stiffening="off"), law(RATES["stiff wrist"])
     for name in MODELS:
-        tell(f"manoeuvre, {name}")
-        runs.histories[name] = manoeuvre(runs.models[name], laws[name], runs.settings)
+        tell(f"maneuver, {name}")
+        runs.histories[name] = maneuver(runs.models[name], laws[name], runs.settings)
     if not quick:
-        _other_manoeuvres(runs, tell)
+        _other_maneuvers(runs, tell)
     tell("times of both")
-    tasks = {name: partial(manoeuvre, model, laws[name], runs.settings, 1.0) for name, model in runs.models.items()}
+    tasks = {name: partial(maneuver, model, laws[name], runs.settings, 1.0) for name, model in runs.models.items()}
     runs.times = alternating(tasks, effort)
     tell("operations")
     for model in (*runs.models.values(), *(() if quick else (robot.model("lagrange", stiffening="off"),))):
@@ -110,18 +110,18 @@ def perform(quick: bool, tell: Tell) -> Runs:
     return runs
 
 
-def _other_manoeuvres(runs: Runs, tell: Tell) -> None:
+def _other_maneuvers(runs: Runs, tell: Tell) -> None:
     """Run the maneuver without damping, with other gains, and so fast that the linear model breaks down."""
     for name, formulation in MODELS.items():
-        tell(f"manoeuvre without damping, {name}")
+        tell(f"maneuver without damping, {name}")
         undamped = arm(0.0).model(formulation, stiffening="off")
-        runs.histories[f"{name}, undamped"] = manoeuvre(undamped, law(RATES["stiff wrist"]), runs.settings)
-        tell(f"manoeuvre with other gains, {name}")
+        runs.histories[f"{name}, undamped"] = maneuver(undamped, law(RATES["stiff wrist"]), runs.settings)
+        tell(f"maneuver with other gains, {name}")
         for gains in ("equal", "slow"):
-            runs.histories[f"{name}, {gains}"] = manoeuvre(runs.models[name], law(RATES[gains]), runs.settings)
-        tell(f"manoeuvre in haste, {name}")
+            runs.histories[f"{name}, {gains}"] = maneuver(runs.models[name], law(RATES[gains]), runs.settings)
+        tell(f"maneuver in haste, {name}")
         try:
-            runs.histories[f"{name}, hasty"] = manoeuvre(runs.models[name], law(HASTY), runs.settings)
+            runs.histories[f"{name}, hasty"] = maneuver(runs.models[name], law(HASTY), runs.settings)
         except SimulationError as error:
             runs.histories[f"{name}, hasty"] = error.result
 
@@ -133,7 +133,7 @@ def law(rates: tuple[float, ...]) -> PD:
     return PD(w**2 * kp, w * kd, Commands())
 
 
-def manoeuvre(model: Model, controller: PD, settings: Numbers, duration: float | None = None) -> Result:
+def maneuver(model: Model, controller: PD, settings: Numbers, duration: float | None = None) -> Result:
     """Run the maneuver, or its first seconds; a second run with the same controller compiles nothing."""
     t_end = duration or settings["duration"]
     options: Measured = {"method": "dop853", "rtol": settings["rtol"], "output_step": settings["output_step"]}

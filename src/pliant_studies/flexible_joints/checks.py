@@ -231,7 +231,7 @@ def _independent(numbers: Numbers) -> list[Check]:
             ours=own["equations"],
             limit=1e-11,
             reason="round-off",
-            text="Generalised forces at a random state with both booms bent, against Lagrange's equations by "
+            text="Generalized forces at a random state with both booms bent, against Lagrange's equations by "
             "automatic differentiation of the energies, over the largest.",
         ),
     ]
@@ -323,7 +323,7 @@ def _joint(joint: Numbers) -> list[Check]:
             ours=ours,
             limit=1e-6,
             true=abs(ours / exact - 1) < 1e-6,
-            reason="round-off of a generalised eigenvalue problem",
+            reason="round-off of a generalized eigenvalue problem",
             text="One link on one spring, rad/s.",
             reference=exact,
         ),

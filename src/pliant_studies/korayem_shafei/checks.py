@@ -21,7 +21,7 @@ def judge(numbers: Numbers) -> list[Check]:
 def _formulation(numbers: Numbers) -> list[Check]:
     found = numbers["formulation"]
     text = (
-        "Generalised forces I(Theta) Theta'' - Re of a spatial arm of three links whose axes turn by 90 degrees from "
+        "Generalized forces I(Theta) Theta'' - Re of a spatial arm of three links whose axes turn by 90 degrees from "
         "one to the next, each bending in two planes, all rates random, against those of a Lagrangian that is written "
         "from energies and differentiated by machine. The equations are (43) and (44) with the signs and terms "
         "corrected as the page of the formulation lists them."
@@ -109,7 +109,7 @@ def _as_printed(printed: Numbers) -> list[Check]:
     space = {equation: change["spatial arm"] for equation, change in printed.items()}
     plane = {f"({equation})": change["planar example"] for equation, change in printed.items()}
     text = (
-        "What the printed form changes in the generalised forces of the spatial arm, relative to the largest force "
+        "What the printed form changes in the generalized forces of the spatial arm, relative to the largest force "
         "of the Lagrangian. {} the paper's simulation, which is planar, is not touched."
     )
     reason = "round-off: the corrected form agrees with the Lagrangian to that"
@@ -434,7 +434,7 @@ def _tapes(tapes: Numbers) -> list[Check]:
             true=forming,
             reason="both form I(Theta) and Re; the tape knows the numbers and zeros of one arm, the formulas do not",
             text="Steps 1-10 traced for an arm of this size whose axes turn by 90 degrees from link to link. The "
-            "tape is specialised to that arm, so this is no proof against the formulas of a general one.",
+            "tape is specialized to that arm, so this is no proof against the formulas of a general one.",
         ),
         required(
             "tape-solving",

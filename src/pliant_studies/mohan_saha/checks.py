@@ -95,7 +95,7 @@ def _definite(matrix: Numbers) -> Check:
     off = max(matrix["asymmetry"], matrix["off columns"], *(abs(ours[key] / energy[key] - 1) for key in energy))
     return required(
         "B",
-        "The generalised inertia matrix is symmetric and positive definite, not singular",
+        "The generalized inertia matrix is symmetric and positive definite, not singular",
         "(25)",
         ours={**ours, "asymmetry": matrix["asymmetry"], "off the columns of inverse dynamics": matrix["off columns"]},
         limit="1e-8; eigenvalue above zero",
@@ -260,12 +260,12 @@ def _forced(numbers: Numbers) -> list[Check]:
             "outcome, not how the equations are solved.",
         ),
         required(
-            "C-stabilised",
+            "C-stabilized",
             "A PD controller beside the same torques holds the motion for all 10 s",
             "Fig. 5",
-            ours=forced["stabilised"],
+            ours=forced["stabilized"],
             limit=LEFT,
-            true=forced["stabilised"] < LEFT,
+            true=forced["stabilized"] < LEFT,
             reason="the same limit",
             text="Largest joint error (rad). Feedback removes the instability.",
         ),

@@ -119,9 +119,9 @@ def _power(runs: Runs, page: Page) -> None:
 def _cpu(runs: Runs, page: Page) -> None:
     """Draw medians as bars, every round as a mark."""
     axes = page.subplots()
-    for height, name, colour in zip((1, 0), ALGORITHMS, (FIRST["color"], "0.75")):
+    for height, name, color in zip((1, 0), ALGORITHMS, (FIRST["color"], "0.75")):
         values = [1e3 * value for value in runs.cpu[name].values]
-        axes.barh(height, np.median(values), 0.6, color=colour)
+        axes.barh(height, np.median(values), 0.6, color=color)
         places = height + np.linspace(0.2, -0.2, len(values))
         axes.plot(values, places, "o", markersize=3.5, color="white", markeredgecolor="black", markeredgewidth=0.8)
     axes.set_yticks((1, 0), list(ALGORITHMS))
@@ -153,13 +153,13 @@ def _cost(runs: Runs, page: Page) -> None:
 def _tolerance(runs: Runs, page: Page) -> None:
     axes = page.subplots()
     names = [name for name in runs.tolerances if name != "default"]
-    for name, colour in zip(names, ("#B9D9EE", "#7FB8DD", "#3E86BC", "#164F7C")):
+    for name, color in zip(names, ("#B9D9EE", "#7FB8DD", "#3E86BC", "#164F7C")):
         for algorithm, style in zip(ALGORITHMS, (FIRST, SECOND)):
             run = runs.tolerances[name][algorithm]
             shown = (run.t >= 4.5) & (run.t <= 6.6)
             size = np.abs(error(run)).max(axis=1)[shown]
             label = f"tolerance $10^{{{round(np.log10(float(name)))}}}$" if algorithm == "recursive" else None
-            axes.semilogy(run.t[shown], size, label=label, **{**style, "color": colour if label else "black"})
+            axes.semilogy(run.t[shown], size, label=label, **{**style, "color": color if label else "black"})
     times, slope = _predicted(runs)
     axes.semilogy([], [], label="non-recursive, the same", **SECOND)
     axes.semilogy(times, slope, label="slope by the eigenvalue", **THIRD)

@@ -165,7 +165,7 @@ def _forced(runs: Runs) -> Measured:
         "leaves": {name: acceptable(run) for name, run in both.items()},
         "isotropic, error to 7.5 s": {name: _worst(run, 7.5) for name, run in isotropic.items()},
         "error by joint": {f"{until:g} s": _by_joint(both["recursive"], until) for until in (5.5, 6.0)},
-        "stabilised": _worst(runs.histories["stabilised"], np.inf),
+        "stabilized": _worst(runs.histories["stabilized"], np.inf),
         "balance": {
             name: float(np.abs(run.energy_balance).max() / run.energy.kinetic.max()) for name, run in both.items()
         },

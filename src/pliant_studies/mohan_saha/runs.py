@@ -100,8 +100,8 @@ def perform(quick: bool, tell: Tell) -> Runs:
         runs.growth[hub] = growth(forced.models["recursive"])
         if hub == "about z":
             _vary(runs, forced, tell)
-    tell("forced PUMA with a stabilising controller")
-    runs.histories["stabilised"] = _stabilised()
+    tell("forced PUMA with a stabilizing controller")
+    runs.histories["stabilized"] = _stabilized()
     _cost(runs, tell)
     return runs
 
@@ -137,7 +137,7 @@ def _vary(runs: Runs, forced: Forced, tell: Tell) -> None:
     runs.cpu = alternating({a: partial(forced.run, a, 6.0, step=1e-3) for a in ALGORITHMS}, TURNS)
 
 
-def _stabilised() -> Result:
+def _stabilized() -> Result:
     model = puma("about z").model()
     inertia = np.diag(model.mass_matrix(np.zeros(6)))
     law = PD(100.0 * inertia, 20.0 * inertia, desired(), gravity="none")

@@ -61,7 +61,7 @@ def _frequencies(n: Numbers) -> list[Check]:
             limit=1e-4,
             reason="eight cubic elements: relative error of order (beta/8)^4/720",
             text="Two lowest frequencies of a beam that carries a mass, a mass with inertia, and a mass with inertia "
-            "whose centre lies beyond the tip (first moment D > 0).",
+            "whose center lies beyond the tip (first moment D > 0).",
         ),
     ]
 
@@ -422,8 +422,8 @@ def _stiffness(n: Numbers) -> list[Check]:
             reference="the Jacobian, second of each pair",
         ),
         claimed(
-            "F-destabilises",
-            "Over-estimating the stiffness may destabilise the closed loop",
+            "F-destabilizes",
+            "Over-estimating the stiffness may destabilize the closed loop",
             "section 4.3",
             published="unstable",
             ours={"amplitude after 1 s over start": rise},

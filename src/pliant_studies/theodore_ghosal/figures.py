@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Page
 
 MODELS = (("modes", "assumed modes", FIRST), ("elements", "finite elements", SECOND))
-COLOURS = {"link 2": "#0072B2", "link 3": "#B04A00"}
+COLORS = {"link 2": "#0072B2", "link 3": "#B04A00"}
 GREY: Look = {"color": "0.75", "linewidth": 0.8, "zorder": 0}
 
 
@@ -37,7 +37,7 @@ def illustrate(runs: Runs) -> list[Figure]:
         Figure("fig09", _EIGEN.format(9, 1, left_out), partial(_sorted, runs, 0), 3.4),
         Figure("fig10", _EIGEN.format(10, 2, left_out), partial(_sorted, runs, 1), 3.4),
         Figure("eigenvalues", "The lowest vibrations of the closed loop along the motion by assumed modes, each "
-               "followed from time to time by its shape; the colour tells which link has the larger share. Where two "
+               "followed from time to time by its shape; the color tells which link has the larger share. Where two "
                "come near each other they exchange their shapes instead of crossing.", partial(_branches, runs), 3.6),
         Figure("frequency-equation", "Roots of the frequency equation of link 3 as it slides out: found afresh, and "
                "integrated by the differential form (45).", partial(_beta, runs), 2.8),
@@ -126,9 +126,9 @@ def _sorted(runs: Runs, mode: int, page: Page) -> None:
         ):
             loop = runs.loops[name]
             some = slice(None, None, max(1, len(loop.t) // 20))
-            for link, colour in COLOURS.items():
+            for link, color in COLORS.items():
                 axes.plot(loop.t[some], loop.sorted[link, plane][some, mode], linestyle="none", marker=marker,
-                          color=colour if name == "modes" else "black", markerfacecolor="none", markersize=size,
+                          color=color if name == "modes" else "black", markerfacecolor="none", markersize=size,
                           label=f"{link}, {label}" if name == "modes" else label if link == "link 2" else None,
                           )  # fmt: skip
         axes.set_yscale("log")
@@ -146,12 +146,12 @@ def _branches(runs: Runs, page: Page) -> None:
     loop = runs.loops["modes"]
     axes.plot(loop.t, loop.branches, **GREY)
     for (link, _), values in loop.sorted.items():
-        axes.plot(loop.t, values, linestyle="none", marker="o", markersize=2.6, color=COLOURS[link])
+        axes.plot(loop.t, values, linestyle="none", marker="o", markersize=2.6, color=COLORS[link])
     axes.set(yscale="log", ylim=(0.8 * loop.branches.min(), 1.25 * loop.branches.max()))
     axes.set_ylabel("imaginary part (rad/s)")
     time_axis(axes)
-    dots = [Line2D([], [], linestyle="none", marker="o", markersize=4, color=c) for c in COLOURS.values()]
-    page.legend(dots, list(COLOURS), loc="outside upper left", ncols=2, frameon=False)
+    dots = [Line2D([], [], linestyle="none", marker="o", markersize=4, color=c) for c in COLORS.values()]
+    page.legend(dots, list(COLORS), loc="outside upper left", ncols=2, frameon=False)
 
 
 def _beta(runs: Runs, page: Page) -> None:

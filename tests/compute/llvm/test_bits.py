@@ -61,7 +61,7 @@ def test_a_chain_equals_the_virtual_machine(chain):
     f = chain(6)
     arrays = states(f, 200)
     for found, expected in zip(Kernel(f)(*arrays), Kernel(f, "vm")(*arrays), strict=True):
-        scale = np.abs(expected).max()  # entries that cancel to zero are held to the size of their neighbours
+        scale = np.abs(expected).max()  # entries that cancel to zero are held to the size of their neighbors
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14 * scale)
 
 
@@ -79,16 +79,16 @@ def test_parts_do_not_change_bits(random_graph, monkeypatch, length):
 def test_optimisation_does_not_change_bits(random_graph, monkeypatch):
     f = random_graph(4)
     arrays = states(f, 100)
-    optimised, plain = Kernel(f), Kernel(f)
+    optimized, plain = Kernel(f), Kernel(f)
     sizes = []
-    for kernel, longest in ((optimised, 150_000), (plain, 0)):
-        monkeypatch.setattr(llvm, "LONGEST_OPTIMISED", longest)
+    for kernel, longest in ((optimized, 150_000), (plain, 0)):
+        monkeypatch.setattr(llvm, "LONGEST_OPTIMIZED", longest)
         kernel(*arrays)
         key, level = llvm._function_key(kernel.function, "batch", llvm.machine())
         assert level == (2 if longest else 0)
         sizes.append(len(llvm.cache.read(key) or b""))
     assert sizes[0] != sizes[1]  # other code
-    same_bits(plain(*arrays), list(optimised(*arrays)))
+    same_bits(plain(*arrays), list(optimized(*arrays)))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])

@@ -423,7 +423,7 @@ def test_machine_code_lives_as_long_as_its_kernel():
 
 
 def test_kernels_in_reference_cycles_are_collected_safely():
-    """A garbage collector finalises the members of a cycle in any order."""
+    """A garbage collector finalizes the members of a cycle in any order."""
     for k in range(20):
         x = ca.SX.sym("x", 2)
         holder = {"kernel": Kernel(ca.Function("f", [x], [ca.sin(x) * k]))}

@@ -1,4 +1,4 @@
-"""4-DOF arm [CE21] under PD with gravity of the undeformed arm: the manoeuvre, and linearised against nonlinear.
+"""4-DOF arm [CE21] under PD with gravity of the undeformed arm: the maneuver, and linearized against nonlinear.
 
 The paper gives neither gains nor profile: wn = 6 rad/s, zeta = 1 over the rigid inertia, cycloids of 1.5 s.
 """
@@ -17,7 +17,7 @@ GOAL = np.array([np.pi / 4, *RAISED[1:]])
 REFERENCE = Phases([Cycloidal(START, RAISED, 1.5, 0.5), Cycloidal(RAISED, GOAL, 1.5, 3.0)], [3.0])
 
 
-def manoeuvre(formulation: str, t_end: float) -> pliant.Result:
+def maneuver(formulation: str, t_end: float) -> pliant.Result:
     model = pliant.load("crane-4dof").model(formulation)
     kp, kd = natural_gains(model, START, 6.0 / (2 * np.pi))
     controller = PD(kp, kd, REFERENCE)
@@ -25,8 +25,8 @@ def manoeuvre(formulation: str, t_end: float) -> pliant.Result:
 
 
 @pytest.mark.full
-def test_manoeuvre() -> None:
-    runs = {name: manoeuvre(name, 6.0) for name in ("denoc", "dual-screw")}
+def test_maneuver() -> None:
+    runs = {name: maneuver(name, 6.0) for name in ("denoc", "dual-screw")}
     full = runs["denoc"]
     aside = [k for k, name in enumerate(full.coordinates) if "bending_z" in name or "torsion" in name]
     assert len(aside) == 8
@@ -44,7 +44,7 @@ def test_manoeuvre() -> None:
 
 @pytest.mark.slow
 def test_in_plane_start_stays_in_plane() -> None:
-    result = manoeuvre("dual-screw", 0.8)
+    result = maneuver("dual-screw", 0.8)
     aside = [k for k, name in enumerate(result.coordinates) if "bending_z" in name or "torsion" in name]
     assert np.abs(result.q[:, aside]).max() < 1e-9
     assert np.abs(result.q[-1, 1] - START[1]) > 0.01

@@ -194,7 +194,7 @@ class TestDisturbances:
 
 
 def test_computed_torque_of_elastic_drives_follows_motors_only() -> None:
-    """What the linearisation of the link side is for: exact motors leave the links ringing."""
+    """What the linearization of the link side is for: exact motors leave the links ringing."""
     model = elastic_arm().model()
     goal = np.array([0.7, -0.4])
     run = pliant.simulate(model, 1.5, controller=ComputedTorque(400.0, 40.0, goal))

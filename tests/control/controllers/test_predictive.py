@@ -46,7 +46,7 @@ def along(mpc: MPC, x: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def spent(model: Model, states: np.ndarray, torques: np.ndarray, length: float) -> float:
-    """The sum that the controller minimises, with the plain weights."""
+    """The sum that the controller minimizes, with the plain weights."""
     goal = rest(model, GOAL)
     weights = np.array([100.0, 100.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
     effort = torques - model.holding_torque(goal[:4])
@@ -229,7 +229,7 @@ def test_the_tip_goes_where_it_is_wanted(arm: Model) -> None:
     assert arm.tip_pose(states[:, :4])[:, 1, 3].max() < high - 0.002 + 1e-6
 
 
-def test_a_traced_cost_is_minimised(arm: Model) -> None:
+def test_a_traced_cost_is_minimized(arm: Model) -> None:
     """The same quadratic cost, by weights and as a function."""
     goal = rest(arm, GOAL)
     given: dict[str, Any] = {"terminal": 0.5, "torque": [160.0, 45.0], "first_iterations": 30}

@@ -98,7 +98,7 @@ class Optimum:
         return whole[:, :, 0], whole[:, :, 1:]
 
     def program(self, tau: np.ndarray, x: np.ndarray, S: np.ndarray) -> np.ndarray:
-        """The change of torques by which the linearised motion costs least, within bounds."""
+        """The change of torques by which the linearized motion costs least, within bounds."""
         simpsons = np.tile(np.r_[2.0, np.tile([4.0, 2.0], FINE // 2)[:-1]], COUNT) * self.h / FINE / 3
         parts = np.append(simpsons, self.h / FINE / 3)
         parts[0] /= 2

@@ -200,7 +200,7 @@ def test_an_impossible_duration_is_refused_before_the_search(soft) -> None:
     assert told == []
 
 
-def test_the_shortest_time_of_the_stiff_arm_is_not_one_of_its_neighbours(soft) -> None:
+def test_the_shortest_time_of_the_stiff_arm_is_not_one_of_its_neighbors(soft) -> None:
     a, b = soft.equilibrium([-0.6, 0.1]), soft.equilibrium(SOFT_GOAL)
     assert stiff_shortest_time(soft, a, b, np.array([150.0, 60.0])) == pytest.approx(0.637, abs=2e-3)
 

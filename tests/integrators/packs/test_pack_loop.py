@@ -92,7 +92,7 @@ def test_packs_have_the_bits_of_python(monkeypatch, method, plan) -> None:
     ("method", "plan"), [(explicit("rk4"), FIXED), (explicit("dopri5"), ADAPTIVE)], ids=["rk4", "dopri5"]
 )
 def test_packs_close_their_states_lane_by_lane(monkeypatch, method, plan) -> None:
-    """Lanes that are closed at once are not moved on with their neighbours; one that cannot be closed is NaN."""
+    """Lanes that are closed at once are not moved on with their neighbors; one that cannot be closed is NaN."""
     rng = np.random.default_rng(3)
     x, w, p = rng.normal(size=(11, 2)), rng.normal(size=(11, 2, 1)), rng.uniform(0.5, 2, size=(11, 1))
     x /= np.linalg.norm(x, axis=1)[:, None]

@@ -250,7 +250,7 @@ def test_open_surfaces(tmp_path: Path) -> None:
 def test_surfaces_without_tetgen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tetgen.py").write_text("raise ImportError")  # in the process that would use it
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(Exception, match=r"needs TetGen \(its licence is the AGPL\); in the folder"):
+    with pytest.raises(Exception, match=r"needs TetGen \(its license is the AGPL\); in the folder"):
         mesh_model(stl(tmp_path / "bar.stl", bar((3, 1, 1))), "steel", unit="m")
 
 

@@ -42,7 +42,7 @@ def test_from_mesh_to_body_to_numbers(run: Callable[..., Any]) -> None:
     assert body.damping[0, 0] == pytest.approx(0.02 * body.stiffness[0, 0] ** 0.5)
     facts = json.loads(run("info", "bar.npz", "--json").stdout)
     assert facts["mass"] == pytest.approx(2700 * 0.4 * 0.012 * 0.009)
-    assert facts["centre"] == pytest.approx([0.2, 0, 0])
+    assert facts["center"] == pytest.approx([0.2, 0, 0])
     assert facts["frames"]["middle"] == pytest.approx([0.2, 0, 0])
     assert len(facts["hz"]) == 14
     shown = run("info", "bar.npz").stdout

@@ -42,7 +42,7 @@ def body(model: ElementModel) -> ReducedBody:
     return reduce_model(model, "x = 0", END, modes=8)
 
 
-def test_mass_centre_and_inertia_of_a_bar(body: ReducedBody) -> None:
+def test_mass_center_and_inertia_of_a_bar(body: ReducedBody) -> None:
     mass = ALUMINIUM.density * LENGTH * WIDTH * HEIGHT
     assert body.mass == pytest.approx(mass, rel=1e-12)
     np.testing.assert_allclose(body.first, [mass * LENGTH / 2, 0, 0], rtol=1e-11, atol=1e-15)
@@ -322,7 +322,7 @@ def test_nodes_that_turn(lumped: bool) -> None:
 
 
 def test_nodes_with_offset_masses_are_clouds_of_points(rng: np.random.Generator) -> None:
-    """Six points for each node have its mass, centre and inertia; their sums are the integrals."""
+    """Six points for each node have its mass, center and inertia; their sums are the integrals."""
     model, k = frame_model(4), 3
     n = len(model.nodes)
     shapes = rng.standard_normal((n, 6, k))
@@ -405,7 +405,7 @@ THIN = """
 import numpy as np
 from pliant.bodies import brick_mesh
 across, end = [-0.03, *np.linspace(-0.027, 0.027, 9), 0.03], 0.6
-mesh = brick_mesh(np.linspace(0, end, 168), across, across, lambda centre: abs(centre[:, 1:]).max(axis=1) < 0.027)
+mesh = brick_mesh(np.linspace(0, end, 168), across, across, lambda center: abs(center[:, 1:]).max(axis=1) < 0.027)
 """
 TOLD = """
 import resource, time

@@ -305,5 +305,5 @@ def test_joints_1_2_and_4_cannot_match_while_the_others_leave() -> None:
 
     assert growth(2.5)[0] < 1.0
     rate, share = growth(5.5)
-    assert rate == pytest.approx(21.8, abs=0.1)  # of the audited linearisation; e-fold in 46 ms
+    assert rate == pytest.approx(21.8, abs=0.1)  # of the audited linearization; e-fold in 46 ms
     assert share[[0, 1, 3]].min() > 1e-3  # 1e-3 of the largest: a deviation of 1 rad there is 1e-3 rad here

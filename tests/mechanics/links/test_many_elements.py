@@ -25,7 +25,7 @@ def arm(count: int, **options: object) -> pliant.Robot:
     return pliant.Robot(name="arm", links=[pliant.Link(name="arm", beam=BEAM, shapes=shapes)])
 
 
-def test_elements_couple_to_their_neighbours_alone() -> None:
+def test_elements_couple_to_their_neighbors_alone() -> None:
     """The gram of n elements has O(n) entries, and so has the work of eliminating them."""
     for count in (5, 10):
         chain = arm(count).model(stiffening="off").chain

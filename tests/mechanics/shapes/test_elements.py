@@ -130,7 +130,7 @@ def test_rotary_inertia_of_sections_lowers_frequencies():
     mode = bending_modes(1)
     expected = mode.roots[0] ** 2 * (1 - 0.5 * r * gram(mode, 1)[0, 0])
     e = bending_elements(64)
-    slender = frequencies(e)[0] - mode.roots[0] ** 2  # what discretisation alone does
+    slender = frequencies(e)[0] - mode.roots[0] ** 2  # what discretization alone does
     assert frequencies(e, rotary=lambda x: np.full_like(x, r))[0] - slender == pytest.approx(expected, rel=1e-10)
 
 

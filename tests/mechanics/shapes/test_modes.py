@@ -92,13 +92,13 @@ def test_values_at_large_beta_stay_exact():
 
 
 def test_scaled_to_one_at_the_tip():
-    for modes in (bending_modes(5, load=LoadRatios(0.5), normalise="tip"), rod_modes(5, 0.5, normalise="tip")):
+    for modes in (bending_modes(5, load=LoadRatios(0.5), normalize="tip"), rod_modes(5, 0.5, normalize="tip")):
         np.testing.assert_allclose(modes.evaluate(1.0)[0], 1, atol=1e-13)
 
 
 def test_no_scale_without_tip_motion():
     with pytest.raises(ModelError, match="tip"):
-        bending_modes(2, PINNED, pinned_tip=True, normalise="tip")
+        bending_modes(2, PINNED, pinned_tip=True, normalize="tip")
     with pytest.raises(ModelError, match="pinned tip"):
         bending_modes(2, CLAMPED, pinned_tip=True)
 

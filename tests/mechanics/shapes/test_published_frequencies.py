@@ -45,7 +45,7 @@ class Tube:
 
     mu, EI, GJ, j = 7850 * 707e-6, 210e9 * 181132e-12, 80.8e9 * 362265e-12, 7850 * 362265e-12
     L2, L3, m4 = 2.0, 1.8, 3.56
-    d4, I4 = 0.124, 17035e-6  # centre of mass of the last body beyond the tip of link 3, and its inertia there
+    d4, I4 = 0.124, 17035e-6  # center of mass of the last body beyond the tip of link 3, and its inertia there
 
     @classmethod
     def hertz(cls, L, m=0.0, J=0.0, D=0.0):

@@ -53,7 +53,7 @@ CASES = [(CLAMPED, clamped, load) for load in LOADS] + [(PINNED, pinned, load) f
 @pytest.mark.parametrize(("support", "f", "load"), CASES)
 def test_no_root_is_skipped(support, f, load):
     roots = bending_roots(24, support, load)
-    grid = np.linspace(1e-2, roots[-1] + 1e-3, 12_001)  # steps far below the distance of neighbours in these cases
+    grid = np.linspace(1e-2, roots[-1] + 1e-3, 12_001)  # steps far below the distance of neighbors in these cases
     signs = np.sign(f(grid, load))
     assert np.count_nonzero(signs[1:] != signs[:-1]) == 24
 

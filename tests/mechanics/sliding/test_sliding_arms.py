@@ -51,7 +51,7 @@ def sliding_link(rng: np.random.Generator, name: str, kind: str, drive: Drive | 
     )  # fmt: skip
 
 
-def neighbours() -> list[Link]:
+def neighbors() -> list[Link]:
     """A bending link to carry a sliding one, and a rigid one to be carried."""
     beam = Beam(length=0.8, mass_per_length=1.5, EI_z=80.0, polar_inertia=0.01)
     turn = Joint(axis=(0.0, 1.0, 0.0), origin=Origin(xyz=(0.1, 0.0, 0.2), rpy=(0.3, -0.2, 0.5)))
@@ -65,7 +65,7 @@ def sliding_robot(
 ) -> Robot:
     """An arm with a sliding link in its middle, at its end, or both."""
     rng = np.random.default_rng(seed)
-    links = neighbours() if links is None else links
+    links = neighbors() if links is None else links
     if place in ("middle", "both"):
         links.insert(1, sliding_link(rng, "inner", kind, drive))
     if place in ("end", "both"):

@@ -17,7 +17,7 @@ import pliant
 from other_codes.problems.table import Row, show
 from pliant import Beam, Joint, Link, Model, Robot, Shapes
 from pliant.robot import Lump
-from pliant_bench.exudyn_beams import Discretisation, simulate
+from pliant_bench.exudyn_beams import Discretization, simulate
 from pliant_bench.peers import PlanarArm
 
 L, MU, C, TIP, TORQUE = 3.372, 2.82, 5.974, 5.18, 4.85
@@ -102,7 +102,7 @@ def ours(robot: Robot, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
 
 def theirs(elements: int, kind: str = "ancf", step: float = 2e-3, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """The same by Exudyn: cubic cable elements, or linear ones with shear (`exact`)."""
-    cut = Discretisation(
+    cut = Discretization(
         elements=elements, step=step, kind=kind, solver="generalized-alpha", axial_stiffness=AXIAL,  # type: ignore
         tolerance=1e-6,
     )  # fmt: skip

@@ -66,11 +66,11 @@ def test_tracked_modes_equal_those_frozen_there(angle: float) -> None:
         assert ours == pytest.approx(theirs, rel=1e-9)
 
 
-@pytest.mark.parametrize("normalise", ["unit", "tip"])
-def test_modes_under_a_load_by_quadrature(normalise: str) -> None:
+@pytest.mark.parametrize("normalize", ["unit", "tip"])
+def test_modes_under_a_load_by_quadrature(normalize: str) -> None:
     """Norms with the load, orthogonality with and without curvature, and beta^4 N as strain, of an eccentric load."""
     count, M, J, D = 3, 0.8, 0.3, -0.27
-    modes = TrackedModes(count, M, angle_guess(lambda t: (0.0 * t + J, 0.0 * t + D), count, M), (0.4, 0.1), normalise)
+    modes = TrackedModes(count, M, angle_guess(lambda t: (0.0 * t + J, 0.0 * t + D), count, M), (0.4, 0.1), normalize)
     at, eta, h = modes.at(ca.SX.zeros(1), ca.SX(J), ca.SX(D)), ca.SX.sym("eta"), 1e-4
     values = ca.Function("psi", [eta], [ca.vertcat(*at.values(eta))])
     slopes = ca.Function("slope", [eta], [ca.vertcat(*at.slopes(eta))])
@@ -83,7 +83,7 @@ def test_modes_under_a_load_by_quadrature(normalise: str) -> None:
     assert loaded == pytest.approx(np.diag(norm), abs=1e-9 * norm.max())
     curvature = (np.array(slopes.map(24)(points + h)) - np.array(slopes.map(24)(points - h))) / (2 * h)
     assert curvature * weights @ curvature.T == pytest.approx(np.diag(beta**4 * norm), rel=1e-6, abs=1e-5)
-    assert (gram.diagonal() if normalise == "unit" else tip[:, 0]) == pytest.approx(np.ones(count), rel=1e-12)
+    assert (gram.diagonal() if normalize == "unit" else tip[:, 0]) == pytest.approx(np.ones(count), rel=1e-12)
 
 
 @pytest.mark.slow_cases("straight")

@@ -1,4 +1,4 @@
-"""Beams whose section has a shear centre beside the centroid, or principal axes beside the link's."""
+"""Beams whose section has a shear center beside the centroid, or principal axes beside the link's."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def cantilever(section: Section, shapes: Shapes = ONE, **robot: Any) -> Robot:
 
 
 def test_frequencies_of_a_channel() -> None:
-    """Bending along z and twist of a clamped channel, coupled by its shear centre: roots of the exact solution.
+    """Bending along z and twist of a clamped channel, coupled by its shear center: roots of the exact solution.
 
     EI w'''' = omega^2 mu (w - e phi),  GJ phi'' = -omega^2 [(j + mu e^2) phi - mu e w], warping free.
     """
     p = beam_properties(cantilever(CHANNEL).links[0].beam)
-    (e, none), mu = p.shear_centre, p.mass_per_length
+    (e, none), mu = p.shear_center, p.mass_per_length
     assert none == 0.0
     assert e < -0.02
 
@@ -65,11 +65,11 @@ def test_frequencies_of_a_channel() -> None:
 
 
 def test_a_force_at_the_centroid_twists_a_channel() -> None:
-    """F along z at the tip: twist -e F x / GJ about the shear centre, F L^3 / 3 EI + e^2 F L / GJ at the centroid."""
+    """F along z at the tip: twist -e F x / GJ about the shear center, F L^3 / 3 EI + e^2 F L / GJ at the centroid."""
     force = 0.5
     model = cantilever(CHANNEL).model(stiffening="off")
     p = beam_properties(model.robot.links[0].beam)
-    e = p.shear_centre[0]
+    e = p.shear_center[0]
     load = Wrench(force=(0.0, 0.0, force), axes="base")
     q = model.equilibrium(np.zeros(1), [load])
     assert model.tip_pose(q)[:3, 3][2] == pytest.approx(force * LENGTH**3 / 3 / p.EI_y + e**2 * force * LENGTH / p.GJ)
@@ -252,4 +252,4 @@ def test_what_cannot_be_turned_or_varied() -> None:
         )
     with pytest.raises(pliant.ModelError, match="cannot be a symbol"):
         cantilever(CHANNEL).model(parameters=["links.arm.beam.section.web"])
-    assert area_moments(CHANNEL).shear_centre[0] < 0
+    assert area_moments(CHANNEL).shear_center[0] < 0

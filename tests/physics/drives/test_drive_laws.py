@@ -225,8 +225,8 @@ def test_play_against_its_pieces(damping: float) -> None:
         twist[i] = _twist(float(t), v, play, w, zeta, wd)
     got = run["block.motor"] - run["block"]
     assert np.abs(got - twist).max() < 1e-6 * max(1.0, np.abs(twist).max())
-    centre = (J * run["block"] + rotor * run["block.motor"]) / (J + rotor)
-    assert np.abs(centre - rotor / (J + rotor) * v * run.t).max() < 1e-9
+    center = (J * run["block"] + rotor * run["block.motor"]) / (J + rotor)
+    assert np.abs(center - rotor / (J + rotor) * v * run.t).max() < 1e-9
     if damping == 0.0:
         A, b = play / 2 + v / w, play / 2
         N = 2 * k / np.pi * (np.pi / 2 - np.arcsin(b / A) - b / A * np.sqrt(1 - (b / A) ** 2))

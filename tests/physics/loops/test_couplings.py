@@ -401,7 +401,7 @@ def test_a_crane_rings_as_it_sways() -> None:
 # ----------------------------------------------------------------------------------------------- cylinders with mass
 
 HALVES = {"barrel": (14.0, 0.33, 0.6), "rod": (9.0, -0.4, 0.4)}
-"""Mass, centre of mass along the line from foot or eye, and moment about it."""
+"""Mass, center of mass along the line from foot or eye, and moment about it."""
 
 
 def heavy_boom(scale: float = 1.0) -> tuple[pliant.Robot, dict[str, float]]:

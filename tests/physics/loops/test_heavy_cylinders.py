@@ -39,12 +39,12 @@ def by_hand(angle: float, rate: float, reverse: bool) -> tuple[float, float]:
         low, high = high, low
     kinetic = 0.5 * (90.0 + 150.0 * (1.3**2 + 0.1**2)) * rate**2
     height = 150.0 * (np.exp(1j * angle) * complex(1.3, 0.1)).imag
-    for (mass, area), centre, speed in (
+    for (mass, area), center, speed in (
         (low, complex(*PIVOT) + length / 2 * u, swing), (high, eye - length / 2 * u, line_rate - swing),
     ):  # fmt: skip
         about = mass * (length**2 / 12 + area / np.pi / 4)
         kinetic += 0.5 * (mass * abs(speed) ** 2 + about * omega**2)
-        height += mass * centre.imag
+        height += mass * center.imag
     return float(kinetic), 9.81 * float(height)
 
 

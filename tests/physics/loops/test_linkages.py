@@ -18,7 +18,7 @@ def four_bar_work(crank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Inertia of the crank with all that it moves, and gravity energy, of a four-bar at angles of its crank."""
     a, step = FOUR_BAR, 1e-5
 
-    def centres(angle: float) -> np.ndarray:
+    def centers(angle: float) -> np.ndarray:
         coupler, rocker = four_bar_angles(angle)
         end = a["crank"] * np.exp(1j * angle)
         whole = angle + coupler
@@ -31,10 +31,10 @@ def four_bar_work(crank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     turning = np.array([4.0 * a[name] ** 3 / 12 for name in ("crank", "coupler", "rocker")])
     inertia, height = [], []
     for angle in np.atleast_1d(crank):
-        slope = (8 * (centres(angle + step) - centres(angle - step))
-                 - (centres(angle + 2 * step) - centres(angle - 2 * step))) / (12 * step)  # fmt: skip
+        slope = (8 * (centers(angle + step) - centers(angle - step))
+                 - (centers(angle + 2 * step) - centers(angle - 2 * step))) / (12 * step)  # fmt: skip
         inertia.append(mass @ np.abs(slope[:3]) ** 2 + turning @ np.abs(slope[3:]) ** 2)
-        height.append(-DOWN[1] * mass @ centres(angle)[:3].imag)
+        height.append(-DOWN[1] * mass @ centers(angle)[:3].imag)
     return np.array(inertia), np.array(height)
 
 

@@ -139,7 +139,7 @@ def _wrong_length(rng: random.Random, tree: Any, places: list[Any]) -> str:
 
 def _wrong_word(rng: random.Random, tree: Any, places: list[Any]) -> str:
     """A word that is none of those allowed."""
-    words = ("type", "method", "boundary", "normalise", "shape", "convention")
+    words = ("type", "method", "boundary", "normalize", "shape", "convention")
     place, word = rng.choice([(p, v) for p, v in places if p and p[-1] in words] or [(("gravity",), "down")])
     _get(tree, place[:-1])[place[-1]] = rng.choice([word + "s", word.upper(), 3.0, None, [word], {word: 1}])
     return place_text(place)

@@ -49,13 +49,13 @@ def weight(robot: Any) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(
-    ("centre", "end"), [("0.02 0.03 0.3", "lump"), ("0.002 0.003 0.25", "hub"), ("0.002 0.003 0.55", "tip")]
+    ("center", "end"), [("0.02 0.03 0.3", "lump"), ("0.002 0.003 0.25", "hub"), ("0.002 0.003 0.55", "tip")]
 )
-def test_mass_and_centre_are_those_of_the_file(centre: str, end: str) -> None:
+def test_mass_and_center_are_those_of_the_file(center: str, end: str) -> None:
     """The beam takes what it can; the rest rides where its center is, as hub or tip where that is an end."""
-    text = ARM.replace("0.02 0.03 0.3", centre)
+    text = ARM.replace("0.02 0.03 0.3", center)
     arm = made(text=text if end == "lump" else text.replace('"0.2"', '"0.4"').replace("2.1e-1", "4.1e-1"))
-    x, y, z = map(float, centre.split())
+    x, y, z = map(float, center.split())
     link, rest = arm.links[0], arm.links[1].rigid if end == "lump" else None
     hub, tip = link.joint.hub, link.tip
     lump = {"hub": hub, "tip": tip}.get(end, rest)

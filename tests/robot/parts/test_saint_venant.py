@@ -1,4 +1,4 @@
-"""Torsion constants, shear centres and torsion moduli against closed forms, tables and finite differences."""
+"""Torsion constants, shear centers and torsion moduli against closed forms, tables and finite differences."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_polygon_that_is_a_triangle() -> None:
     section = polygon([[0, 0], [2.0, 0], [1.0, 3**0.5]])
     assert pytest.approx(3**0.5 * 16 / 80, rel=2e-4) == area_moments(section).J
     assert saint_venant(section.loops()).modulus == pytest.approx(8 / 20, rel=1e-2)
-    assert area_moments(section).shear_centre == (0.0, 0.0)
+    assert area_moments(section).shear_center == (0.0, 0.0)
 
 
 def test_polygon_that_is_a_tube() -> None:
@@ -129,7 +129,7 @@ def test_box_of_two_cells() -> None:
     section = polygon([[0, 0], [2, 0], [2, 1], [0, 1]], cell, np.array(cell) + np.array([0.995, 0.0]))
     bredt = 4 * (1.99 * 0.99) ** 2 / (2 * (1.99 + 0.99) / t)
     assert pytest.approx(bredt, rel=0.01) == area_moments(section).J
-    assert area_moments(section).shear_centre == (0.0, 0.0)
+    assert area_moments(section).shear_center == (0.0, 0.0)
 
 
 @pytest.mark.full
@@ -176,43 +176,43 @@ def test_open_walls(t: float) -> None:
         assert J / (1.25 * t) < saint_venant(section.loops()).modulus < 1.001 * J / t, shape
 
 
-def test_shear_centre_of_thin_profiles() -> None:
+def test_shear_center_of_thin_profiles() -> None:
     """Channel: 3 b^2 / (6 b + h) before the web's middle line; tee and angle: where the middle lines meet; Z: none."""
     t = 0.01
     b, h = 0.5 - t / 2, 1.0 - t
     channel = Section(shape="channel", width=0.5, height=1.0, flange=t, web=t)
     web = channel.outline()[:, 0].min() + t / 2
-    e_y, e_z = area_moments(channel).shear_centre
+    e_y, e_z = area_moments(channel).shear_center
     assert e_y == pytest.approx(web - 3 * b**2 / (6 * b + h), abs=2e-3)
     assert e_z == 0.0
     tee = Section(shape="tee", width=1.0, height=0.8, flange=t, web=t)
-    e_y, e_z = area_moments(tee).shear_centre
+    e_y, e_z = area_moments(tee).shear_center
     assert e_y == 0.0
     assert e_z == pytest.approx(tee.outline()[:, 1].max() - t / 2, abs=2e-3)
     angle = Section(shape="angle", width=0.6, height=1.0, thickness=t)
     meeting = np.array(angle.loops()[0][0]) + t / 2
     c, s = np.cos(angle.turn), np.sin(angle.turn)
     expected = (c * meeting[0] + s * meeting[1], c * meeting[1] - s * meeting[0])
-    assert area_moments(angle).shear_centre == pytest.approx(expected, abs=2e-3)
+    assert area_moments(angle).shear_center == pytest.approx(expected, abs=2e-3)
     z = [[0, 0], [1, 0], [1, 0.1], [0.1, 0.1], [0.1, 1.1], [-0.9, 1.1], [-0.9, 1.0], [0, 1.0]]
-    assert area_moments(polygon(z)).shear_centre == pytest.approx((0, 0), abs=1e-4)
+    assert area_moments(polygon(z)).shear_center == pytest.approx((0, 0), abs=1e-4)
 
 
-def test_shear_centre_of_a_slit_tube() -> None:
+def test_shear_center_of_a_slit_tube() -> None:
     """A thin ring open on one side twists about a point two radii from its middle, on the other side."""
     angle = np.linspace(1e-3, 2 * np.pi - 1e-3, 49)
     ring = np.column_stack([np.cos(angle), np.sin(angle)])
     section = polygon(np.vstack([1.02 * ring, 0.98 * ring[::-1]]))
     moments = area_moments(section)
-    assert moments.shear_centre == pytest.approx((-2.0, 0.0), abs=0.02)  # the centroid is the middle
+    assert moments.shear_center == pytest.approx((-2.0, 0.0), abs=0.02)  # the centroid is the middle
     assert pytest.approx(2 * np.pi * 0.04**3 / 3, rel=0.015) == moments.J  # chords are thinner, and two ends are free
 
 
-def test_shear_centre_of_a_half_disc() -> None:
+def test_shear_center_of_a_half_disc() -> None:
     """8 a / 5 pi from the middle of the straight side (Timoshenko and Goodier, no lateral contraction)."""
     angle = np.linspace(-np.pi / 2, np.pi / 2, 61)
     section = polygon(np.column_stack([np.cos(angle), np.sin(angle)]))
-    e_y, e_z = area_moments(section).shear_centre
+    e_y, e_z = area_moments(section).shear_center
     assert e_y == pytest.approx(8 / (5 * np.pi) - 4 / (3 * np.pi), abs=1e-3)
     assert e_z == 0.0
 
@@ -253,7 +253,7 @@ def test_beam_of_a_drawn_section() -> None:
     got = beam_properties(beam)
     assert (got.EI_y, got.EI_z, got.EA) == pytest.approx((210e9 * moments.I_y, 210e9 * moments.I_z, 210e9 * moments.A))
     assert (80.8e9 * moments.J, 7850 * (moments.I_y + moments.I_z)) == pytest.approx((got.GJ, got.polar_inertia))
-    assert got.shear_centre == moments.shear_centre
+    assert got.shear_center == moments.shear_center
 
 
 @pytest.mark.parametrize(

@@ -261,7 +261,7 @@ def test_work_balances_energy(model) -> None:
     close(gained, batch.work, 1e-5)
 
 
-def test_bits_do_not_depend_on_threads_or_neighbours(model) -> None:
+def test_bits_do_not_depend_on_threads_or_neighbors(model) -> None:
     q0 = starts(model, 37)
     found = []
     for threads in (1, 2):

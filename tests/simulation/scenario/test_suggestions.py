@@ -23,7 +23,7 @@ MEANT = [
 OTHER = [
     ("width", Beam.model_fields), ("gear", Beam.model_fields), ("position", Beam.model_fields),
     ("radius", Joint.model_fields), ("ratio", Joint.model_fields), ("shape", Limits.model_fields),
-    ("colour", Limits.model_fields), ("angle", Section.model_fields), ("modes", Section.model_fields),
+    ("color", Limits.model_fields), ("angle", Section.model_fields), ("modes", Section.model_fields),
     ("min", Drive.model_fields), ("plot", pliant.__all__), ("E", Beam.model_fields),
     ("arm", arms()), ("lower", ("upper", "fore")), ("", Beam.model_fields), (3, Beam.model_fields),
     ("x" * 100_000, Beam.model_fields),

@@ -22,19 +22,19 @@ PLANTS: dict[str, list[Plant]] = {
     "B-evaluate": timed("times/evaluating"),
     "C": [({f"matrices/{what}/1": 3.0}, FAILS) for what in ("forces", "inertia")],
     "C-straight": [({"matrices/undeformed": 1e-9}, FAILS)],
-    "D-gravity": [({f"manoeuvre/swing before 0.5 s (mm)/{k}": 0.01}, NOT_REPRODUCED) for k in (0, 1)],
-    "D-motion": [({f"manoeuvre/largest rate to 3 s/{k}": 0.01}, NOT_REPRODUCED) for k in (0, 1)],
+    "D-gravity": [({f"maneuver/swing before 0.5 s (mm)/{k}": 0.01}, NOT_REPRODUCED) for k in (0, 1)],
+    "D-motion": [({f"maneuver/largest rate to 3 s/{k}": 0.01}, NOT_REPRODUCED) for k in (0, 1)],
     "D-zero": [
-        ({f"manoeuvre/before slewing (m, rad)/{link} {what}": 1e-6}, NOT_REPRODUCED)
+        ({f"maneuver/before slewing (m, rad)/{link} {what}": 1e-6}, NOT_REPRODUCED)
         for link in ("inner", "outer") for what in ("xz", "torsion")
     ],
     "D-slew": [
-        ({f"manoeuvre/after slewing (m, rad)/{link} {what}": 1e-6}, NOT_REPRODUCED)
+        ({f"maneuver/after slewing (m, rad)/{link} {what}": 1e-6}, NOT_REPRODUCED)
         for link in ("inner", "outer") for what in ("xz", "torsion")
     ],
     "settled": [
-        ({"manoeuvre/at 2.95 s (mm)/0": 18.0}, NOT_REPRODUCED),
-        ({"manoeuvre/at 6 s (mm)/1": 3.3}, NOT_REPRODUCED),
+        ({"maneuver/at 2.95 s (mm)/0": 18.0}, NOT_REPRODUCED),
+        ({"maneuver/at 6 s (mm)/1": 3.3}, NOT_REPRODUCED),
     ],
     "D-statics": [
         ({"statics/start/deflections (mm)/0": 10.1}, FAILS),
@@ -42,7 +42,7 @@ PLANTS: dict[str, list[Plant]] = {
         ({"statics/start/torques (N m)/0": 262.9}, FAILS),
         ({"statics/final/levers (N m)/1": 130.82}, FAILS),
     ],
-    "D-static": [({"manoeuvre/at 6 s (mm)/0": 18.0}, FAILS), ({"statics/final/deflections (mm)/1": 3.3}, FAILS)],
+    "D-static": [({"maneuver/at 6 s (mm)/0": 18.0}, FAILS), ({"statics/final/deflections (mm)/1": 3.3}, FAILS)],
     "D-joints": [
         ({f"apart/damped/{what}/{k}": 0.03}, NOT_REPRODUCED) for what in ("angles", "rates") for k in range(4)
     ],

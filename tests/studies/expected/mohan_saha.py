@@ -45,7 +45,7 @@ PLANTS: dict[str, list[Plant]] = {
     "C-divergence": [({"forced/leaves/recursive": [10.0] * 6}, FAILS),
                      ({"forced/leaves/non-recursive": PRINTED["non-recursive"]}, FAILS)],
     "C-isotropic": [({f"forced/isotropic, error to 7.5 s/{name}": 0.5}, FAILS) for name in BOTH],
-    "C-stabilised": [({"forced/stabilised": 0.5}, FAILS)],
+    "C-stabilized": [({"forced/stabilized": 0.5}, FAILS)],
     "F": [({f"forced/balance/{name}": 1e-3}, FAILS) for name in BOTH],
     "power": [({"forced/power matches to/non-recursive": 5.5}, REPRODUCED),
               ({"forced/power matches to/recursive": 5.5}, NOT_REPRODUCED)],

@@ -69,7 +69,7 @@ PLANTS: dict[str, list[Plant]] = {
         ({"loop with a wrong stiffness/+0.1/0": 5.0}, FAILS),
         ({"loop with a wrong stiffness/-0.01": [0.01, 0.01]}, FAILS),
     ],
-    "F-destabilises": [
+    "F-destabilizes": [
         ({"stiffness/amplitude after 1 s over start/1.1": 0.5}, NOT_REPRODUCED),
         ({"stiffness/amplitude after 1 s over start/0.9": 1.5}, NOT_REPRODUCED),
     ],

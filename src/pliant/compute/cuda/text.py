@@ -124,7 +124,7 @@ class CudaOperations:
         self.nodes, self.precision, self.quaternions = nodes, precision, quaternions
         self.n, self.held, self.own = sizes
 
-    def normalised(self, read: str, scale: Sequence[str]) -> list[str]:
+    def normalized(self, read: str, scale: Sequence[str]) -> list[str]:
         """Lines that normalize quaternions: `read` names a component, each of `scale` divides one by LENGTH."""
         lines = []
         for first in self.quaternions:

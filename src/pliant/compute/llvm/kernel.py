@@ -58,7 +58,7 @@ class Kernel:
         Shapes of one state's inputs and outputs. By default a column `(n, 1)` is `(n,)`, anything else `(r, c)`.
     names : sequence of str, optional
         Names of the inputs in messages; CasADi's own by default.
-    longest_optimised : int
+    longest_optimized : int
         Instructions beyond which code is compiled without optimization: ten times faster to compile, 1.7 times slower
         to run, with the same bits.
     """
@@ -71,11 +71,11 @@ class Kernel:
         in_shapes: Sequence[Shape] | None = None,
         out_shapes: Sequence[Shape] | None = None,
         names: Sequence[str] | None = None,
-        longest_optimised: int = llvm.LONGEST_OPTIMISED,
+        longest_optimized: int = llvm.LONGEST_OPTIMIZED,
     ) -> None:
         if backend not in ("llvm", "vm"):
             raise ModelError(f"backend: got {backend!r}, expected 'llvm' or 'vm'")
-        self._known, self._longest = Recorded.of(f), longest_optimised
+        self._known, self._longest = Recorded.of(f), longest_optimized
         self._code: llvm.Code | None = None
         known = self._known
         few = _FEW_CALLS.get() and not self.is_cached()

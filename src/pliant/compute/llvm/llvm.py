@@ -50,7 +50,7 @@ EMITTERS = (
 )
 """Modules that determine the emitted code."""
 #: Tapes longer than this are compiled without optimization: ten times faster, code 1.7 times slower, the same bits.
-LONGEST_OPTIMISED = 150_000
+LONGEST_OPTIMIZED = 150_000
 
 LENGTH_BYTES = 8
 """Bytes of the length before each of several objects."""
@@ -81,7 +81,7 @@ class Code:
 
 
 def compile_function(
-    f: Compilable, kind: str, name: str = "", beside: str = "", longest: int = LONGEST_OPTIMISED
+    f: Compilable, kind: str, name: str = "", beside: str = "", longest: int = LONGEST_OPTIMIZED
 ) -> Code:
     """Load the machine code of `f` from the cache, or compile it and store it there.
 
@@ -147,18 +147,18 @@ def compiled_loop(function: Callable[..., int], **known: bool) -> Callable[..., 
     return found
 
 
-def is_cached(f: Compilable, kind: str = "single", longest: int = LONGEST_OPTIMISED) -> bool:
+def is_cached(f: Compilable, kind: str = "single", longest: int = LONGEST_OPTIMIZED) -> bool:
     """Whether object code of `f` is in the cache, so that its first call will not compile."""
     with lock:
         return cache.read(_function_key(f, kind, machine(), "", longest)[0]) is not None
 
 
 def _function_key(
-    f: Compilable, kind: str, target: Machine, beside: str = "", longest: int = LONGEST_OPTIMISED
+    f: Compilable, kind: str, target: Machine, beside: str = "", longest: int = LONGEST_OPTIMIZED
 ) -> tuple[str, int]:
-    """Key and optimization level. `LONGEST_OPTIMISED` is read at the call, and limits `longest`."""
+    """Key and optimization level. `LONGEST_OPTIMIZED` is read at the call, and limits `longest`."""
     known = Recorded.of(f)
-    opt = 2 if known.code_length() <= min(longest, LONGEST_OPTIMISED) else 0
+    opt = 2 if known.code_length() <= min(longest, LONGEST_OPTIMIZED) else 0
     return _key(target, kind, opt, hashlib.sha256((known.digest + beside).encode()).hexdigest()), opt
 
 

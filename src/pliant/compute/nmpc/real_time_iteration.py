@@ -133,7 +133,7 @@ def prepared(horizon: Horizon, plan: Plan, steps: Steps, program: QuadraticProgr
     if plan.mark[STALE] != 0.0:
         shift_plan(horizon, plan, steps)
         plan.mark[STALE] = 0.0
-    sound = linearised(horizon, plan, steps)
+    sound = linearized(horizon, plan, steps)
     regulated(horizon, steps, program)
     condensed(horizon, steps, program)
     if not sound or not math.isfinite(largest(program.G, program.rows * program.n) + largest(program.g, program.n)):
@@ -182,7 +182,7 @@ def new_interval(horizon: Horizon, plan: Plan, steps: Steps, k: int, rounds: int
 
 
 @called
-def linearised(horizon: Horizon, plan: Plan, steps: Steps) -> bool:
+def linearized(horizon: Horizon, plan: Plan, steps: Steps) -> bool:
     """Evaluate costs, outputs and intervals with their slopes about the plan. False: a step is singular."""
     n = steps.n
     x = 2 * n

@@ -33,7 +33,7 @@ SOLVER_STACK = 5120
 """Bytes of stack that the solver takes besides the functions of nodes: five structs, and values that compilers keep."""
 
 GROUPS = {
-    "horizon": "the linearised problem, and what the last step tells of itself",
+    "horizon": "the linearized problem, and what the last step tells of itself",
     "plan": "what it remembers between steps",
     "steps": "a step of an interval",
     "program": "the quadratic program",

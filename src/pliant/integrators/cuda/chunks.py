@@ -203,7 +203,7 @@ def _turned(operations: CudaOperations) -> list[str]:
     pulled = [
         f"const {T} q{j} = pull(g + {j} * BLK);" for first in operations.quaternions for j in range(first, first + 4)
     ]
-    return [*pulled, *operations.normalised("q{0}", made_one)]
+    return [*pulled, *operations.normalized("q{0}", made_one)]
 
 
 def _stores(line: str) -> str:

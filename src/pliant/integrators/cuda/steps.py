@@ -176,7 +176,7 @@ class StepKernel(CudaKernel):
         if self.closing:
             lines += ["{", _now(T, "t0 + (step + 1) * h"), *self._closed(), "}", "#define KS(j) k[j]"]
             lines += [f"#pragma unroll {1 if self.shared else self.n}", "for (int j = 0; j < N; ++j) x[j] = XS(j);"]
-        lines += [*self.operations.normalised("x[{0}]", ["x[{0}] = XS({0}) = x[{0}] / LENGTH;"]), "}"]
+        lines += [*self.operations.normalized("x[{0}]", ["x[{0}] = XS({0}) = x[{0}] / LENGTH;"]), "}"]
         lines += [f"#pragma unroll {1 if self.shared else self.n}"]
         lines += ["for (int j = 0; j < N; ++j) {", f"const {T} last = XS(j);"]
         lines += ["STATE(j) = last;", "if (out) out[j * arms + i] = last;", "}", "}"]
@@ -321,4 +321,4 @@ class StepKernel(CudaKernel):
         """Lines that close loops, whose slopes are then evaluated again, and normalize quaternions with their rates."""
         closed = ["{", _now(self.T, "t"), *self._closed(), "}", f"#define KS(j) {SLOPES}", "fresh = true;"]
         scale = ["XS({0}) = XS({0}) / LENGTH;", "k[(STAGES - 1) * N + {0}] /= LENGTH;"]
-        return [*(closed if self.closing else []), *self.operations.normalised("XS({0})", scale)]
+        return [*(closed if self.closing else []), *self.operations.normalized("XS({0})", scale)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pliant.compute.compiled_loops.primitives import Doubles, shift
-from pliant.integrators.step_loops.loop_closing import normalise
+from pliant.integrators.step_loops.loop_closing import normalize
 from pliant.integrators.step_loops.loop_state import Ode, Record, StepState, Tally
 
 
@@ -15,7 +15,7 @@ def interpolate(ode: Ode, step: StepState, theta: float) -> None:
         for back in range(step.degree):
             total = total * theta + step.Q[(step.degree - 1 - back) * n + k]
         step.z[k] = step.x[k] + theta * total
-    normalise(ode, step.z)
+    normalize(ode, step.z)
 
 
 def polynomial(ode: Ode, step: StepState, dense: Doubles, K: Doubles, stages: int, scale: float) -> None:

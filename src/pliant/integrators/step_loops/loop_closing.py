@@ -21,7 +21,7 @@ def settle(ode: Ode, t: float, x: Doubles) -> bool:
     sound = True
     if ode.closing != 0:
         sound = close_loops(ode, t, x)
-    normalise(ode, x)
+    normalize(ode, x)
     return sound
 
 
@@ -40,7 +40,7 @@ def close_loops(ode: Ode, t: float, x: Doubles) -> bool:
     return False
 
 
-def normalise(ode: Ode, x: Doubles) -> None:
+def normalize(ode: Ode, x: Doubles) -> None:
     """Divide the quaternions of a state by their lengths."""
     for j in range(ode.turns):
         q = shift(x, ode.turn[j])

@@ -38,7 +38,7 @@ def brick_mesh(
     --------
     >>> across = [-0.03, -0.026, 0.0, 0.026, 0.03]
     >>> tube = pliant.bodies.brick_mesh(
-    ...     np.linspace(0, 0.4, 11), across, across, lambda centre: abs(centre[:, 1:]).max(axis=1) < 0.026)
+    ...     np.linspace(0, 0.4, 11), across, across, lambda center: abs(center[:, 1:]).max(axis=1) < 0.026)
     >>> len(tube.cells)
     120
     """

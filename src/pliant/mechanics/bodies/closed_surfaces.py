@@ -65,7 +65,7 @@ def filled(points: Array, triangles: Indices, name: str, size: float | None) -> 
     found = in_process(
         "fill", int(BYTES * (len(triangles) + expected)),
         wrong=lambda words: f"{name}: TetGen cannot fill the surface: {words}; does it cross itself?",
-        missing=lambda _: f"{name}: a surface; filling it needs TetGen (its licence is the AGPL); {install('tetgen')}, "
+        missing=lambda _: f"{name}: a surface; filling it needs TetGen (its license is the AGPL); {install('tetgen')}, "
         "or give a mesh of tetrahedra",
         remedy="give a larger `size`, or a mesh of tetrahedra", points=points, triangles=triangles, volume=largest,
     )  # fmt: skip

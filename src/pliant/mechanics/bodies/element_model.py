@@ -124,9 +124,9 @@ class ElementModel:
         return Path(path)
 
 
-def rigid_motions(model: ElementModel, centre: Array) -> Array:
+def rigid_motions(model: ElementModel, center: Array) -> Array:
     """(d n, 6): displacements of all nodes along x, y, z, then turns about axes through a point."""
-    arms = model.nodes - centre
+    arms = model.nodes - center
     out = np.zeros((len(arms), model.freedoms, 6))
     out[:, :3, :3] = np.eye(3)
     for axis, one in enumerate(np.eye(3)):

@@ -75,7 +75,7 @@ class HeldStiffness:
             raise ModelError("interfaces: they hold every node, so that nothing can bend; name fewer nodes")
         self.entries = estimated_entries(model, order)
         needed = BYTES_PER_ENTRY * self.entries
-        say(f"factorising {len(order)} degrees of freedom, about {needed / 1e9:.2g} GB")
+        say(f"factorizing {len(order)} degrees of freedom, about {needed / 1e9:.2g} GB")
         _require_memory(needed)
         self.factor = _factor(model.stiffness[order][:, order])
         self._inner = np.searchsorted(self.free, order)
@@ -152,7 +152,7 @@ def _factor(matrix: SparseMatrix) -> Factorization:
     except RuntimeError:  # exactly singular
         raise ModelError(_LOOSE) from None
     except MemoryError:
-        raise PliantError("not enough memory to factorise the stiffness; use a coarser mesh") from None
+        raise PliantError("not enough memory to factorize the stiffness; use a coarser mesh") from None
     u, scale = np.cos(np.arange(matrix.shape[0]) * 1.6180339887), matrix.diagonal()
     for _ in range(2):  # towards the softest motion
         u = factor.solve(scale * u)

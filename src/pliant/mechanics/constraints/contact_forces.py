@@ -41,10 +41,10 @@ def gap(chain: Chain, q: SX, number: int) -> SX:
 def _placed(chain: Chain, q: SX, number: int) -> tuple[SX, SX, SX]:
     """Gap, normal in base axes, and the point between both surfaces in base axes."""
     contact, links = chain.contacts[number], placements(chain, q)
-    (_, centre), (R, p) = (placed_frame(chain, q, links, frame) for frame in contact.frames)
-    away, n = contact.core.away(ca.mtimes(R.T, centre - p))
+    (_, center), (R, p) = (placed_frame(chain, q, links, frame) for frame in contact.frames)
+    away, n = contact.core.away(ca.mtimes(R.T, center - p))
     n, open_by = ca.mtimes(R, n), away - contact.radius
-    return open_by, n, centre - n * (contact.radius + open_by / 2)
+    return open_by, n, center - n * (contact.radius + open_by / 2)
 
 
 def touch(chain: Chain, q: SX, qd: SX, number: int) -> Touch:

@@ -68,7 +68,7 @@ def inertial_forces(chain: Chain, q: SX, qd: SX) -> SX:
     for (placed, body, link), (omega, alpha, a) in zip(inertias(chain, q, qd), motions, strict=True):
         W = skew(omega)
         wrench = body.wrench(alpha, a, skew(alpha) + W @ W, W + W).turned_with(omega, body)
-        h[:] += generalised(chain, placed, link, wrench)
+        h[:] += generalized(chain, placed, link, wrench)
     return ca.densify(h)
 
 
@@ -91,7 +91,7 @@ def coriolis_matrix(chain: Chain, q: SX, qd: SX) -> SX:
         for k, index in enumerate(placed.indices):
             alpha, W_k = P_dot.omega[:, k], skew(P.omega[:, k])
             a = P_dot.v[:, k] + W @ P.v[:, k]
-            C[:, index] += generalised(chain, placed, link, body.wrench(alpha, a, skew(alpha) + W @ W_k, W_k))
+            C[:, index] += generalized(chain, placed, link, body.wrench(alpha, a, skew(alpha) + W @ W_k, W_k))
         if link is not None and link.flexible:
             C[:, list(link.body_indices)] += _amplitude_columns(chain, placed, link, q, omega)
     return ca.densify(C)
@@ -102,7 +102,7 @@ def _amplitude_columns(chain: Chain, placed: PlacedScrews, link: ChainLink, q: S
     cd, zero = ca.SX.sym("cd", len(link.body_indices)), Dual.of(ca.SX(3, 1))
     body = dual_body(link, chain.body(link, q), cd)
     wrench = body.wrench(zero, zero, skew(zero), skew(omega)).turned_with(omega, body)
-    return ca.jacobian(generalised(chain, placed, link, wrench), cd)
+    return ca.jacobian(generalized(chain, placed, link, wrench), cd)
 
 
 def gravity_forces(chain: Chain, q: SX) -> SX:
@@ -115,7 +115,7 @@ def gravity_forces(chain: Chain, q: SX) -> SX:
         if present
     )
     for (placed, body, link), g in zip(inertias(chain, q, ca.SX.zeros(chain.n)), bearing, strict=True):
-        tau[:] += generalised(chain, placed, link, ScrewWrench(cross(body.s, g), g * body.m, body.eps.T @ g))
+        tau[:] += generalized(chain, placed, link, ScrewWrench(cross(body.s, g), g * body.m, body.eps.T @ g))
     return ca.densify(tau)
 
 
@@ -172,7 +172,7 @@ def inertias(chain: Chain, q: SX, qd: SX) -> Iterator[tuple[PlacedScrews, DualBo
             yield frames.tip, rigid_body(link.load), None
 
 
-def generalised(chain: Chain, placed: PlacedScrews, link: ChainLink | None, wrench: ScrewWrench) -> SX:
+def generalized(chain: Chain, placed: PlacedScrews, link: ChainLink | None, wrench: ScrewWrench) -> SX:
     """(n,) P-check^T of a wrench, and its part on the link's own amplitudes, to first order."""
     out = ca.SX(chain.n, 1)
     if placed.indices:

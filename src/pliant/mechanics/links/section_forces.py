@@ -279,7 +279,7 @@ class InternalForces:
 
 def twisting(data: BeamData, force: SX, moment: SX) -> SX:
     """Torque about the shear center of a section, from force and moment about its centroid."""
-    e_y, e_z = data.shear_centre
+    e_y, e_z = data.shear_center
     return moment[0] - e_y * force[2] + e_z * force[1]
 
 

@@ -20,7 +20,7 @@ from pliant.mechanics.shapes.rods import rod_modes
 from pliant.mechanics.shapes.series import StrainSeries, series_of_modes, series_of_tip
 from pliant.mechanics.shapes.shearing_modes import shearing_modes
 from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
-from pliant.options import FieldName, Normalisation
+from pliant.options import FieldName, Normalization
 from pliant.robot.parts.beam import BeamProperties, beam_properties
 from pliant.robot.parts.link import Link
 from pliant.robot.parts.shapes import TipLoad
@@ -34,7 +34,7 @@ class Request:
     number: int = 0
     count: int = 0
     reduce: int | None = None
-    normalise: Normalisation = "unit"
+    normalize: Normalization = "unit"
     stations: tuple[float, ...] = ()
 
 
@@ -65,7 +65,7 @@ def requested_shapes(
     tip = _boundary_load(link, tip_load)
     names: list[FieldName] = [name for name in FIELDS if name in link.fields]
     parts = tuple(_field(link, name, request(name), _ratios(name, beam, tip), profile) for name in names)
-    return LinkShapes(parts, modal_integrals(parts, profile, beam.shear_centre), profile) if parts else None
+    return LinkShapes(parts, modal_integrals(parts, profile, beam.shear_center), profile) if parts else None
 
 
 def series_shapes(
@@ -107,7 +107,7 @@ def _own_request(link: Link, name: FieldName) -> Request:
         raise ModelError(
             f"link {link.name}: shapes auto, expected numbers; let a model choose, robot.model().robot has them"
         )
-    return Request(wanted.method, int(getattr(wanted, name)), wanted.count or 0, wanted.reduce, wanted.normalise)
+    return Request(wanted.method, int(getattr(wanted, name)), wanted.count or 0, wanted.reduce, wanted.normalize)
 
 
 def _boundary_load(link: Link, tip_load: TipLoad | None) -> TipLoad | None:
@@ -158,12 +158,12 @@ def _modes(link: Link, name: FieldName, request: Request, load: LoadRatios) -> S
     """Modes of the uniform beam of equal mass: exact if the beam is uniform, else Ritz functions."""
     assert link.shapes is not None
     if name in ("torsion", "axial"):
-        return rod_modes(request.number, load.M, normalise=request.normalise)
+        return rod_modes(request.number, load.M, normalize=request.normalize)
     if link.shapes.boundary == "pinned":  # in the right plane, as `Link` has checked
         limits = link.joint.limits
         torque = limits is None or limits.effort != 0.0
-        return pinned_shapes(request.number, torque=torque, normalise=request.normalise)
-    return bending_modes(request.number, load=load, normalise=request.normalise)
+        return pinned_shapes(request.number, torque=torque, normalize=request.normalize)
+    return bending_modes(request.number, load=load, normalize=request.normalize)
 
 
 def _elements(link: Link, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> ShapeSet:
@@ -181,7 +181,7 @@ def _elements(link: Link, name: FieldName, request: Request, load: LoadRatios, p
     K = stiffness_matrix(elements, rigidity, profile.breaks, shear)
     rotary = None if shear is None else _rotary(link, name, profile)
     M = mass_matrix(elements, density, load, rotary, profile.breaks)
-    return reduce_elements(elements, min(request.reduce, elements.size), K, M, normalise=request.normalise)
+    return reduce_elements(elements, min(request.reduce, elements.size), K, M, normalize=request.normalize)
 
 
 def _mesh(link: Link, name: FieldName, count: int, profile: SectionProfile) -> tuple[Elements, Weight | None]:
@@ -212,7 +212,7 @@ def _shearing_modes(
         density=profile.weights.get("mass_per_length"),
         rotary=_rotary(link, name, profile),
         breaks=profile.breaks,
-        normalise=request.normalise,
+        normalize=request.normalize,
     )
 
 

@@ -22,7 +22,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.mechanics.shapes.quadrature import ShapeSet, Weight, gauss_rule, gram, normalising_scales, shear_angles
 from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
-from pliant.options import Normalisation
+from pliant.options import Normalization
 
 # Coefficients of 1, xi, xi^2, xi^3: value and slope of the left node, then of the right one.
 HERMITE = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float)
@@ -225,7 +225,7 @@ def reduce_elements(
     M: Array,
     *,
     method: Literal["craig-bampton", "clamped"] = "craig-bampton",
-    normalise: Normalisation = "unit",
+    normalize: Normalization = "unit",
 ) -> ReducedShapes:
     """Keep k shapes of a finite-element beam with stiffness K and mass M (tip load included).
 
@@ -242,7 +242,7 @@ def reduce_elements(
     span = _craig_bampton(elements, k, K, M) if method == "craig-bampton" else np.eye(elements.size)
     _, vectors = eigenpairs(span.T @ K @ span, span.T @ M @ span)
     raw = ReducedShapes(elements, np.asarray(span @ vectors[:, :k]))
-    return replace(raw, basis=raw.basis * normalising_scales(raw, normalise))
+    return replace(raw, basis=raw.basis * normalising_scales(raw, normalize))
 
 
 def _craig_bampton(elements: Elements, k: int, K: Array, M: Array) -> Array:

@@ -162,7 +162,7 @@ def blocks(fields: Sequence[Field]) -> list[slice]:
 
 
 def modal_integrals(
-    fields: Sequence[Field], profile: SectionProfile = UNIFORM, shear_centre: tuple[float, float] = (0.0, 0.0)
+    fields: Sequence[Field], profile: SectionProfile = UNIFORM, shear_center: tuple[float, float] = (0.0, 0.0)
 ) -> ModalIntegrals:
     """Compute all integrals of a link with one Gauss rule that is exact to rounding for all its shapes; zeros, equal
     values and simple fractions are exact."""
@@ -173,7 +173,7 @@ def modal_integrals(
     turn = np.array([kind.turn for kind in kinds], dtype=float).reshape(-1, 3)
     psi, slope, strain = (_columns(fields, rule, kind) for kind in ("value", "slope", "strain"))
     torsion = turn[:, 0] != 0
-    axis[torsion, 1:] = shear_centre[1], -shear_centre[0]
+    axis[torsion, 1:] = shear_center[1], -shear_center[0]
     moved = np.where(axis.any(axis=1), psi, 0.0)
     g = rule.weight * profile("mass_per_length", rule.eta)
     turned = np.where(torsion, psi, slope)

@@ -20,7 +20,7 @@ from pliant.errors import ModelError
 from pliant.mechanics.shapes.quadrature import gram, normalising_scales
 from pliant.mechanics.shapes.roots import CLAMPED, PINNED, SERIES_BELOW, RootSupport, bending_roots, pinned_pinned_roots
 from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
-from pliant.options import Normalisation
+from pliant.options import Normalization
 
 ENDS = np.array([0.0, 1.0])
 SMALL_FACTORIALS = np.array([1.0, 1.0, 2.0, 6.0])
@@ -137,7 +137,7 @@ def bending_modes(
     load: LoadRatios = FREE,
     *,
     pinned_tip: bool = False,
-    normalise: Normalisation = "unit",
+    normalize: Normalization = "unit",
 ) -> BendingModes:
     """First n modes of a beam clamped or pinned at its root and free, loaded or pinned at its tip.
 
@@ -149,7 +149,7 @@ def bending_modes(
     roots = pinned_pinned_roots(n) if pinned_tip else bending_roots(n, support, load)
     coefficients = [_null_vector(boundary_rows(support, load, pinned_tip, b), b) for b in roots]
     raw = BendingModes(support, load, roots, np.reshape(coefficients, (-1, 4)), pinned_tip)
-    return replace(raw, coefficients=raw.coefficients * normalising_scales(raw, normalise)[:, None])
+    return replace(raw, coefficients=raw.coefficients * normalising_scales(raw, normalize)[:, None])
 
 
 def boundary_rows(support: RootSupport, load: LoadRatios, pinned_tip: bool, beta: float) -> Array:

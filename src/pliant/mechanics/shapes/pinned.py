@@ -21,7 +21,7 @@ from pliant.mechanics.shapes.elements import ReducedShapes, eigenpairs, mass_mat
 from pliant.mechanics.shapes.modes import BendingModes, bending_modes
 from pliant.mechanics.shapes.quadrature import normalising_scales
 from pliant.mechanics.shapes.roots import PINNED
-from pliant.options import Normalisation
+from pliant.options import Normalization
 
 TURN, TORQUE = np.array([0.0, 1.0]), np.array([0, 0, 1 / 2, -1 / 4, 0, 1 / 40])  # coefficients of 1, eta, ...
 REFINED = 3  # eigen-solves: the first meets shapes that are nearly parallel, the next ones the rounding that it leaves
@@ -54,7 +54,7 @@ class PinnedSpan:
         return np.column_stack([turned, self.modes.evaluate(x, derivative), bent])
 
 
-def pinned_shapes(n: int, *, torque: bool = True, normalise: Normalisation = "unit") -> ReducedShapes:
+def pinned_shapes(n: int, *, torque: bool = True, normalize: Normalization = "unit") -> ReducedShapes:
     """n shapes of a pinned beam, n - 1 modes and the shape of a torque (n modes on a joint without `torque`), turned to
     the modes that they have when the joint is held: rising frequency, orthogonal in strain and in mass."""
     span = PinnedSpan(bending_modes(n - torque, PINNED))
@@ -62,4 +62,4 @@ def pinned_shapes(n: int, *, torque: bool = True, normalise: Normalisation = "un
     raw = ReducedShapes(span, still[:, :n])
     for _ in range(REFINED):
         raw = replace(raw, basis=raw.basis @ eigenpairs(stiffness_matrix(raw), mass_matrix(raw))[1])
-    return replace(raw, basis=raw.basis * normalising_scales(raw, normalise))
+    return replace(raw, basis=raw.basis * normalising_scales(raw, normalize))

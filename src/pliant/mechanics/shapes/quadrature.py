@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.options import Normalisation
+from pliant.options import Normalization
 
 Weight = Callable[[Array], Array]
 
@@ -96,7 +96,7 @@ def gram(shapes: ShapeSet, derivative: int = 0, weight: Weight | None = None, br
     return np.asarray(psi.T @ (g[:, None] * psi))
 
 
-def normalising_scales(shapes: ShapeSet, normalise: Normalisation = "unit") -> Array:
+def normalising_scales(shapes: ShapeSet, normalize: Normalization = "unit") -> Array:
     """Factors that bring each shape to int psi^2 d eta = 1 with a positive tip, or to psi(1) = 1.
 
     A shape that leaves its tip in place (below 1e-8 of its size) is made positive next to the tip.
@@ -104,9 +104,9 @@ def normalising_scales(shapes: ShapeSet, normalise: Normalisation = "unit") -> A
     norm = np.sqrt(np.diag(gram(shapes)))
     tip, slope = shapes.evaluate(1.0)[0], shapes.evaluate(1.0, 1)[0]
     still = np.abs(tip) < 1e-8 * norm
-    if normalise == "unit":
+    if normalize == "unit":
         return np.asarray(np.where(np.where(still, -slope, tip) < 0, -1.0, 1.0) / norm)
     if still.any():
         names = [int(j) + 1 for j in np.flatnonzero(still)]
-        raise ModelError(f"normalise 'tip': shapes {names} do not move the tip, expected motion; use normalise 'unit'")
+        raise ModelError(f"normalize 'tip': shapes {names} do not move the tip, expected motion; use normalize 'unit'")
     return np.asarray(1.0 / tip)

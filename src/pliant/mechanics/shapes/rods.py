@@ -13,7 +13,7 @@ from pliant.arrays import Array
 from pliant.mechanics.shapes.quadrature import normalising_scales
 from pliant.mechanics.shapes.roots import rod_roots
 from pliant.mechanics.shapes.tip_load import LoadRatios
-from pliant.options import Normalisation
+from pliant.options import Normalization
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class RodModes:
         return np.asarray(self.amplitudes * self.roots**derivative * np.sin(phase))
 
 
-def rod_modes(n: int, inertia: float = 0.0, *, normalise: Normalisation = "unit") -> RodModes:
+def rod_modes(n: int, inertia: float = 0.0, *, normalize: Normalization = "unit") -> RodModes:
     """First n torsion or axial modes, int psi^2 d eta = 1 with psi(1) > 0, or psi(1) = 1."""
     roots = rod_roots(n, inertia)
     raw = RodModes(inertia, roots, np.ones(n))
-    return replace(raw, amplitudes=normalising_scales(raw, normalise))
+    return replace(raw, amplitudes=normalising_scales(raw, normalize))

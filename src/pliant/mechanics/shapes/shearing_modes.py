@@ -18,7 +18,7 @@ from pliant.arrays import Array
 from pliant.mechanics.shapes.elements import ReducedShapes, eigenpairs, mass_matrix, stiffness_matrix
 from pliant.mechanics.shapes.quadrature import Weight, normalising_scales
 from pliant.mechanics.shapes.tip_load import FREE, LoadRatios
-from pliant.options import Normalisation
+from pliant.options import Normalization
 
 SPARE = 12
 """Polynomials of each strain beyond four per mode: the last mode of a thick uniform beam errs by less than 1e-9."""
@@ -74,11 +74,11 @@ def shearing_modes(
     density: Weight | None = None,
     rotary: Weight | None = None,
     breaks: ArrayLike = (0.0, 1.0),
-    normalise: Normalisation = "unit",
+    normalize: Normalization = "unit",
 ) -> ReducedShapes:
     """First n modes; weights as in `stiffness_matrix` and `mass_matrix`."""
     base = StrainPolynomials(4 * n + SPARE)
     K = stiffness_matrix(base, rigidity, breaks, shear)
     M = mass_matrix(base, density, load, rotary, breaks)
     raw = ReducedShapes(base, eigenpairs(K, M, n)[1])
-    return replace(raw, basis=raw.basis * normalising_scales(raw, normalise))
+    return replace(raw, basis=raw.basis * normalising_scales(raw, normalize))

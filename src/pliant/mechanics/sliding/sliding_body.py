@@ -65,7 +65,7 @@ class SlidingBeam:
     total_length: SX
     travel: tuple[float, float]
     rest_length: float
-    normalise: str = "unit"
+    normalize: str = "unit"
     end_rotation: Rotation = field(default_factory=Identity)
     rotor: SX = 0.0
     is_linear: bool = False
@@ -92,7 +92,7 @@ class SlidingBeam:
             return None
         low, high = self.travel
         span = (low * MARGIN[0], high * MARGIN[1])
-        return sliding_shapes(self.shapes, self.rest_length, span, self.normalise)
+        return sliding_shapes(self.shapes, self.rest_length, span, self.normalize)
 
     def moments(self, c: SX, cd: SX) -> Moments:
         material, (r, phi, rd, beta) = self._material(c[0]), self._fields(c, cd)

@@ -42,7 +42,7 @@ def sliding_beam(
         raise UnsupportedModel(
             f"{where}.beam.section.offset: not supported on a beam that slides; move the joint's origin"
         )
-    normalise = nominal.shapes.normalise if nominal.shapes is not None else "unit"
+    normalize = nominal.shapes.normalize if nominal.shapes is not None else "unit"
     length, travel = float(nominal.beam.length), travel_of(nominal)
     return kind(
         data=data,
@@ -51,7 +51,7 @@ def sliding_beam(
         total_length=link.beam.total_length,
         travel=travel,
         rest_length=length,
-        normalise=normalise,
+        normalize=normalize,
         end_rotation=end,
     )
 

@@ -66,7 +66,7 @@ class MovingModes:
         Lengths over which the roots are followed.
     sample : float
         Length at which the signs of the modes are chosen: psi(1) > 0 there.
-    normalise : "unit" or "tip"
+    normalize : "unit" or "tip"
         int psi^2 d eta = 1, or psi(1) = 1.
     """
 
@@ -74,7 +74,7 @@ class MovingModes:
     unit_load: tuple[float, float, float]
     travel: tuple[float, float]
     sample: float
-    normalise: str = "unit"
+    normalize: str = "unit"
 
     def roots(self, l: float) -> Array:
         """Roots at one length, by counting and bisection."""
@@ -168,7 +168,7 @@ class MovingModes:
         bent = upper / (s + sinh + beta**2 * (J * beta * (c - cosh) + D * (s - sinh)))
         y, y1, y2, y3 = (beta**k * value for k, value in enumerate(family(beta, bent)))
         square = y**2 / 4 + (3 * y * y3 - 2 * y1 * y3 - y1 * y2 + y2**2) / (4 * beta**4)
-        scale = sign / ca.sqrt(square) if self.normalise == "unit" else 1 / y
+        scale = sign / ca.sqrt(square) if self.normalize == "unit" else 1 / y
         return bent, scale, scale**2 * (square + M * y**2 + 2 * D * y * y1 + J * y1**2)
 
     @cached_property

@@ -277,7 +277,7 @@ def _gathered(planes: list[list[Jet]]) -> Jet:
 
 
 def sliding_shapes(
-    shapes: LinkShapes, length: float, travel: tuple[float, float], normalise: str = "unit"
+    shapes: LinkShapes, length: float, travel: tuple[float, float], normalize: str = "unit"
 ) -> SlidingShapes:
     """Shapes of a sliding link; modes that were shaped by a load at the free `length` follow it over the travel."""
     if not any(isinstance(part.shapes, BendingModes) and part.load for part in shapes.parts):
@@ -285,7 +285,7 @@ def sliding_shapes(
     planes = tuple(
         MovingModes(
             part.shapes.size, (part.load.M * length, part.load.J * length**3, part.load.D * length**2),
-            travel, length, normalise,
+            travel, length, normalize,
         )
         for part in shapes.parts
     )  # fmt: skip

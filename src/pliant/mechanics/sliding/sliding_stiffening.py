@@ -126,7 +126,7 @@ class StiffenedSlidingBeam(SlidingBeam):
         shapes = LengthenedShapes(self.functions, self._polynomials, self._nodes)
         return LengthenedBeam(
             data=self.data, shapes=self.shapes, rotation=self.rotation, total_length=self.total_length,
-            travel=self.travel, rest_length=self.rest_length, normalise=self.normalise,
+            travel=self.travel, rest_length=self.rest_length, normalize=self.normalize,
             end_rotation=self.end_rotation, rotor=self.rotor, lengthened=shapes,
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ from pliant.robot.files.urdf_text import all_elements, numbers_of
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-Colours = dict[str | None, tuple[float, ...] | None]
+Colors = dict[str | None, tuple[float, ...] | None]
 """Colors of the materials of a file by their names."""
 READABLE = (".stl", ".obj")
 """Endings of mesh files that are drawn."""
@@ -28,13 +28,13 @@ def urdf_visuals(raw: bytes | str, source: str, paths: FilePaths) -> dict[str, l
     """Visuals of each link as in a robot file, in the axes of the URDF; those of collisions where one is not drawn.
     `paths` says where meshes may be."""
     root = all_elements(raw, source)
-    colours = {material.get("name"): _colour(material) for material in root.findall("material")}
+    colors = {material.get("name"): _color(material) for material in root.findall("material")}
     lost: list[str] = []
     found = {}
     for link in root.iter("link"):
-        drawn = [_visual(part, paths, colours, lost) for part in link.findall("visual")]
+        drawn = [_visual(part, paths, colors, lost) for part in link.findall("visual")]
         if any(each is None for each in drawn):
-            others = [_visual(part, paths, colours, []) for part in link.findall("collision")]
+            others = [_visual(part, paths, colors, []) for part in link.findall("collision")]
             drawn = others if others and all(others) else drawn
         if any(drawn):
             found[link.get("name", "")] = [each for each in drawn if each is not None]
@@ -43,15 +43,15 @@ def urdf_visuals(raw: bytes | str, source: str, paths: FilePaths) -> dict[str, l
     return found
 
 
-def _visual(part: Element, paths: FilePaths, colours: Colours, lost: list[str]) -> Entries | None:
+def _visual(part: Element, paths: FilePaths, colors: Colors, lost: list[str]) -> Entries | None:
     shape = part.find("geometry/*")
     body = None if shape is None else _body(shape, paths, lost)
     if body is None:
         return None
     origin, material = part.find("origin"), part.find("material")
     xyz, rpy = (_numbers(None if origin is None else origin.get(key), 3) or _ZERO for key in ("xyz", "rpy"))
-    colour = None if material is None else _colour(material) or colours.get(material.get("name"))
-    return {**body, "origin": {"xyz": xyz, "rpy": rpy}, **({} if colour is None else {"colour": colour})}
+    color = None if material is None else _color(material) or colors.get(material.get("name"))
+    return {**body, "origin": {"xyz": xyz, "rpy": rpy}, **({} if color is None else {"color": color})}
 
 
 def _body(shape: Element, paths: FilePaths, lost: list[str]) -> Entries | None:
@@ -90,7 +90,7 @@ def _one(text: str | None) -> float | None:
     return found[0] if found and found[0] > 0.0 else None
 
 
-def _colour(material: Element) -> tuple[float, ...] | None:
-    colour = material.find("color")
-    rgba = None if colour is None else _numbers(colour.get("rgba"), 4)
+def _color(material: Element) -> tuple[float, ...] | None:
+    color = material.find("color")
+    rgba = None if color is None else _numbers(color.get("rgba"), 4)
     return None if rgba is None else tuple(min(max(part, 0.0), 1.0) for part in rgba[:3])

@@ -24,7 +24,7 @@ class BaseBody(Description):
 
     type: BaseType = Field("fixed", description="whether it stands or flies", examples=["free"])
     mass: NonNegative = Field(0.0, description="kg, of a free base", examples=[500.0])
-    com: Vector = Field((0.0, 0.0, 0.0), description="m, centre of mass in base axes", examples=[[0.0, 0.0, 0.1]])
+    com: Vector = Field((0.0, 0.0, 0.0), description="m, center of mass in base axes", examples=[[0.0, 0.0, 0.1]])
     inertia: BodyInertia = Field((0.0, 0.0, 0.0), description="kg m^2, about com", examples=[[80.0, 90.0, 70.0]])
     visuals: tuple[Visual, ...] = Field(
         (), description="what is drawn in its place", examples=[[{"box": [0.3, 0.3, 0.1]}]]

@@ -355,7 +355,7 @@ class BeamProperties:
     """Properties of a beam that mechanics uses, numbers or symbols. A stiffness that was left out is 0, and so is the
     shear stiffness of a beam that does not shear.
 
-    y and z are the principal axes of the section; `shear_centre` (y, z) is seen from its centroid, `offset` (y, z) is
+    y and z are the principal axes of the section; `shear_center` (y, z) is seen from its centroid, `offset` (y, z) is
     that of the centroid from the link's x axis, m.
     """
 
@@ -368,7 +368,7 @@ class BeamProperties:
     polar_inertia: Numeric
     rotary: tuple[Numeric, Numeric]
     profile: Profile | None = None
-    shear_centre: tuple[float, float] = (0.0, 0.0)
+    shear_center: tuple[float, float] = (0.0, 0.0)
     offset: tuple[Numeric, Numeric] = (0.0, 0.0)
     GA_y: Numeric = 0.0
     GA_z: Numeric = 0.0
@@ -414,7 +414,7 @@ def beam_properties(beam: BeamLike) -> BeamProperties:
         EA=m.E * moments.A,
         polar_inertia=_given(beam.polar_inertia, m.density * (moments.I_y + moments.I_z)),
         rotary=_rotary_of(beam, m.density * moments.I_y, m.density * moments.I_z),
-        shear_centre=moments.shear_centre,
+        shear_center=moments.shear_center,
         offset=beam.section.placed,
         GA_y=k_y * m.G * moments.A if k_y else 0.0,
         GA_z=k_z * m.G * moments.A if k_z else 0.0,

@@ -62,7 +62,7 @@ class Contact(Description):
     """
 
     name: LinkName = Field(description="letters, digits and _", examples=["wipe"])
-    frame: str = Field("tip", description="centre of the sphere: as in `between` of a coupling", examples=["tip"])
+    frame: str = Field("tip", description="center of the sphere: as in `between` of a coupling", examples=["tip"])
     radius: Positive = Field(description="m, of the sphere", examples=[0.02])
     surface: Surface = Field(Surface(), description="what it may touch", examples=[{"type": "plane", "frame": "wall"}])
     stiffness: Positive = Field(description="N/m^exponent, of the two surfaces", examples=[100000.0])

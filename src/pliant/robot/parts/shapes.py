@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
-from pliant.options import BoundaryName, FieldName, Normalisation, ShapeMethod
+from pliant.options import BoundaryName, FieldName, Normalization, ShapeMethod
 from pliant.robot.files.error_messages import clash, fault
 from pliant.robot.parts.fields import (
     Angle,
@@ -99,7 +99,7 @@ class TipLoad(Description):
     mass: NonNegative = Field(0.0, description="kg, at the tip", examples=[1.5])
     inertia: TipInertia = Field(0.0, description="kg m^2, about the tip", examples=[0.02])
     first_moment: Number = Field(
-        0.0, description="kg m, mass times the distance of its centre, outward", examples=[0.1]
+        0.0, description="kg m, mass times the distance of its center, outward", examples=[0.1]
     )
 
     @model_validator(mode="after")
@@ -190,7 +190,7 @@ class Shapes(Description):
         description="rad or m, positions of all moving joints at which auto looks; all zero by default",
         examples=[[0.0, "90 deg"]],
     )
-    normalise: Normalisation = Field("unit", description="unit mean square, or one at the tip", examples=["tip"])
+    normalize: Normalization = Field("unit", description="unit mean square, or one at the tip", examples=["tip"])
     accuracy: Part | None = Field(
         None, description="of auto: part by which frequencies may err; 0.01 by default", examples=[0.01]
     )
@@ -254,8 +254,8 @@ class Shapes(Description):
                 f"`count` {self.count} without `reduce`: expected at most {MOST_UNREDUCED} elements, beyond which the "
                 "rounding of their matrices outweighs what they gain; take fewer, or keep few modes: `reduce: 10`"
             )
-        if self.normalise != "unit":
-            raise clash("`normalise` belongs to `method: modes`")
+        if self.normalize != "unit":
+            raise clash("`normalize` belongs to `method: modes`")
 
     def _check_auto(self) -> None:
         for name in FIELDS:
@@ -264,8 +264,8 @@ class Shapes(Description):
         for name in ("boundary", "count", "reduce", "tip_load", "reference"):
             if getattr(self, name) is not None:
                 raise clash(f"`{name}` with `method: auto`, which chooses it; remove one of them")
-        if self.normalise != "unit":
-            raise clash("`normalise` belongs to `method: modes`")
+        if self.normalize != "unit":
+            raise clash("`normalize` belongs to `method: modes`")
 
     @property
     def is_auto(self) -> bool:

@@ -21,7 +21,7 @@ from pliant.integrators.packs.pack import TimeSegments
 from pliant.mechanics.loads.wrenches import Load
 from pliant.model.model import Model
 from pliant.model.robot import Robot, model_of
-from pliant.model.states import normalised
+from pliant.model.states import normalized
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.simulation.runs.equations.composition import Composition, compose, may_meet
 from pliant.simulation.runs.inputs import TorqueInput, listed, one_table, read_torque
@@ -223,7 +223,7 @@ def typical(model: Model, count: int = 8) -> tuple[Array, Array]:
             q[:, link.joint_places], qd[:, link.joint_indices] = (
                 rng.normal(size=(count, len(x))) for x in (link.joint_places, link.joint_indices)
             )
-    return normalised(model, q), qd
+    return normalized(model, q), qd
 
 
 @checked

@@ -106,7 +106,7 @@ def unknown_names(
         yield (), fault(f"{wanted} numbers ({', '.join(known[: max(counts)])}), not {len(given)}"), list(given)
 
 
-def _serialised(value: TorqueSamples | Mapping[str, object] | Iterable[object]) -> object:
+def _serialized(value: TorqueSamples | Mapping[str, object] | Iterable[object]) -> object:
     if isinstance(value, TorqueSamples):
         return {"times": list(value.times), "values": {name: list(column) for name, column in value.values.items()}}
     return dict(value) if isinstance(value, Mapping) else list(value)
@@ -127,7 +127,7 @@ _VALUES = {"anyOf": [{"type": "object", "additionalProperties": ANGLE}, {"type":
 Values = Annotated[
     Named | Listed,
     PlainValidator(lambda value: read_values(value)),
-    PlainSerializer(_serialised),
+    PlainSerializer(_serialized),
     WithJsonSchema(_VALUES),
 ]
 _POSE = {"anyOf": [ANGLE, {"type": "object", "additionalProperties": {"type": "array"}}, {"type": "array"}]}
@@ -135,7 +135,7 @@ _STATE = {"anyOf": [{"type": "object", "additionalProperties": _POSE}, {"type": 
 StateValues = Annotated[
     dict[str, Any] | Listed,
     PlainValidator(lambda value: read_values(value, _of_a_joint if isinstance(value, Mapping) else angle)),
-    PlainSerializer(_serialised),
+    PlainSerializer(_serialized),
     WithJsonSchema(_STATE),
 ]
 _TORQUES = {"type": "object", "additionalProperties": {"type": "number"}}
@@ -143,6 +143,6 @@ _SAMPLED = {**TorqueSamples.model_json_schema(), "title": "TorqueSamples"}
 Torque = Annotated[
     Named | Listed | TorqueSamples,
     PlainValidator(read_torque),
-    PlainSerializer(_serialised),
+    PlainSerializer(_serialized),
     WithJsonSchema({"anyOf": [_TORQUES, _NUMBERS, _SAMPLED]}),
 ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.drawing.figure_data import Curve, Panel
-from pliant.drawing.style import COLOURS, line
+from pliant.drawing.style import COLORS, line
 from pliant.figures import run_panels
 from pliant.figures.spectrum import amplitudes, spectrum
 from pliant.simulation.runs.results import Result
@@ -44,7 +44,7 @@ class Line:
     """Style of a column; `scale` is "y", or "line" for vertical lines."""
 
     label: str
-    colour: str
+    color: str
     dash: tuple[float, ...] = ()
     scale: str = "y"
 
@@ -95,7 +95,7 @@ def _beside(panel: Panel, others: Mapping[str, list[Panel]]) -> dict[str, Panel]
 def _chart(panel: Panel, kept: Mapping[str, Panel], run: Result) -> StudioChart:
     """Chart of a panel and of the same panel of kept runs."""
     places = _places([panel, *kept.values()])
-    lines = [Line(_named(panel, k), colour_of(curve.role)) for k, curve in enumerate(panel.curves)]
+    lines = [Line(_named(panel, k), color_of(curve.role)) for k, curve in enumerate(panel.curves)]
     columns = [_column(places, curve, 1.0) for curve in panel.curves]
     for k, (label, other) in enumerate(kept.items()):
         scale = UNITS.get(other.y.unit, 1.0) / UNITS.get(panel.y.unit, 1.0)
@@ -128,13 +128,13 @@ def _kept_line(panel: Panel, other: Panel, label: str, number: int, curve: int) 
     if len(panel.curves) == 1:
         red, green, blue = KEPT[number % len(KEPT)]
         return Line(label, f"#{red:02x}{green:02x}{blue:02x}")
-    return Line(f"{other.curves[curve].label}, {label}", colour_of(other.curves[curve].role), (6.0 - 2 * number, 3.0))
+    return Line(f"{other.curves[curve].label}, {label}", color_of(other.curves[curve].role), (6.0 - 2 * number, 3.0))
 
 
-def colour_of(role: int | str) -> str:
+def color_of(role: int | str) -> str:
     """Color of a curve, as in all figures."""
-    colour = str(line(role)["color"])
-    return "#000000" if colour == "black" else colour if colour.startswith("#") else COLOURS[0]
+    color = str(line(role)["color"])
+    return "#000000" if color == "black" else color if color.startswith("#") else COLORS[0]
 
 
 def _places(panels: Sequence[Panel]) -> Array:

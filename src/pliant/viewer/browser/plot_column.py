@@ -107,7 +107,7 @@ class PlotColumn:
         from viser import uplot as plot
 
         series = [
-            plot.Series(label=line.label, stroke=line.colour, width=1.5, dash=line.dash, scale=line.scale)
+            plot.Series(label=line.label, stroke=line.color, width=1.5, dash=line.dash, scale=line.scale)
             for line in chart.lines
         ]
         scales = {

@@ -97,11 +97,11 @@ class Furniture:
         """Plate on the floor, and the post on it."""
         base, size, up = self.base, self.scene.reach, self.scene.up
         turn = turn_to(up)
-        centre = base.aside + (base.floor + PLATE / 2 * size) * up
+        center = base.aside + (base.floor + PLATE / 2 * size) * up
         radius = FOOT * size * (1.5 if base.has_post else 1.0)
         made: list[SceneNodeHandle] = [
             self._api.add_cylinder(
-                f"{here}/foot", radius, PLATE * size, STEEL, wxyz=turn, position=tuple(centre), cast_shadow=False,
+                f"{here}/foot", radius, PLATE * size, STEEL, wxyz=turn, position=tuple(center), cast_shadow=False,
                 receive_shadow=False,
             )
         ]  # fmt: skip

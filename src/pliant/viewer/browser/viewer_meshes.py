@@ -31,19 +31,17 @@ CHUNKS = 12
 class _LinkMeshes:
     """Meshes of one link: pieces of tube, each of one color."""
 
-    def __init__(
-        self, server: Page, name: str, placed: PlacedLink, colour: Color | None, opacity: float | None
-    ) -> None:
+    def __init__(self, server: Page, name: str, placed: PlacedLink, color: Color | None, opacity: float | None) -> None:
         surface = rings(placed, 0)
-        count = min(CHUNKS if placed.link.flexible and colour is None else 1, len(surface) - 1)
+        count = min(CHUNKS if placed.link.flexible and color is None else 1, len(surface) - 1)
         edges = np.linspace(0, len(surface) - 1, count + 1).round().astype(int)
         self.pieces = [(int(a), int(b) + 1) for a, b in pairwise(edges)]
-        self.fixed, self.shown = colour, [(-1, -1, -1)] * count
+        self.fixed, self.shown = color, [(-1, -1, -1)] * count
         self.meshes = [
             server.scene.add_mesh_simple(
                 f"{name}/{k}", surface[a:b].reshape(-1, 3).astype(np.float32),
                 tube_faces(b - a, surface.shape[1], begin=a == 0, end=b == len(surface)),  # no lids where pieces meet
-                color=colour or (int(255 * RIGID[0]), int(255 * RIGID[1]), int(255 * RIGID[2])), opacity=opacity,
+                color=color or (int(255 * RIGID[0]), int(255 * RIGID[1]), int(255 * RIGID[2])), opacity=opacity,
                 side="double",
                 flat_shading=not placed.link.round, cast_shadow=False, receive_shadow=False,
             )
@@ -65,8 +63,8 @@ class _LinkMeshes:
 class _SkinMeshes:
     """Meshes of one visual: triangles of one color together."""
 
-    def __init__(self, server: Page, name: str, skin: Skin, colour: Color | None, opacity: float | None) -> None:
-        self.skin, self.strained = skin, skin.bends and colour is None
+    def __init__(self, server: Page, name: str, skin: Skin, color: Color | None, opacity: float | None) -> None:
+        self.skin, self.strained = skin, skin.bends and color is None
         count = CHUNKS if self.strained else 1
         along = skin.along[skin.faces].mean(1)
         place = np.minimum(along / max(float(along.max()), 1e-9) * count, count - 1).astype(int)
@@ -78,7 +76,7 @@ class _SkinMeshes:
             self.meshes.append(
                 server.scene.add_mesh_simple(
                     f"{name}/{k}", np.zeros((3 * len(flat), 3), np.float32), flat,
-                    color=colour or _bytes(skin.colour), opacity=opacity, side="double", flat_shading=True,
+                    color=color or _bytes(skin.color), opacity=opacity, side="double", flat_shading=True,
                     cast_shadow=False, receive_shadow=False,
                 )
             )  # fmt: skip
@@ -103,11 +101,11 @@ def _bytes(rgb: Array) -> Color:
 class Ball:
     """Ball for a joint or a payload. It moves by its vertices as links do, so that a browser shows both together."""
 
-    def __init__(self, server: Page, name: str, radius: float, colour: Color) -> None:
+    def __init__(self, server: Page, name: str, radius: float, color: Color) -> None:
         points, faces = ball()
         self.points = (radius * points).astype(np.float32)
         self.mesh = server.scene.add_mesh_simple(
-            name, self.points, faces, color=colour, cast_shadow=False, receive_shadow=False
+            name, self.points, faces, color=color, cast_shadow=False, receive_shadow=False
         )
 
     def put(self, at: Array) -> None:
@@ -123,19 +121,19 @@ class ArmMeshes:
         server: Page,
         name: str,
         placed: list[PlacedLink],
-        colour: Color | None,
+        color: Color | None,
         opacity: float | None,
         skins: Sequence[Skin] = (),
     ) -> None:
         self.layout, hidden = layout(placed, skins), covered(skins)
         self.placed, self.largest = placed, 0.0
         self.links = [
-            (k, _LinkMeshes(server, f"{name}/{p.link.name}", p, colour, opacity))
+            (k, _LinkMeshes(server, f"{name}/{p.link.name}", p, color, opacity))
             for k, p in enumerate(placed)
             if k not in hidden
         ]
         self.skins = [
-            _SkinMeshes(server, f"{name}/{skin.name}/visual{k}", skin, colour, opacity) for k, skin in enumerate(skins)
+            _SkinMeshes(server, f"{name}/{skin.name}/visual{k}", skin, color, opacity) for k, skin in enumerate(skins)
         ]
 
     def draw(self, frame: int, away: Array | None = None) -> None:
@@ -163,8 +161,8 @@ class FittingMeshes:
         self.meshes = [
             server.scene.add_mesh_simple(
                 f"{name}/{part.name}", part.mesh[0].astype(np.float32), part.mesh[1],
-                color=(round(255 * part.colour[0]), round(255 * part.colour[1]), round(255 * part.colour[2])),
-                opacity=None if part.colour[3] == 1.0 else part.colour[3], side="double", flat_shading=True,
+                color=(round(255 * part.color[0]), round(255 * part.color[1]), round(255 * part.color[2])),
+                opacity=None if part.color[3] == 1.0 else part.color[3], side="double", flat_shading=True,
                 cast_shadow=False, receive_shadow=False,
             )
             for part in parts

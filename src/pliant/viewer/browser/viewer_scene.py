@@ -132,16 +132,14 @@ class Stage:
             self.clock.value = 0.0
         self.draw()
 
-    def _place(
-        self, name: str, scene: Scene, magnification: float, colour: Color | None, opacity: float | None
-    ) -> None:
+    def _place(self, name: str, scene: Scene, magnification: float, color: Color | None, opacity: float | None) -> None:
         """Give the meshes of a name the links of a scene; new meshes if the old ones do not fit."""
         placed, skins = list(scene.lines(magnification)), skins_of(scene)
         arm = self._arms.get(name)
         if arm is None or arm.layout != layout(placed, skins):
             if arm is not None:
                 arm.remove()
-            arm = self._arms[name] = ArmMeshes(self.server, WORLD + name, placed, colour, opacity, skins)
+            arm = self._arms[name] = ArmMeshes(self.server, WORLD + name, placed, color, opacity, skins)
         arm.placed, arm.largest = placed, scene.largest_strain
 
     def _fit(self, scene: Scene) -> None:
@@ -201,7 +199,7 @@ class Stage:
             away = 1.06 * seen.radius / np.sin(narrow) * seen.towards
             camera.fov = FIELD_OF_VIEW
             setattr(camera, "up_direction" if hasattr(camera, "up_direction") else "up", UP)
-            camera.position, camera.look_at = tuple(turn @ (seen.centre + away)), tuple(turn @ seen.centre)
+            camera.position, camera.look_at = tuple(turn @ (seen.center + away)), tuple(turn @ seen.center)
 
     def _cameras(self) -> list[CameraHandle | InitialCameraConfig]:
         """Camera of a visitor; of a page that all share those of all visitors, and that with which others begin."""

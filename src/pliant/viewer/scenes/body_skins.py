@@ -47,7 +47,7 @@ class BodySkin:
         return self.surface.faces
 
     @property
-    def colour(self) -> Array:
+    def color(self) -> Array:
         """(3,) color where no stress is shown."""
         return RIGID
 

@@ -25,7 +25,7 @@ class ScenePlace:
 class SceneBox:
     """A box that stands for a body without a length: center (3,), axes in the columns of (3, 3), and edges (3,)."""
 
-    centre: Array
+    center: Array
     axes: Array
     edges: Array
 

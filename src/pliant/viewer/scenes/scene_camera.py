@@ -23,11 +23,11 @@ class Outlook:
 
     Attributes
     ----------
-    centre : (3,)
+    center : (3,)
     radius : float
         Radius of a ball around the center that holds everything.
     towards : (3,)
-        Unit vector from the centre to the camera.
+        Unit vector from the center to the camera.
     level : (2, 3)
         Two horizontal unit vectors; with `up` they are right-handed.
     floor : float
@@ -36,7 +36,7 @@ class Outlook:
         Whether the arm moves below its base.
     """
 
-    centre: Array
+    center: Array
     radius: float
     towards: Array
     level: Array
@@ -51,7 +51,7 @@ def outlook(scene: Scene, placed: Sequence[PlacedLink], follow: bool = False) ->
     """
     up, points = scene.up, np.concatenate([np.zeros((1, 3)), touched(scene, placed, follow)])
     low, high = points.min(0), points.max(0)
-    centre, span = (low + high) / 2, high - low
+    center, span = (low + high) / 2, high - low
     first = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
     first = first - (first @ up) * up
     first /= np.linalg.norm(first)
@@ -62,14 +62,14 @@ def outlook(scene: Scene, placed: Sequence[PlacedLink], follow: bool = False) ->
         lying = abs(across @ up) > 0.5
         towards = 1.1 * up - 0.9 * second if lying else across + 0.18 * up + 0.22 * np.cross(up, across)
     foot = float(placed[0].link.half.max())
-    size = np.linalg.norm(points - centre, axis=1).max() if follow else np.linalg.norm(span) / 2
+    size = np.linalg.norm(points - center, axis=1).max() if follow else np.linalg.norm(span) / 2
     return Outlook(
-        centre=centre,
+        center=center,
         radius=max(float(size), 0.3 * scene.reach),
         towards=towards / np.linalg.norm(towards),
         level=np.stack([first, second]),
         floor=min(float((points @ up).min()), -foot) - 0.06 * scene.reach,
-        hangs=float(centre @ up) < -0.15 * scene.reach,
+        hangs=float(center @ up) < -0.15 * scene.reach,
     )
 
 

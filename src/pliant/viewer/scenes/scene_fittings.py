@@ -114,7 +114,7 @@ class Fitting:
 
     name: str
     mesh: Mesh
-    colour: tuple[float, float, float, float]
+    color: tuple[float, float, float, float]
     place: Held | Spanned | Pushed
 
     def points(self, maps: Array, frame: int) -> Array:

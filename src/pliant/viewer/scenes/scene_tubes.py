@@ -48,7 +48,7 @@ def corners(placed: PlacedLink) -> Array:
     box = placed.link.box
     assert box is not None
     ends = np.array([[x, y, z] for x in (-1.0, 1.0) for y, z in section_outline(False)])
-    local = box.centre + (ends * box.edges / 2) @ (box.axes * np.linalg.det(box.axes)).T
+    local = box.center + (ends * box.edges / 2) @ (box.axes * np.linalg.det(box.axes)).T
     return np.asarray(np.einsum("fij,kj->fki", placed.joint[:, :3, :3], local) + placed.joint[:, None, :3, 3])
 
 

@@ -50,7 +50,7 @@ class SceneSkin:
         Position along the piece, as a number of stations.
     offset : (P, 3)
         Position from there, in the axes of the section.
-    colour : (3,)
+    color : (3,)
         Color where no strain is shown.
     bends : bool
         Whether its link bends.
@@ -62,7 +62,7 @@ class SceneSkin:
     link: NDArray[np.int64]
     station: Array
     offset: Array
-    colour: Array
+    color: Array
     bends: bool
 
     def points(self, placed: Sequence[PlacedLink], frame: int) -> Array:
@@ -155,11 +155,11 @@ def _skin(visual: Visual, name: str, links: tuple[int, ...], placed: Sequence[Pl
     points, faces = _finer(points, faces, float(np.ptp(points, axis=0).max()) / ROUGH)
     turn = np.array(rotation_rpy(visual.origin.rpy), dtype=float)
     points = points @ turn.T + np.array(visual.origin.xyz)
-    colour = RIGID if visual.colour is None else np.array(visual.colour)
+    color = RIGID if visual.color is None else np.array(visual.color)
     if not links:
         none = np.zeros(len(points))
         return SceneSkin(
-            name=BASE, links=(), faces=faces, link=none.astype(int), station=none, offset=points, colour=colour,
+            name=BASE, links=(), faces=faces, link=none.astype(int), station=none, offset=points, color=color,
             bends=False,
         )  # fmt: skip
     root = placed[links[0]].joint[0]
@@ -171,7 +171,7 @@ def _skin(visual: Visual, name: str, links: tuple[int, ...], placed: Sequence[Pl
         axes = [(axis[:1].repeat(2, axis=0), turns) for axis, turns in axes[:1]]
     link, station, offset = _nearest(points, axes)
     return SceneSkin(
-        name=name, links=links, faces=faces, link=link, station=station, offset=offset, colour=colour, bends=bends
+        name=name, links=links, faces=faces, link=link, station=station, offset=offset, color=color, bends=bends
     )
 
 

@@ -74,8 +74,8 @@
 
   /** A box as a straight link: the middles of two of its faces, and its axes there. */
   function boxed(link, { R, p }) {
-    const { centre, axes, edges } = link.box, [along] = edges;
-    const end = (s) => add(p, apply(R, add(centre, times(s * along / 2, axes.map((row) => row[0])))));
+    const { center, axes, edges } = link.box, [along] = edges;
+    const end = (s) => add(p, apply(R, add(center, times(s * along / 2, axes.map((row) => row[0])))));
     const S = product(R, axes.flat());
     return { points: [end(-1), end(1)], sections: [S, S], half: [edges[1] / 2, edges[2] / 2, edges[1] / 2, edges[2] / 2] };
   }
@@ -120,10 +120,10 @@
     });
   }
 
-  // ------------------------------------------------------------------------------------------------------- colours
+  // ------------------------------------------------------------------------------------------------------- colors
 
-  const STOPS = data.colours.strain;
-  function colour(part) {
+  const STOPS = data.colors.strain;
+  function shade(part) {
     const x = Math.min(Math.max(part, 0), 1) * (STOPS.length - 1), k = Math.min(Math.floor(x), STOPS.length - 2);
     return STOPS[k].map((v, i) => v + (STOPS[k + 1][i] - v) * (x - k));
   }
@@ -178,7 +178,7 @@
         if (Math.abs(dot(y, x)) > 0.9) y = [R[2], R[5], R[8]];
         y = unit(minus(y, times(dot(x, y), x)));
         const z = cross(x, y), [hy, hz] = [half[2 * s], half[2 * s + 1]];
-        const shown = data.strain > 0 && this.link.bends ? colour(strain[s] / data.strain) : data.colours.rigid;
+        const shown = data.strain > 0 && this.link.bends ? shade(strain[s] / data.strain) : data.colors.rigid;
         const c = shown.map((v) => v ** 2.2); // the renderer wants linear light
         this.ring.forEach(({ y: a, z: b, ny, nz }, k) => {
           const at = add(points[s], add(times(a * hy, y), times(b * hz, z)));
@@ -201,10 +201,10 @@
       this.link = floats(skin.link);
       this.station = floats(skin.station);
       this.offset = floats(skin.offset);
-      const geometry = this.geometry = new VENDOR.BufferGeometry(), own = skin.colour.map((v) => v ** 2.2);
-      const colours = Float32Array.from(this.offset, (_, k) => own[k % 3]);
+      const geometry = this.geometry = new VENDOR.BufferGeometry(), own = skin.color.map((v) => v ** 2.2);
+      const colors = Float32Array.from(this.offset, (_, k) => own[k % 3]);
       geometry.setAttribute("position", new VENDOR.BufferAttribute(Float32Array.from(this.offset), 3));
-      geometry.setAttribute("color", new VENDOR.BufferAttribute(colours, 3));
+      geometry.setAttribute("color", new VENDOR.BufferAttribute(colors, 3));
       geometry.setIndex(new VENDOR.BufferAttribute(new Uint32Array(bytes(skin.faces)), 1));
       this.mesh = new VENDOR.Mesh(geometry, material);
       this.mesh.frustumCulled = false;
@@ -222,14 +222,14 @@
           for (let j = 0; j < 3; j++) at[i] += (A[3 * i + j] + f * (B[3 * i + j] - A[3 * i + j])) * x[3 * k + j];
         }
         position.setXYZ(k, ...at);
-        if (this.bends) color.setXYZ(k, ...colour((strain[s] + f * (strain[s + 1] - strain[s])) / data.strain).map((v) => v ** 2.2));
+        if (this.bends) color.setXYZ(k, ...shade((strain[s] + f * (strain[s + 1] - strain[s])) / data.strain).map((v) => v ** 2.2));
       }
       position.needsUpdate = true;
       color.needsUpdate = this.bends;
     }
   }
 
-  /** The surface of a body from a file: points that its shapes move, coloured by their stress. */
+  /** The surface of a body from a file: points that its shapes move, colored by their stress. */
   class BodySkin extends Skin {
     constructor(skin, material) {
       super({ ...skin, link: "", station: "" }, material);
@@ -255,7 +255,7 @@
         if (this.bends) {
           const [a, b, d, yz, xz, xy] = [0, 1, 2, 3, 4, 5].map((i) => sum(this.stress, 6 * k + i));
           const square = ((a - b) ** 2 + (b - d) ** 2 + (d - a) ** 2) / 2 + 3 * (yz * yz + xz * xz + xy * xy);
-          color.setXYZ(k, ...colour(Math.sqrt(square) / data.stress).map((v) => v ** 2.2));
+          color.setXYZ(k, ...shade(Math.sqrt(square) / data.stress).map((v) => v ** 2.2));
         }
       }
       position.needsUpdate = true;
@@ -301,7 +301,7 @@
     });
   }
 
-  function fittingMesh({ name, points, faces, colour: [r, g, b, opacity] }) {
+  function fittingMesh({ name, points, faces, color: [r, g, b, opacity] }) {
     const geometry = new VENDOR.BufferGeometry();
     geometry.setAttribute("position", new VENDOR.BufferAttribute(floats(points), 3));
     geometry.setIndex(new VENDOR.BufferAttribute(new Uint32Array(bytes(faces)), 1));
@@ -334,9 +334,9 @@
     scene.add(new VENDOR.HemisphereLight(0xffffff, 0xc8d2dc, 2.3), sun, fill);
 
     const solid = new MeshStandardMaterial({ vertexColors: true, roughness: 0.45, metalness: 0.05 });
-    const ghostly = new MeshStandardMaterial({ color: data.colours.ghost, transparent: true, opacity: 0.28, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 });
-    const steel = new MeshStandardMaterial({ color: data.colours.steel, roughness: 0.5, metalness: 0.3 });
-    const orange = new MeshStandardMaterial({ color: data.colours.orange, roughness: 0.5 });
+    const ghostly = new MeshStandardMaterial({ color: data.colors.ghost, transparent: true, opacity: 0.28, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 });
+    const steel = new MeshStandardMaterial({ color: data.colors.steel, roughness: 0.5, metalness: 0.3 });
+    const orange = new MeshStandardMaterial({ color: data.colors.orange, roughness: 0.5 });
     const tubes = links.map((link) => new Tube(link, solid)), ghosts = links.map((link) => new Tube(link, ghostly));
     const ghost = new VENDOR.Group(), world = new VENDOR.Group(); // a camera that follows stands still; the world moves
     scene.add(world);
@@ -375,7 +375,7 @@
     const upright = new VENDOR.Quaternion().setFromUnitVectors(new Vector3(0, 1, 0), new Vector3(...data.up));
     foot.visible = !data.follow && !data.skins.some((skin) => !skin.links.length);
     world.add(foot);
-    const path = new VENDOR.Line(new VENDOR.BufferGeometry(), new VENDOR.LineBasicMaterial({ color: data.colours.path }));
+    const path = new VENDOR.Line(new VENDOR.BufferGeometry(), new VENDOR.LineBasicMaterial({ color: data.colors.path }));
     path.frustumCulled = false;
     world.add(path);
     const triad = new VENDOR.AxesHelper(data.reach * 0.18);
@@ -388,7 +388,7 @@
     foot.quaternion.copy(upright);
     if (hangs) foot.rotateX(Math.PI);
     foot.position.set(...times(hangs ? plate : -plate, data.up));
-    const floor = new VENDOR.GridHelper(4 * data.reach, 40, ...data.colours.grid);
+    const floor = new VENDOR.GridHelper(4 * data.reach, 40, ...data.colors.grid);
     floor.material.transparent = true;
     floor.material.opacity = 0.55;
     floor.quaternion.copy(upright);
@@ -408,10 +408,10 @@
 
   function look(name) {
     if (!stage) return;
-    const { camera, controls } = stage, { centre, radius } = seen();
+    const { camera, controls } = stage, { center, radius } = seen();
     const distance = 1.06 * radius / Math.sin(Math.PI * camera.fov / 360) / Math.min(1, camera.aspect);
-    controls.target.set(...centre);
-    camera.position.set(...add(centre, times(distance, unit(CAMERAS[name]()))));
+    controls.target.set(...center);
+    camera.position.set(...add(center, times(distance, unit(CAMERAS[name]()))));
     controls.update();
     draw();
   }
@@ -486,7 +486,7 @@
     const box = document.createElement("div");
     holder.append(head, box);
     // Curves that swing too often to be followed are pale, with their mean over them, until the plot is drawn closer.
-    const ink = (s) => (s.colour === "black" ? style.getPropertyValue("--ink").trim() : s.colour);
+    const ink = (s) => (s.color === "black" ? style.getPropertyValue("--ink").trim() : s.color);
     const crowded = (u, s) => s.middle && u.scales.x.max - u.scales.x.min > 0.2 * (x[x.length - 1] - x[0]);
     const middles = plot.series.map((s) => s.middle && floats(s.middle));
     const drawMiddles = (u) => plot.series.forEach((s, k) => {

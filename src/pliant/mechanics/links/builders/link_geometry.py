@@ -151,7 +151,7 @@ def beam_data(link: Link) -> BeamData:
         EI_y=b.EI_y, EI_z=b.EI_z, GJ=b.GJ, EA=b.EA, GA_y=b.GA_y, GA_z=b.GA_z,
         polar_inertia=b.polar_inertia, rotary=(b.rotary[0], b.rotary[1]),
         damping=zeta, growth=growth, rayleigh=(alpha, beta),
-        profile=section_profile(b), shear_centre=b.shear_centre, offset=(link.joint.offset, *b.offset),
+        profile=section_profile(b), shear_center=b.shear_center, offset=(link.joint.offset, *b.offset),
     )  # fmt: skip
 
 

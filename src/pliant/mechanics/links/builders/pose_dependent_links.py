@@ -137,7 +137,7 @@ def _planes(robot: RobotDescription, link: Link, shapes: LinkShapes, load: Outer
             angle_guess(partial(load.at_angles, plane), count, load.M) if one_turns else load_guess(J, D, count, load.M)
         )
         at_zero = float(J[0]), float(D[0])
-        found.append(TrackedModes(count, load.M, guess, at_zero, link.shapes.normalise))
+        found.append(TrackedModes(count, load.M, guess, at_zero, link.shapes.normalize))
     return tuple(found)
 
 

@@ -224,7 +224,7 @@ class BeamData:
     growth: SX = 0.0
     rayleigh: tuple[SX, SX] = (0.0, 0.0)
     profile: SectionProfile = UNIFORM
-    shear_centre: tuple[float, float] = (0.0, 0.0)
+    shear_center: tuple[float, float] = (0.0, 0.0)
     offset: tuple[SX, SX, SX] = (0.0, 0.0, 0.0)
     GA_y: SX = 0.0
     GA_z: SX = 0.0

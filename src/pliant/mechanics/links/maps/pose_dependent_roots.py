@@ -62,14 +62,14 @@ class TrackedModes:
     guess : Guess
     sample : (float, float)
         J and D at which the signs of the modes are chosen: psi(1) > 0 there.
-    normalise : "unit" or "tip"
+    normalize : "unit" or "tip"
     """
 
     count: int
     M: float
     guess: Guess
     sample: tuple[float, float]
-    normalise: str = "unit"
+    normalize: str = "unit"
 
     def at(self, outer: SX, J: SX, D: SX) -> LoadedModes:
         """The modes in one configuration, where the load has J and D."""
@@ -106,7 +106,7 @@ class TrackedModes:
         bent = upper / (s + sinh + beta**2 * (J * beta * (c - cosh) + D * (s - sinh)))
         y, y1, y2, y3 = (beta**k * value for k, value in enumerate(family(beta, bent)))
         square = y**2 / 4 + (3 * y * y3 - 2 * y1 * y3 - y1 * y2 + y2**2) / (4 * beta**4)
-        scale = sign / ca.sqrt(square) if self.normalise == "unit" else 1 / y
+        scale = sign / ca.sqrt(square) if self.normalize == "unit" else 1 / y
         return bent, scale, scale**2 * (square + self.M * y**2 + 2 * D * y * y1 + J * y1**2)
 
     @cached_property

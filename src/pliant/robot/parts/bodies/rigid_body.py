@@ -59,7 +59,7 @@ def body_inertia(value: object) -> tuple[float, ...]:
         raise fault(
             "principal moments that obey the triangle inequality",
             f"{moments[2]:.4g} exceeds {moments[0]:.4g} + {moments[1]:.4g}, which no body has: check the values, "
-            "or that they are about the centre of mass",
+            "or that they are about the center of mass",
         )
     return inertia
 
@@ -125,7 +125,7 @@ class RigidBody(Description):
     """
 
     mass: NonNegative = Field(description="kg, of the body", examples=[3.5])
-    com: Vector = Field(_ORIGIN, description="m, centre of mass in the frame after the joint", examples=[[0.1, 0, 0]])
+    com: Vector = Field(_ORIGIN, description="m, center of mass in the frame after the joint", examples=[[0.1, 0, 0]])
     inertia: BodyInertia = Field(_ORIGIN, description="kg m^2, about com", examples=[[0.01, 0.02, 0.02]])
     tip: Vector = Field(_ORIGIN, description="m, origin of the tip frame", examples=[[0.24, 0, 0]])
     tip_rpy: Angles = Field(

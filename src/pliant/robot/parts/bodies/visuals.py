@@ -67,7 +67,7 @@ class Visual(Description):
     )
     sphere: Positive | None = Field(None, description="m, radius", examples=[0.06])
     origin: Origin = Field(Origin(), description="its place on the link", examples=[{"xyz": [0, 0, 0.05]}])
-    colour: Vector | None = Field(
+    color: Vector | None = Field(
         None, description="red, green and blue from 0 to 1; of a link that bends its strain", examples=[[0.9, 0.5, 0.1]]
     )
 

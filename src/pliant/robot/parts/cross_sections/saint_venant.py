@@ -35,7 +35,7 @@ INWARDS = 0.3
 """Sine of the angle at which a corner that looks inwards counts as one; less is a curve in pieces."""
 NOTHING = 1e-9
 """Part of the section's size that counts as no length."""
-CENTRED = 1e-3
+CENTERD = 1e-3
 """Part of the section's size: a shear center nearer to the centroid than this is put there. Meshes of symmetric
 sections are not symmetric and leave 5e-6, those of curves in many pieces 3e-4."""
 _MIDDLES = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]])  # degree 2, weights 1/3
@@ -49,7 +49,7 @@ class SaintVenant(NamedTuple):
     bound; what it is there hangs on the fillet."""
 
     J: float
-    shear_centre: tuple[float, float]
+    shear_center: tuple[float, float]
     modulus: float
 
 
@@ -57,7 +57,7 @@ class Area(NamedTuple):
     """Area, centroid, and int y^2, int z^2, int y z about it."""
 
     A: float
-    centre: tuple[float, float]
+    center: tuple[float, float]
     yy: float
     zz: float
     yz: float
@@ -104,7 +104,7 @@ def saint_venant(loops: Loops) -> SaintVenant:
     coarse, fine = (_Problem(_mesh(scaled, most), scaled) for most in (MOST_TRIANGLES // 4, MOST_TRIANGLES))
     (J_coarse, _), (J_fine, u) = coarse.torsion(), fine.torsion()
     J = J_fine + (J_fine - J_coarse) / 3  # half the length of every side leaves a quarter of the error
-    e = [0.0 if abs(x) < CENTRED else _settled(x) * size for x in fine.shear_centre()]
+    e = [0.0 if abs(x) < CENTERD else _settled(x) * size for x in fine.shear_center()]
     return SaintVenant(_settled(J) * size**4, (e[0], e[1]), _settled(J / fine.steepest(u)) * size**3)
 
 
@@ -149,7 +149,7 @@ class _Problem:
         u = self.solved(number, load)
         return float(load @ u), u
 
-    def shear_centre(self) -> Array:
+    def shear_center(self) -> Array:
         """(y, z) by the first moments of the warping function w: its twin about (e_y, e_z) is w - e_z y + e_y z."""
         at = np.einsum("qk,tka->tqa", _MIDDLES, self.corners)
         flux = np.einsum("t,tqia,tqa->ti", self.area / 3, self.G, np.stack([at[..., 1], -at[..., 0]], axis=-1))

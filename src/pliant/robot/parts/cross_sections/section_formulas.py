@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.robot.parts.angles import Numeric, cosine, is_symbol, sine
-from pliant.robot.parts.cross_sections.saint_venant import CENTRED, Area, Loops, area_integrals, saint_venant
+from pliant.robot.parts.cross_sections.saint_venant import CENTERD, Area, Loops, area_integrals, saint_venant
 
 SOLID = 0.85
 """Part of the area of a solid section that carries a shear force; an estimate."""
@@ -19,14 +19,14 @@ SOLID = 0.85
 class AreaMoments(NamedTuple):
     """Area, second moments about y and z, and the torsion constant (m^2, m^4); numbers, arrays or symbols.
 
-    y and z are the principal axes; `shear_centre` (y, z) is seen from the centroid, m.
+    y and z are the principal axes; `shear_center` (y, z) is seen from the centroid, m.
     """
 
     A: Numeric
     I_y: Numeric
     I_z: Numeric
     J: Numeric
-    shear_centre: tuple[float, float] = (0.0, 0.0)
+    shear_center: tuple[float, float] = (0.0, 0.0)
 
 
 def _sound(*sizes: object) -> str:
@@ -113,8 +113,8 @@ def principal_angle(area: Area) -> float:
 def drawn_moments(loops: Loops) -> AreaMoments:
     """Area moments of a section that is drawn, about its principal axes."""
     area, solution = area_integrals(loops), saint_venant(loops)
-    angle, (y, z) = principal_angle(area), solution.shear_centre
+    angle, (y, z) = principal_angle(area), solution.shear_center
     c, s = cosine(angle), sine(angle)
     I_z = c * c * area.yy + 2.0 * c * s * area.yz + s * s * area.zz
-    centre = [0.0 if abs(e) < CENTRED * math.sqrt(area.A) else e for e in (c * y + s * z, c * z - s * y)]
-    return AreaMoments(area.A, area.yy + area.zz - I_z, I_z, solution.J, (centre[0], centre[1]))
+    center = [0.0 if abs(e) < CENTERD * math.sqrt(area.A) else e for e in (c * y + s * z, c * z - s * y)]
+    return AreaMoments(area.A, area.yy + area.zz - I_z, I_z, solution.J, (center[0], center[1]))

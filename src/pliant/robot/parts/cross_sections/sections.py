@@ -241,7 +241,7 @@ class Section(Description):
         form = section_shape(self.shape)
         assert isinstance(form, DrawnSection)
         drawn = (tuple(form.corners(*_sizes(self))), *(hole[::-1] for hole in self.holes or ()))
-        y, z = area_integrals(drawn).centre
+        y, z = area_integrals(drawn).center
         return tuple(tuple((a - y, b - z) for a, b in loop) for loop in drawn)
 
     def outline(self) -> Array:

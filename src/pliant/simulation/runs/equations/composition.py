@@ -212,7 +212,7 @@ class Composition:
 
     @shared_property
     def _numbers_kernel(self) -> Kernel:
-        return Kernel(self._recorded("numbers", lambda: self.equations.numbers()), longest_optimised=0)
+        return Kernel(self._recorded("numbers", lambda: self.equations.numbers()), longest_optimized=0)
 
     @symbolic_property
     def numbers(self) -> Array:
@@ -316,7 +316,7 @@ class Composition:
     def jacobian(self) -> Kernel:
         """df/dx and df/dt, exact."""
         recorded = self._recorded("jacobian", lambda: self.equations.jacobian())
-        return Kernel(recorded, longest_optimised=QUICK_JACOBIAN)
+        return Kernel(recorded, longest_optimized=QUICK_JACOBIAN)
 
     def problem(self) -> Problem:
         """Problem for the integrators; a Jacobian that would take long to compile is left to differences."""
@@ -371,7 +371,7 @@ class Composition:
 
     @shared_property
     def _load_kernel(self) -> Kernel:
-        return Kernel(self._recorded("load", lambda: self.equations.read("load", ["loaded"])), longest_optimised=0)
+        return Kernel(self._recorded("load", lambda: self.equations.read("load", ["loaded"])), longest_optimized=0)
 
     @symbolic_property
     def on_paths(self) -> dict[int, tuple[float, float]]:
@@ -391,7 +391,7 @@ class Composition:
 
     @shared_property
     def _motion_kernel(self) -> Kernel:
-        return Kernel(self._recorded("motion", lambda: self.equations.motion()), longest_optimised=0)
+        return Kernel(self._recorded("motion", lambda: self.equations.motion()), longest_optimized=0)
 
     def _motion(self, times: Array) -> tuple[Array, Array, Array]:
         """Positions, rates and accelerations (K, paths) of what is prescribed."""
@@ -458,7 +458,7 @@ class Composition:
 
     @shared_property
     def _time_inputs(self) -> Kernel:
-        return Kernel(self._recorded("time inputs", lambda: self.equations.time_inputs()), longest_optimised=0)
+        return Kernel(self._recorded("time inputs", lambda: self.equations.time_inputs()), longest_optimized=0)
 
     @property
     def own_symbols(self) -> tuple[Expression, ...]:

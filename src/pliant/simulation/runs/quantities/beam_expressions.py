@@ -86,7 +86,7 @@ def _allowed(link: ChainLink, edges: Array) -> Array:
     assert link.body.shapes is not None
     assert link.body.data is not None
     columns = np.diag([float(field in link.body.shapes.fields) for field in STRAINS.values()])
-    e_y, e_z = link.body.data.shear_centre
+    e_y, e_z = link.body.data.shear_center
     columns[4:, 0] = columns[0, 0] * np.array([e_z, -e_y])  # twist is about the shear center
     return np.tile(columns, (2 * len(edges) - 2, 1, 1))
 
