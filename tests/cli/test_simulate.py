@@ -241,3 +241,32 @@ def test_a_bundled_arm_by_its_name(run: Run) -> None:
     Path("two-link").write_text("robot: puma\nduration: 0.001\n")
     assert json.loads(run("simulate", "two-link", "--json").stdout)["robot"] == "PUMA, six rigid links"
     assert run("simulate", "slider-crunk").exit_code != 0
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "names"),
+    [
+        ("ur5_like.urdf", ("--flexible", "ur5_like_side.yaml"), "forearm_link.bending_y.1"),
+        ("ur5_like.urdf", (), "shoulder_pan_joint"),
+        ("arm.yaml", (), "arm.bending_y.1"),
+    ],
+)
+def test_an_arm_is_simulated_by_its_file(
+    run: Run, tmp_path: Path, name: str, given: tuple[str, ...], names: str
+) -> None:
+    """The motion with which the studio begins, with a page."""
+    for path in (ROOT / "examples" / "urdf").iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    pliant.load("spin-up").save(tmp_path / "arm.yaml")
+    told = run("simulate", name, *given, "--t-end", 0.05)
+    assert told.exit_code == 0, told.output
+    stem = name.split(".")[0]
+    assert (tmp_path / "out" / stem / f"{stem}.html").exists()
+    assert names in pliant.Result.load(tmp_path / "out" / stem / "run.nc").coordinates
+
+
+def test_options_of_arms_are_refused_with_scenarios(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "swing.yaml").write_text("robot: two-link\nduration: 0.1\n")
+    told = run("simulate", "swing.yaml", "--tip", "fore")
+    assert told.exit_code == 2
+    assert "--tip: swing.yaml is a scenario" in told.stderr

@@ -1,7 +1,8 @@
-"""`pliant simulate`: run a scenario file, or the first motion of a bundled arm in the studio, and write its outputs."""
+"""`pliant simulate`: run a scenario file, or the first motion of an arm in the studio, and write its outputs."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +16,11 @@ from pliant.base.interrupts import held_back
 from pliant.base.signatures import near
 from pliant.base.started import INTERRUPTED
 from pliant.cli.application import FAILED
-from pliant.cli.options import Json, Packages, search_paths
+from pliant.cli.options import Flexible, Json, Packages, Tip, search_paths
 from pliant.cli.output import Facts, fresh_folder, number, print_json, say, seldom, table
 from pliant.errors import Interrupted, ModelError, PliantError, SimulationError
 from pliant.model.robot import load
+from pliant.robot.files.documents import read_text
 from pliant.robot.files.error_messages import short_key, suggestion
 from pliant.robot.files.robot_files import arms
 from pliant.simulation.runs.results import Result
@@ -27,7 +29,10 @@ from pliant.simulation.scenario.scenario import Outputs, Scenario, require_insid
 
 def command(
     scenario: Annotated[
-        Path, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML), or the name of a bundled arm.")
+        Path,
+        typer.Argument(
+            metavar="SCENARIO", help="Scenario file (YAML), or an arm: a robot file, a URDF, or a bundled name."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option(help="Folder for the outputs; out/NAME of the scenario by default.", metavar="DIR")
@@ -49,12 +54,14 @@ def command(
         typer.Option("--progress/--no-progress", help="Show progress: a bar in a terminal (default), lines in a log."),
     ] = None,
     package: Packages = None,
+    flexible: Flexible = None,
+    tip: Tip = None,
 ) -> None:
-    """Simulate a scenario, or the first motion of a bundled arm.
+    """Simulate a scenario, or of an arm the motion with which the studio begins.
 
     Ctrl-C ends the run and writes the part that was computed. A limit of time or steps does so too, with exit code 1.
     """
-    chosen = _chosen(scenario, search_paths(package))
+    chosen = _chosen(scenario, search_paths(package), flexible, tip)
     given = {"method": method, "duration": t_end, "step": step, "output_step": output_step, "rtol": rtol, "atol": atol,
              "time_limit": time_limit, "max_steps": max_steps}  # fmt: skip
     changes: Facts = {key: value for key, value in given.items() if value is not None}
@@ -82,17 +89,29 @@ def command(
         raise typer.Exit(FAILED)
 
 
-def _chosen(given: Path, folders: dict[str, str]) -> Scenario:
-    """Scenario of a file; for a bundled arm that with which the studio begins, written as a page."""
+def _chosen(given: Path, folders: dict[str, str], flexible: Path | None, tip: str | None) -> Scenario:
+    """Scenario of a file; for an arm that with which the studio begins, written as a page."""
     name = str(given)
     if not given.exists() and near(name, arms()) not in (None, name):
         raise ModelError(f"no file and no bundled arm `{short_key(name, 200)}`{suggestion(name, arms())}")
-    if given.exists() or name not in arms():
+    if (given.exists() and not _is_arm(given)) or (name not in arms() and not given.exists()):
+        for option, value in (("--flexible", flexible), ("--tip", tip)):
+            if value is not None:
+                raise ModelError(f"{option}: {name} is a scenario; give it with an arm, or in the scenario's `robot`")
         return Scenario.load(given, search_paths=folders)
     from pliant.studio.run import scenario
     from pliant.studio.starts import first_choices
 
-    return scenario(first_choices(load(name))).replace(name=name, outputs=Outputs(page=f"{name}.html"))
+    robot = load(name, flexible, tip, search_paths=folders)
+    return scenario(first_choices(robot)).replace(name=given.stem, outputs=Outputs(page=f"{given.stem}.html"))
+
+
+def _is_arm(path: Path) -> bool:
+    """Whether a file describes an arm: a URDF, or YAML with `links` and without the `robot` of a scenario."""
+    if path.suffix.lower() == ".urdf":
+        return True
+    keys = {match[1] for match in re.finditer(r"^(\w+) *:", read_text(path), re.MULTILINE)}
+    return "links" in keys and "robot" not in keys
 
 
 def _left(chosen: Scenario, result: Result, folder: Path, json: bool) -> NoReturn:
