@@ -13,7 +13,7 @@ import pytest
 import pliant
 from pliant.control import Encoder, StrainGauge
 from pliant.identification import Recording, Strain
-from pliant.identification.calibration import calibration_number
+from pliant.identification.calibration import _table, calibration_number
 from pliant.identification.lagging import lagged
 from pliant.identification.residuals import Residuals
 from pliant.identification.response import Response
@@ -271,3 +271,10 @@ def test_slopes_by_a_lag(lag: float, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(slope, (ahead - behind) / (h if lag == 0.0 else 2 * h), rtol=1e-3, atol=0.02)
     np.testing.assert_allclose(lagged(times, values, 1e6)[0], np.tile(values[0], (61, 1)), atol=1e-5)
     np.testing.assert_allclose(lagged(times, values, 0.0)[0][4:], values[4:])
+
+
+def test_torques_as_samples_keep_how_they_are_interpolated() -> None:
+    times, rows = np.linspace(0, 1, 5), np.ones((5, 2))
+    for kind in ("cubic", "hold", "linear"):
+        assert _table((times, rows, kind), ["a", "b"], 1.0)[2] == kind
+    assert _table((times, rows), ["a", "b"], 1.0)[2] == "linear"

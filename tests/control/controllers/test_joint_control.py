@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.control import PD, PID, Cycloidal, Limited, Sampled, natural_gains
-from pliant.control.controllers.controller import actuated
+from pliant.control import LQR, PD, PID, Cycloidal, Limited, Sampled, natural_gains
+from pliant.control.controllers.controller import MotionWanted, actuated
 
 
 def test_pd_with_gravity_settles_near_the_target(two_link) -> None:
@@ -113,3 +113,12 @@ def test_a_second_run_starts_afresh(two_link) -> None:
     controller = Sampled(PID(60, 200, 12, [-1.2, 0.3]), 0.001)
     runs = [pliant.simulate(two_link, 0.05, q0={"upper": -1.5}, controller=controller).q[-1] for _ in range(2)]
     np.testing.assert_array_equal(*runs)
+
+
+def test_weights_of_a_regulator_grow_with_the_square_of_its_frequency() -> None:
+    model = pliant.load("two-link").model()
+    Q = [
+        LQR.offered(model, MotionWanted(start=[0, 0], goal=[1, 1], moves=True, reference={}, frequency=f))["Q"]
+        for f in (1.5, 3.0)
+    ]
+    assert [each["joints"] for each in Q] == pytest.approx([(2 * np.pi * f) ** 2 for f in (1.5, 3.0)])  # type: ignore[index]

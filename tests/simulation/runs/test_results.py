@@ -19,6 +19,7 @@ import xarray as xr
 import pliant
 from pliant import ModelError, PliantError, Result
 from pliant.identification import read_csv
+from pliant.simulation.runs.files import saved
 from pliant.simulation.runs.files.digest import ContentDigest
 
 
@@ -208,3 +209,9 @@ def test_missing_file_and_unwritable_place(run: Result, tmp_path: Path) -> None:
 def test_stations_off_the_arm_are_named(run: Result, link: str, x: object) -> None:
     with pytest.raises(ModelError):
         run.deflection(link, x)
+
+
+def test_files_of_runs_say_their_format(tmp_path: Path) -> None:
+    run = pliant.simulate(pliant.load("two-link"), 0.01)
+    with h5py.File(run.save(tmp_path / "run.nc")) as file:
+        assert int(np.ravel(file.attrs["format"])[0]) == 2 == saved.FORMAT
