@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import pydoc
 import re
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 import pliant
+from pliant.cli import COMMANDS
 from pliant.export import export
 from pliant.version import VERSION
 from sources import ROOT
@@ -96,3 +98,12 @@ def test_the_version_stands_once(tmp_path: Path) -> None:
         p.name for p in (ROOT / "src").rglob("*.py") if re.search(rf'["\']{re.escape(VERSION)}["\']', p.read_text())
     ]
     assert source == ["version.py"]
+
+
+def test_the_overview_of_commands_is_whole() -> None:
+    """In a terminal of 80 columns no line is cut off, and every command has one."""
+    code = "import sys; sys.argv = ['pliant', '--help']; from pliant.cli import main; main()"
+    surroundings = {**os.environ, "COLUMNS": "80"}
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=surroundings).stdout
+    assert "..." not in told.partition("Commands:")[2]
+    assert all(re.search(rf"^  {name} +\S", told, re.MULTILINE) for name in COMMANDS)

@@ -24,8 +24,26 @@ if TYPE_CHECKING:
     Handler = Callable[[int, FrameType | None], Any] | int | None
     """Handler of a signal."""
 
-COMMANDS = ("info", "frequencies", "simulate", "plan", "sweep", "identify", "validate", "count", "export", "reproduce",
-            "bench", "view", "studio", "schema", "doctor", "cache", "body")  # fmt: skip
+COMMANDS = {
+    "info": "show an arm: links, masses, coordinates, frequencies",
+    "frequencies": "show natural frequencies of an arm and of its links",
+    "simulate": "run a scenario, or an arm by itself",
+    "plan": "plan a motion without residual vibration",
+    "sweep": "run a scenario many times, with numbers varied",
+    "identify": "fit parameters of an arm to recordings",
+    "validate": "compare a simulated arm with a recording",
+    "export": "write C, FMU, CUDA, Python, LaTeX, URDF or MuJoCo files",
+    "body": "make links from finite elements",
+    "view": "replay a saved run in the browser, or as a page or movie",
+    "studio": "open an interactive page with sliders",
+    "count": "count operations of the equations of motion",
+    "reproduce": "reproduce published papers and measured arms",
+    "bench": "compare speed with other programs",
+    "schema": "print the JSON schema of a kind of file, for editors",
+    "doctor": "check the installation",
+    "cache": "show or clear the cache of compiled functions",
+}
+"""Commands in the order of the overview, with what they do in one line of a terminal of 80 columns."""
 PLUGINS = ("reproduce", "bench")
 """Commands of packages that use pliant, found by the entry points `pliant.commands`."""
 
@@ -37,9 +55,9 @@ def _add(name: str) -> None:
 
     module = plugins("pliant.commands")[name].load() if name in PLUGINS else import_module(f"pliant.cli.{name}")
     if hasattr(module, "group"):  # subcommands
-        application.app.add_typer(module.group, name=name)
+        application.app.add_typer(module.group, name=name, short_help=COMMANDS[name])
     else:
-        application.app.command(name)(module.command)
+        application.app.command(name, short_help=COMMANDS[name])(module.command)
 
 
 def _application(names: tuple[str, ...]) -> Typer:
@@ -55,7 +73,7 @@ def __getattr__(name: str) -> Typer:
     """Make `app`, which has all commands, on first use."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _application(COMMANDS)
+    return _application(tuple(COMMANDS))
 
 
 def main() -> None:
@@ -91,7 +109,7 @@ def _run(handler: Handler) -> None:
     try:
         try:
             asked = tuple(word for word in sys.argv[1:2] if word in COMMANDS)
-            run = _application(asked or COMMANDS)  # one command does not import the others
+            run = _application(asked or tuple(COMMANDS))  # one command does not import the others
             signal.signal(signal.SIGINT, handler)
             run(prog_name="pliant")
         finally:
