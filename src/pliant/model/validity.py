@@ -45,6 +45,8 @@ SLOPE = 0.2
 """Slope of a section, rad, up to which deflections are small: a force at the tip moves it 2 % less than they say."""
 SENSIBLE_PIECES = 64
 """Where more would be needed, it is the numbers that are wrong."""
+ABSURD = 1e3
+"""Slope that no load gives a sound beam, rad."""
 SLOWEST = 2e-3
 """Hz; the largest arms in space, with their heaviest payloads, vibrate at 1e-2."""
 STATIONS = np.linspace(0.0, 1.0, 9)
@@ -191,10 +193,18 @@ def steep(model: Model, q: ArrayLike) -> Findings:
             many = beam.enough(slope, bend)
             found[f"slope of {beam.name}"] = (
                 f"links.{beam.name}: got a slope of {slope:.3g} rad, expected below {SLOPE:g} rad, to which small "
-                "deflections hold; check stiffness (a modulus in Pa, not in GPa), masses and loads"
+                f"deflections hold; {_likely(model, slope)}"
                 + ("" if beam.slides or many > SENSIBLE_PIECES else f", or write `pieces: {many}` in its beam")
             )
     return found | _turned(model, states)
+
+
+def _likely(model: Model, slope: float) -> str:
+    """Likely causes of a slope: a modulus in a wrong unit bends a beam a billion times too far."""
+    if model.level.stiffening == "off" and not model.level.auto and slope > ABSURD:
+        return "a link that spins or is pressed needs stiffening='second-order'; otherwise check stiffness and loads"
+    unit = " (a modulus in Pa, not in GPa)" if slope > ABSURD else ""
+    return f"check stiffness{unit}, masses and loads"
 
 
 def body_turns(model: Model, q: Array) -> Iterator[tuple[str, tuple[str, ...], Array]]:
