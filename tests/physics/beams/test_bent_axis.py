@@ -378,6 +378,11 @@ def smallest(model: Model, count: int) -> float:
     for _ in range(count):
         q = rng.uniform(-np.pi, np.pi, model.n_q)
         for link, shapes in zip(model.robot.links, model.link_shapes):
+            if link.body is not None:
+                body = link.body.reduced
+                c, tip = rng.normal(size=body.size) / (1 + np.arange(body.size)) ** 2, body.frames.index("tip")
+                c *= rng.uniform(0.2, 1.0) * 0.1 * np.abs(body.places[tip]).max() / np.abs(body.moves @ c).max()
+                q[[model.coordinates.index(f"{link.name}.{name}") for name in body.names]] = c
             if shapes is None or link.beam is None:
                 continue
             length = link.beam.length
