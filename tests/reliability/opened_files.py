@@ -52,6 +52,7 @@ OPENED: dict[str, tuple[str, ...] | str] = {
     "robot/files/robot_files.py::read_file": ("urdf", "upload", "drawn_arm"),
     "robot/files/documents.py::read_document": ("scenario", "sweep", "identify", "side", "recording", "linked"),
     "robot/files/documents.py::read_text": ("robot", "scenario", "sweep", "identify"),
+    "cli/simulate.py::_is_arm": ("robot", "scenario"),
     "robot/parts/bodies/reduced_body.py::ReducedBody.read": ("body", "bare_body", "arm_with_body"),
     "robot/parts/bodies/reduced_body.py::_array": ("bare_body", "matrices"),
     "robot/parts/bodies/reduced_body.py::unpacked": ("body", "bare_body", "matrices"),
