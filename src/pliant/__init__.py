@@ -146,7 +146,7 @@ def __dir__() -> list[str]:
 
 
 def _asked_by(module: str) -> bool:
-    """Whether a function of a module is among the callers."""
+    """Return True if a function of a module is among the callers."""
     from inspect import currentframe
 
     frame = currentframe()

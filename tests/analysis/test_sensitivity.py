@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -117,7 +118,7 @@ def test_modes_mixed_by_round_off_have_no_gradient(model, monkeypatch, angle: fl
     """Two modes turned into each other: accepted to 1e-6, the error that the gradient may have."""
     modes = model.modes(np.array([*JOINTS, 0, 0]))
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    monkeypatch.setattr(pliant.Model, "modes", lambda *_: modes._replace(shapes=modes.shapes @ turn))
+    monkeypatch.setattr(pliant.Model, "modes", lambda *_: replace(modes, shapes=modes.shapes @ turn))
     with pytest.raises(ModelError, match="coincide") if angle > MIXED else nullcontext():
         frequency_sensitivity(model, np.array([*JOINTS, 0, 0]))
 

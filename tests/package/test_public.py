@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import pydoc
 import re
@@ -55,7 +56,8 @@ def test_help_is_short() -> None:
     """`help(pliant)` is a map of the package, and that of a description shows nothing of pydantic."""
     assert len(pydoc.plain(pydoc.render_doc(pliant)).splitlines()) < 70
     told = pydoc.plain(pydoc.render_doc(pliant.Beam)).splitlines()
-    assert len(told) < 120
+    wrapped = 0 if sys.version_info >= (3, 13) else len(inspect.signature(pliant.Beam).parameters) + 1
+    assert len(told) + wrapped < 120  # from 3.13 on a long signature has a line for each parameter
     assert not any(name in line for line in told for name in ("model_dump", "model_copy", "__pydantic"))
     beam = pliant.Beam(length=1.0, mass_per_length=1.0)
     assert {"EI_y", "length", "from_dict"} <= set(dir(beam))

@@ -57,7 +57,7 @@ def _held(target: F, names: Callable[[], Mapping[str, object]]) -> F:
         try:
             arguments = signature.bind(*given, **named).arguments
         except TypeError:
-            refuse_unknown(target, signature, named)
+            _refuse_unknown(target, signature, named)
             return target(*given, **named)  # Python's own words about a call that does not fit
         for name, test in tests().items():
             if name in arguments and not test(arguments[name]):
@@ -80,7 +80,7 @@ ELSEWHERE = {
 """Names of arguments in other programs, with ours."""
 
 
-def refuse_unknown(target: Callable[..., Any], signature: inspect.Signature, named: Iterable[str]) -> None:
+def _refuse_unknown(target: Callable[..., Any], signature: inspect.Signature, named: Iterable[str]) -> None:
     """Raise `TypeError` for a keyword that the function does not have, with the one that was probably meant."""
     known = list(signature.parameters)
     if any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):

@@ -61,7 +61,7 @@ def command(
     Writes the motion with feedforward torques (motion.csv, and motion.yaml as a ROS JointTrajectory), a figure
     (motion.png) and the numbers (motion.json). Commands are positions of motors, as drives see them.
     """
-    from pliant.control.planning.plan_motion import plan
+    from pliant.control.planning.plan_motion import plan, require_ticks
     from pliant.control.planning.trajectory_files import read_trajectory
 
     robot = robot_of(file, package, flexible, tip)
@@ -76,6 +76,8 @@ def command(
         "torque_limit": torque_limit,
     }  # fmt: skip
     chosen: Facts = {key: _numbers(key.replace("_", "-"), text) for key, text in limits.items()}
+    if sample_time is not None:
+        require_ticks(sample_time)  # before the search, which may take minutes
     folder = fresh_folder(out if out is not None else Path("out") / f"{Path(file).stem}-plan", force)
     try:
         found = plan(

@@ -107,7 +107,7 @@ def _chosen(given: Path, folders: dict[str, str], flexible: Path | None, tip: st
 
 
 def _is_arm(path: Path) -> bool:
-    """Whether a file describes an arm: a URDF, or YAML with `links` and without the `robot` of a scenario."""
+    """Return True for the file of an arm: a URDF, or YAML with `links` and without the `robot` of a scenario."""
     if path.suffix.lower() == ".urdf":
         return True
     keys = {match[1] for match in re.finditer(r"^(\w+) *:", read_text(path), re.MULTILINE)}

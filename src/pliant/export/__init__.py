@@ -72,9 +72,7 @@ def export(model: Model | Robot, to: ExportName, path: str | Path, *, force: boo
     ['README.md', 'pliant-export.json', 'robot.yaml', 'two_link_elastic_arm.py']
     """
     target = export_target(to)
-    if isinstance(model, Robot):
-        model = model.model(target.formulation, stiffening=target.stiffening)
-    return target.write(model, path, force=force, **options)
+    return target.write(target.model_of(model), path, force=force, **options)
 
 
 __all__ = [

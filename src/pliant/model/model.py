@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -1708,8 +1708,8 @@ class Model:
         model = self._fitted(q, loads, p)
         state = statics.state_or_rest(model, q, p, loads)
         found = small_vibrations.modes(model, state, model._free(joints == "locked"), loads, p)
-        tell(model, drifted_rows(model, p))
-        return Modes(small_vibrations.hertz(found[0]), small_vibrations.ratios(model, state, found, p), found[1])
+        damping = partial(_mode_damping, model, state, found, p)
+        return Modes(small_vibrations.hertz(found[0]), found[1], damping)
 
     @checked
     def damping_ratios(
@@ -1970,3 +1970,9 @@ def _leading(q: ArrayLike) -> tuple[int, ...]:
         return np.asarray(q, dtype=float).shape[:-1]
     except (TypeError, ValueError):
         raise ModelError(f"q: got {shown(q)}, expected (..., n) finite numbers") from None
+
+
+def _mode_damping(model: Model, state: Array, found: tuple[Array, Array], p: ArrayLike | None) -> Array:
+    """Damping ratios of modes that were found, with a warning where dampers have drifted."""
+    tell(model, drifted_rows(model, p))
+    return small_vibrations.ratios(model, state, found, p)

@@ -296,7 +296,7 @@ def model_of(given: Model | Robot) -> Model:
     """Return a model as it is, and of a robot its default model, which is kept for the next call."""
     if not isinstance(given, Robot):
         return given
-    for robot, model in _RECENT:
+    for robot, model in tuple(_RECENT):  # another thread may add one
         if robot is given:
             return model
     model = given.model()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,27 +25,31 @@ class Energy(NamedTuple):
         return self.kinetic + self.gravity + self.strain
 
 
-class Modes(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Modes:
     """Natural modes of an arm about a state of rest, from the lowest frequency up.
 
     Attributes
     ----------
     frequencies : (k,) array
         Hz, undamped; negative where the arm leaves the state instead of vibrating about it.
-    damping : (k,) array
-        Part of the critical damping of each mode; NaN where a mode has no frequency.
     shapes : (n, k) array
         Mode shapes Phi with Phi^T M Phi = 1; rows of what is held are zero.
 
     Examples
     --------
-    >>> pliant.load("two-link").model().modes().frequencies.round(2)
-    array([2.63, 7.6 ])
+    >>> print(pliant.load("two-link").model().modes().frequencies.round(2))
+    [ 2.13 16.37]
     """
 
     frequencies: Array
-    damping: Array
     shapes: Array
+    _ratios: Callable[[], Array] = field(repr=False)
+
+    @cached_property
+    def damping(self) -> Array:
+        """(k,) parts of the critical damping; NaN where a mode has no frequency. Computed when first asked for."""
+        return self._ratios()
 
     @property
     def omega(self) -> Array:

@@ -61,7 +61,7 @@ class Choices:
     goal: tuple[float, ...] = ()
     commands: tuple[float, ...] = ()
     frequency: float = 1.6
-    """Of the closed loop, Hz."""
+    """Frequency of the closed loop, Hz."""
     move_time: float = 1.0
     duration: float = 5.0
     edits: tuple[tuple[str, float], ...] = ()

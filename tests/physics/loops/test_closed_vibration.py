@@ -71,9 +71,10 @@ def test_frequencies_are_those_of_the_linear_system(joints: str) -> None:
     found = model.frequencies(q, joints=joints)
     assert len(found) == model.freedom - (joints == "locked")
     np.testing.assert_allclose(found, np.sort(swings), rtol=1e-6)
-    hertz, ratios, shapes = model.modes(q, joints=joints)
+    modes = model.modes(q, joints=joints)
+    hertz, shapes = modes.frequencies, modes.shapes
     np.testing.assert_array_equal(hertz, found)
-    np.testing.assert_array_equal(ratios, model.damping_ratios(q, joints=joints))
+    np.testing.assert_array_equal(modes.damping, model.damping_ratios(q, joints=joints))
     np.testing.assert_allclose(shapes.T @ model.mass_matrix(q) @ shapes, np.eye(len(hertz)), atol=1e-10)
     assert np.abs(mechanism(model, model.nominal_parameters).slopes(q)[:2] @ shapes).max() < 1e-10
 

@@ -1,1 +1,1 @@
-"""Python functions of numbers, translated: stepping loops of many runs."""
+"""Python functions of numbers, translated to machine code."""

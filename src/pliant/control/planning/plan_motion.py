@@ -62,6 +62,8 @@ FEWEST = 8
 """Least number of intervals with which a motion can be steered."""
 ROWS = 201
 """Rows of `Plan.motion`."""
+SHORTEST = 1e-5
+"""Least sample time of a motion that is written, s."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,8 @@ class Plan:
         >>> float(rows.t[1]), bool(rows.t[-1] >= still.duration), float(rows.q[-1, 0])
         (0.004, True, 0.5)
         """
-        ticks = int(np.ceil(self.duration / positive("sample_time", sample_time) * (1 - 1e-12)))
+        require_ticks(sample_time)
+        ticks = int(np.ceil(self.duration / sample_time * (1 - 1e-12)))
         return _rows(
             self.motion.joints,
             self.trajectory,
@@ -245,6 +248,12 @@ class Plan:
         ('arm',)
         """
         return (self.motion if sample_time is None else self.sampled(sample_time)).to_ros(path)
+
+
+def require_ticks(sample_time: float) -> None:
+    """Raise `ModelError` for a sample time of no controller."""
+    if positive("sample_time", sample_time) < SHORTEST:
+        raise ModelError(f"sample_time: got {sample_time:g} s, expected {SHORTEST:g} s or more")
 
 
 def _rows(joints: tuple[str, ...], trajectory: Piecewise, run: Result, t: Array) -> JointMotion:

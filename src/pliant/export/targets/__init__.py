@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pliant.base.later import implementation
+from pliant.model.model import Model
+from pliant.model.robot import Robot
 from pliant.options import FormulationName, StiffeningChoice
 
 
@@ -22,6 +24,10 @@ class Target:
     ending: str = ""
     formulation: FormulationName = "denoc"
     stiffening: StiffeningChoice = "auto"
+
+    def model_of(self, given: Model | Robot) -> Model:
+        """Return a model as it is, and of a robot the default model of this target."""
+        return given.model(self.formulation, stiffening=self.stiffening) if isinstance(given, Robot) else given
 
     @property
     def options(self) -> set[str]:

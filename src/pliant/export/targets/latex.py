@@ -22,7 +22,7 @@ from pliant.export.targets import Target
 from pliant.mechanics.formulations.terms import general
 from pliant.model.coordinate_units import coordinate_units
 from pliant.model.model import Model
-from pliant.model.robot import Robot, model_of
+from pliant.model.robot import Robot
 
 LARGEST = 400
 """Most operations of equations that people can read."""
@@ -82,7 +82,7 @@ def export_latex(
     >>> len(list(folder.glob("*.tex")))
     1
     """
-    model = model_of(model)
+    model = TARGET.model_of(model)
     if not 1 <= digits <= 17:
         raise ModelError(f"digits: got {digits}, expected 1 to 17, which is all that a number has")
     target, name = Path(folder), export_name(model)

@@ -42,7 +42,7 @@ def write_row(ode: Ode, record: Record, t: float, z: Doubles) -> None:
 
 
 def wants_dense(ode: Ode, record: Record, t_new: float, adaptive: bool) -> bool:
-    """Whether a row, an event or a gap needs the state strictly inside the step."""
+    """Return True if a row, an event or a gap needs the state strictly inside the step."""
     following = ode.tally[Tally.NEXT]
     watched = record.events > 0 or (adaptive and ode.meets > 0)
     return watched or (following < record.requested and record.times[following] < t_new)

@@ -22,7 +22,7 @@ from pliant.robot.parts.cross_sections.sections import (
     shear_coefficients,
     tapered_moments,
 )
-from pliant.robot.parts.fields import Description, NonNegative, Positive, non_negative, number, sequence
+from pliant.robot.parts.fields import Description, NonNegative, Positive, fact, non_negative, number, sequence
 from pliant.robot.parts.materials import MaterialOrName
 
 if TYPE_CHECKING:
@@ -206,24 +206,24 @@ class Beam(Description):
         self._check_curves()
         return self
 
-    @property
+    @fact
     def curved(self) -> bool:
         """Whether it is curved or twisted when nothing acts on it."""
         return any(np.any(np.asarray(entry)) for entry in self.bends_by)
 
-    @property
+    @fact
     def bends_by(self) -> tuple[Numbers, Numbers, Numbers]:
         """Twist, kappa_y and kappa_z of the unloaded beam, numbers or columns over `x`."""
         return (0.0 if self.twist is None else self.twist, *(self.curvature or (0.0, 0.0)))
 
-    @property
+    @fact
     def curve(self) -> tuple[Array, Array]:
         """(S,) parts of the length, and (S, 3) twist and curvatures of the unloaded beam there, 1/m."""
         x = np.array((0.0, 1.0) if self.x is None else self.x)
         columns = [np.broadcast_to(np.asarray(column, dtype=float), x.shape) for column in self.bends_by]
         return x, np.column_stack(columns)
 
-    @property
+    @fact
     def parts(self) -> int:
         """Number of pieces in which it is followed: `pieces` if given, else one, or for a curved beam one per 0.1 rad
         of its turn and one more."""
@@ -234,7 +234,7 @@ class Beam(Description):
         turn = self.length * float(np.sum(np.diff(x) * (size[:-1] + size[1:]) / 2))
         return max(4, 1 + ceil(round(turn / TURN_PER_PIECE, 9)))
 
-    @property
+    @fact
     def shearing(self) -> tuple[str, ...]:
         """Planes of bending in which it shears."""
         given = {"bending_y": self.GA_y, "bending_z": self.GA_z}

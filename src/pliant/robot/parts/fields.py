@@ -46,11 +46,20 @@ else:
     ModelMetaclass = type(BaseModel)
 
 
+if TYPE_CHECKING:
+    fact = property
+else:
+
+    class fact(property):
+        """Property of a description that code of Pliant reads, and that `dir` and `help` leave out."""
+
+
 class DescriptionType(ModelMetaclass):
     """Classes whose `dir`, `help` and completion show members of Pliant alone."""
 
     def __dir__(cls) -> list[str]:
-        return [name for name in super().__dir__() if name not in PYDANTIC and not name.startswith("__")]
+        hidden = {name for base in cls.__mro__ for name, value in vars(base).items() if isinstance(value, fact)}
+        return [name for name in super().__dir__() if name not in PYDANTIC | hidden and not name.startswith("__")]
 
 
 class Description(BaseModel, metaclass=DescriptionType):

@@ -18,8 +18,8 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.model.model import Model
-from pliant.model.robot import Robot
 from pliant.model.terms import Energy
+from pliant.robot.gaps import may_touch
 from pliant.robot.mass_sum import robot_mass
 
 ALLOWED = 0.01
@@ -156,9 +156,4 @@ def energies_to_judge(model: Model, q: Array, qd: Array, p: Array | None) -> Ene
 
 def touches(model: Model) -> bool:
     """True if the arm has contacts or stops, which act now and then."""
-    return model.derived("touching", (), partial(_touches, model.robot))
-
-
-def _touches(robot: Robot) -> bool:
-    ends = (freedom.limits for freedom in robot.freedoms.values())
-    return bool(robot.contacts) or any(limits is not None and limits.stop is not None for limits in ends)
+    return model.derived("touching", (), partial(may_touch, model.robot))

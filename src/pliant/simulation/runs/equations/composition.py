@@ -32,8 +32,8 @@ from pliant.compute.tape.trace_cache import Recorded, recalled
 from pliant.errors import ModelError, UnsupportedModel, warn_user
 from pliant.integrators.problem import Problem
 from pliant.model.model import Model
-from pliant.model.robot import Robot
 from pliant.protocols import Bindable, MovingBase, PrescribedMotion, TorqueLaw
+from pliant.robot.gaps import has_gaps
 from pliant.robot.parts.loop_joints import WORLD
 from pliant.simulation.runs.equations.piece_tables import PieceTable, pattern, series_in, series_table
 from pliant.simulation.runs.equations.rate_jumps import LOOKS, Impulses, MotionJumps
@@ -604,11 +604,4 @@ def prescribed_index(model: Model, name: str) -> int:
 
 def may_meet(model: Model) -> bool:
     """Return whether something acts on the arm only beyond a gap: contacts, stops, cables, ends of cylinders."""
-    return model.derived("gaps", (), partial(_may_meet, model.robot))
-
-
-def _may_meet(robot: Robot) -> bool:
-    lines = (one.cable or one.cylinder for one in robot.couplings)
-    ends = (freedom.limits for freedom in robot.freedoms.values())
-    stops = (limits is not None and limits.stop is not None for limits in ends)
-    return bool(robot.contacts) or any(lines) or any(stops)
+    return model.derived("gaps", (), partial(has_gaps, model.robot))
